@@ -1,0 +1,187 @@
+"""A benchmark is a recipe of a few lines: corruptions, their levels, a seed. Never a folder of pictures."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from brittle.benchmarks.toml import dumps
+from brittle.corruptions import Corruption, corrupt, find
+from brittle.corruptions.draws import Sample, check_seed
+from brittle.corruptions.severity import check_severity
+
+RECIPES = Path(__file__).parent / "recipes"
+STORAGES = ("none", "jpeg85")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One corruption of a benchmark: its levels, and the options it is called with."""
+
+    id: str
+    levels: tuple[float, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        chosen = find(self.id)
+        object.__setattr__(self, "id", chosen.id)
+        if not self.levels:
+            raise ValueError(f"{chosen.id} has no levels; give it at least one severity")
+        object.__setattr__(self, "levels", tuple(check_severity(s, chosen.max_severity) for s in self.levels))
+        if len(set(self.levels)) != len(self.levels):
+            raise ValueError(f"{chosen.id} names a level twice: {list(self.levels)}")
+        chosen.check_options(self.options)
+
+    @property
+    def corruption(self) -> Corruption:
+        """The corruption itself."""
+        return find(self.id)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A recipe: what is done to each image, at which levels, from which seed.
+
+    `image_size` is the side for which published numbers exist; the recipe runs at any size. `table` forces the
+    published parameters of one side on images of any size.
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+    title: str = ""
+    source: str = ""
+    version: int = 1
+    seed: int = 0
+    storage: str = "none"
+    image_size: int | None = None
+    table: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("a benchmark needs a name")
+        if not self.entries:
+            raise ValueError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
+        ids = [entry.id for entry in self.entries]
+        twice = sorted({identity for identity in ids if ids.count(identity) > 1})
+        if twice:
+            raise ValueError(f"the benchmark {self.name!r} names a corruption twice: {', '.join(twice)}")
+        if self.storage not in STORAGES:
+            raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
+        check_seed(self.seed)
+        for entry in self.entries:
+            entry.corruption.parameters(1, self.image_size or 224, table=self.table)
+
+    def __len__(self) -> int:
+        return sum(len(entry.levels) for entry in self.entries)
+
+    def cells(self) -> Iterator[tuple[Corruption, float]]:
+        """Every (corruption, level) in the order of the recipe: the units of work."""
+        for entry in self.entries:
+            for level in entry.levels:
+                yield entry.corruption, level
+
+    def entry(self, corruption: str | Corruption) -> Entry:
+        """The entry of one corruption."""
+        wanted = find(corruption).id
+        for entry in self.entries:
+            if entry.id == wanted:
+                return entry
+        raise ValueError(f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is")
+
+    def apply(self, image: Any, corruption: str | Corruption, level: float, sample: Any) -> Any:
+        """One image, or a batch with one sample id each, as this benchmark corrupts it."""
+        entry = self.entry(corruption)
+        return corrupt(
+            image,
+            entry.corruption,
+            level,
+            seed=self.seed,
+            sample=sample,
+            table=self.table,
+            jpeg85=self.storage == "jpeg85",
+            **entry.options,
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """Identifies what the recipe does to pixels: two recipes that differ only in words have the same hash."""
+        recipe = self.to_dict()
+        for words in ("name", "title", "source", "image_size"):
+            recipe.pop(words, None)
+        return sha256(dumps(recipe).encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as plain data, as it stands in a file."""
+        head = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "entries"}
+        entries = [
+            {"id": e.id, "levels": list(e.levels), **({"options": dict(e.options)} if e.options else {})}
+            for e in self.entries
+        ]
+        return {**{k: v for k, v in head.items() if v not in ("", None)}, "corruption": entries}
+
+    @classmethod
+    def from_dict(cls, recipe: Mapping[str, Any], where: str = "the recipe") -> Benchmark:
+        """A benchmark from plain data; unknown or missing keys raise."""
+        head = dict(recipe)
+        shared = head.pop("levels", None)
+        listed = head.pop("corruption", None)
+        known = {f.name for f in fields(cls)} - {"entries"}
+        _check_keys(head, known | {"levels", "corruption"}, where)
+        if "name" not in head or not isinstance(listed, list):
+            raise ValueError(f"{where} needs a name and at least one [[corruption]] with an id")
+        entries = []
+        for item in listed:
+            _check_keys(item, {"id", "levels", "options"}, f"a [[corruption]] of {where}")
+            if "id" not in item or (levels := item.get("levels", shared)) is None:
+                raise ValueError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
+            if not isinstance(levels, list):
+                raise ValueError(f"levels in {where} is a list of severities, got {levels!r}")
+            entries.append(Entry(item["id"], tuple(levels), item.get("options", {})))
+        return cls(entries=tuple(entries), **head)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Benchmark:
+        """Read and check a recipe file."""
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no recipe file {str(path)!r}")
+        try:
+            recipe = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{str(path)!r} is not a TOML file: {error}") from error
+        return cls.from_dict(recipe, where=repr(str(path)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe so that `load` gives an equal benchmark."""
+        Path(path).write_text(dumps(self.to_dict()), encoding="utf-8")
+
+
+def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(known))}")
+
+
+def benchmarks() -> list[str]:
+    """The names of the bundled recipes."""
+    return sorted(path.stem for path in RECIPES.glob("*.toml"))
+
+
+def benchmark(name: str | Path) -> Benchmark:
+    """A bundled benchmark by its name, or any other by the path of its recipe."""
+    if str(name) in benchmarks():
+        return Benchmark.load(RECIPES / f"{name}.toml")
+    if Path(name).suffix == ".toml":
+        return Benchmark.load(name)
+    close = get_close_matches(str(name), benchmarks(), n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}"
+    raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
+
+
+__all__ = ["Benchmark", "Entry", "Sample", "benchmark", "benchmarks"]

@@ -1,0 +1,9 @@
+"""What can happen to an image."""
+
+from brittle.corruptions.corrupt import corrupt
+from brittle.corruptions.draws import Draws
+from brittle.corruptions.registry import FAMILIES, Corruption, corruption, find, select
+from brittle.corruptions.severity import levels
+from brittle.corruptions.transform import Transform
+
+__all__ = ["FAMILIES", "Corruption", "Draws", "Transform", "corrupt", "corruption", "find", "levels", "select"]

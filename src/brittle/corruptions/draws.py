@@ -1,0 +1,61 @@
+"""Randomness is addressed, not consumed: every draw has a name, and no draw depends on another."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+
+from brittle.arrays import Key
+
+Sample = int | str
+"""What names an image: its index in a dataset, or its file name."""
+
+
+class Draws:
+    """The random numbers of one (seed, corruption, sample), each stream addressed by a name.
+
+    Severity, batch, order, thread, process and machine are not part of the address, so the same flakes fall at
+    every severity and on every computer. Large fields come from `key`, which a kernel turns into any
+    number of random words by counting (see kernels/words.py); NumPy's generators are never used.
+    """
+
+    __slots__ = ("_address",)
+
+    def __init__(self, seed: int, corruption: str, sample: Sample) -> None:
+        kind = "s" if isinstance(sample, str) else "i"
+        self._address = blake2b(f"{seed}\0{corruption}\0{kind}{sample}".encode(), digest_size=16)
+
+    def _digest(self, name: str) -> bytes:
+        stream = self._address.copy()
+        stream.update(b"\0" + name.encode())
+        return stream.digest()
+
+    def key(self, name: str) -> Key:
+        """The two words that address one stream inside a compiled kernel."""
+        return np.frombuffer(bytearray(self._digest(name)), dtype="<u8")
+
+    def uniform(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
+        """One number, uniform on [low, high)."""
+        fraction = (int.from_bytes(self._digest(name)[:8], "little") >> 11) * 2.0**-53
+        return low + (high - low) * fraction
+
+    def integer(self, name: str, count: int) -> int:
+        """One whole number, uniform on 0 … count−1."""
+        return int(self.uniform(name) * count)
+
+
+def check_sample(sample: object) -> Sample:
+    """The sample id as a plain int or str."""
+    if isinstance(sample, str):
+        return str(sample)
+    if isinstance(sample, int | np.integer) and not isinstance(sample, bool):
+        return int(sample)
+    raise TypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")
+
+
+def check_seed(seed: object) -> int:
+    """The seed as a plain int."""
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+        return int(seed)
+    raise TypeError(f"seed must be a whole number, got {seed!r} ({type(seed).__name__})")

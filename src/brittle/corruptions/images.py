@@ -1,0 +1,72 @@
+"""Every kind of image a user may have, and the one kind a corruption sees: H×W×C uint8, C = 1 or 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle.arrays import Image
+
+LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
+
+ACCEPTED = (
+    "an image is H×W, H×W×1, H×W×3 or H×W×4 (RGBA), a batch N×H×W×C, as uint8, or as float in [0, 1]; "
+    "or a PIL image of mode L, RGB or RGBA"
+)
+
+
+def is_pil(image: object) -> bool:
+    """Whether it is a PIL image, without importing PIL for those who have none."""
+    return hasattr(image, "getbands") and hasattr(image, "convert")
+
+
+def check(image: object) -> None:
+    """Raise one clear sentence unless the image is of a kind listed in ACCEPTED."""
+    if is_pil(image):
+        mode = image.mode  # type: ignore[attr-defined]
+        if mode not in ("L", "RGB", "RGBA"):
+            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
+        shape: tuple[int, ...] = (image.height, image.width)  # type: ignore[attr-defined]
+    elif isinstance(image, np.ndarray):
+        if image.dtype not in (np.uint8, np.float32, np.float64):
+            raise TypeError(f"got an array of {image.dtype}; {ACCEPTED}")
+        shape = image.shape
+        if len(shape) not in (2, 3, 4) or (len(shape) > 2 and shape[-1] not in (1, 3, 4)):
+            raise ValueError(f"got an array of shape {shape}; {ACCEPTED}")
+    else:
+        raise TypeError(f"got {type(image).__name__}; {ACCEPTED}")
+    if 0 in shape:
+        raise ValueError(f"got an empty image of shape {shape}; every side is at least 1")
+
+
+def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
+    """Show one checked image to `change` as H×W×C uint8 and give the result back in the kind it came in."""
+    if is_pil(image):
+        from PIL import Image as Pil
+
+        return Pil.fromarray(apply(np.asarray(image), change, channels))
+    if image.dtype != np.uint8:
+        changed: NDArray[Any] = apply(_to_bytes(image), change, channels)
+        return changed.astype(image.dtype) / image.dtype.type(255)
+    if image.ndim == 2:
+        return apply(image[:, :, np.newaxis], change, channels)[:, :, 0]
+    if image.shape[2] == 4:
+        return np.concatenate([apply(image[:, :, :3], change, channels), image[:, :, 3:]], axis=2)
+    if image.shape[2] == 1 and channels == "rgb":
+        return _luminance(change(np.repeat(image, 3, axis=2)))
+    # Compiled kernels know one memory layout; a read-only array would be another one to compile for.
+    return change(np.require(image, requirements=("C", "W")))
+
+
+def _to_bytes(image: NDArray[Any]) -> Image:
+    low, high = float(image.min()), float(image.max())
+    if not (low >= 0 and high <= 1):
+        raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}")
+    return np.rint(image * 255).astype(np.uint8)
+
+
+def _luminance(image: Image) -> Image:
+    return np.rint(image @ LUMINANCE)[:, :, np.newaxis].astype(np.uint8)

@@ -1,0 +1,188 @@
+"""Every corruption there is, found by its name."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, Literal, TypeVar
+
+from brittle.corruptions.severity import Levels, check_severity, choose_table
+
+FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")
+SETS = ("imagenet_c",)
+"""The folders that hold the published sets, in the order in which they are listed."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Channels = Literal["any", "rgb"]
+
+
+@dataclass(frozen=True, eq=False)
+class Corruption:
+    """A named image transform with one continuous severity axis; severity 0 is the clean image.
+
+    Call it like `brittle.corrupt`: `fog = brittle.corruption("fog"); fog(image, severity=3.5, sample="cat.jpg")`.
+    """
+
+    id: str
+    family: str
+    source: str
+    function: Callable[..., Any] = field(repr=False)
+    levels: Mapping[str, Levels] = field(repr=False)
+    options: Mapping[str, Any] = field(repr=False)
+    channels: Channels = field(repr=False, default="any")
+
+    @property
+    def name(self) -> str:
+        """The part of the id after the source."""
+        return self.id.rpartition("/")[2]
+
+    @property
+    def docs(self) -> str:
+        """What it does, which published quirks it keeps, and where it comes from."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docs."""
+        return self.docs.partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def max_severity(self) -> int:
+        """The strongest published level."""
+        return next(iter(self.levels.values())).count
+
+    @property
+    def table_sides(self) -> tuple[int, ...]:
+        """The image sides that have a published table."""
+        return tuple(sorted(next(iter(self.levels.values())).tables))
+
+    def parameters(
+        self, severity: float, size: int | tuple[int, int] = 224, *, table: int | None = None
+    ) -> dict[str, float]:
+        """The physical parameters at a real severity for an image of that size (its side, or height and width).
+
+        `table=224` takes the published values of 224 px as they are, whatever the size of the image.
+        """
+        severity = check_severity(severity, self.max_severity)
+        side = size if isinstance(size, int) else min(size[:2])
+        if side < 1:
+            raise ValueError(f"an image side is at least 1 px, got size={size!r}")
+        if table is not None and table not in self.table_sides:
+            known = ", ".join(map(str, self.table_sides))
+            raise ValueError(f"{self.id} has published tables for {known} px, got table={table!r}")
+        return dict(_parameters(self, severity, side, table))
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise on an option this corruption does not have."""
+        for name in options:
+            if name not in self.options:
+                allowed = ", ".join(self.options) or "none"
+                raise TypeError(f"{self.id} has no option {name!r}; its options are: {allowed}")
+
+    def __call__(self, image: Any, severity: float, **how: Any) -> Any:
+        """Corrupt an image: the same as `brittle.corrupt(image, self, severity, …)`."""
+        from brittle.corruptions.corrupt import corrupt
+
+        return corrupt(image, self, severity, **how)
+
+
+@lru_cache(maxsize=4096)
+def _parameters(
+    corruption: Corruption, severity: float, side: int, table: int | None
+) -> tuple[tuple[str, float], ...]:
+    chosen, ratio = (table, 1.0) if table else choose_table(frozenset(corruption.table_sides), side)
+    return tuple((name, level.at(severity, chosen, ratio)) for name, level in corruption.levels.items())
+
+
+_by_id: dict[str, Corruption] = {}
+
+
+def corruption(
+    *, family: str, source: str, channels: Channels = "any", **parameters: Levels
+) -> Callable[[Function], Function]:
+    """Register a function as a corruption. The function itself stays as it is: pure, with physical parameters.
+
+    It is called as `function(image, rng, **parameters, **options)` with an H×W×C uint8 image that it must not
+    change, and returns one of the same shape. Keyword arguments with a default are its options.
+
+    Args:
+        family: one of noise, blur, weather, digital, colour, geometry, occlusion.
+        source: the published set, the first half of the id.
+        channels: "any" if the function also takes one-channel images; "rgb" if grey must be shown to it as RGB.
+        parameters: one `levels(...)` for every other keyword argument of the function.
+    """
+    if family not in FAMILIES:
+        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
+    if len({(level.count, frozenset(level.tables)) for level in parameters.values()}) != 1:
+        raise ValueError("a corruption needs levels, and all of them for the same severities and image sides")
+
+    def register(function: Function) -> Function:
+        keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        options = {p.name: p.default for p in keywords if p.default is not p.empty}
+        required = {p.name for p in keywords} - set(options)
+        if required != set(parameters):
+            raise TypeError(
+                f"{function.__name__} takes {sorted(required)} but has levels for {sorted(parameters)}; "
+                "give every keyword-only argument without a default its levels"
+            )
+        identity = f"{source}/{function.__name__}"
+        known = _by_id.get(identity)
+        if known is not None and known.function.__module__ != function.__module__:
+            raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
+        _by_id[identity] = Corruption(identity, family, source, function, parameters, options, channels)
+        return function
+
+    return register
+
+
+@cache
+def _discover() -> None:
+    """Import every file of the published sets once; this is where Numba and OpenCV get loaded."""
+    for folder in SETS:
+        package = importlib.import_module(f"brittle.corruptions.{folder}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def find(name: str | Corruption) -> Corruption:
+    """The corruption of that id, or of that short name if only one set has it."""
+    if isinstance(name, Corruption):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
+    _discover()
+    found = _by_id.get(name)
+    if found is not None:
+        return found
+    matches = [identity for identity in _by_id if identity.endswith(f"/{name}")]
+    if len(matches) == 1:
+        return _by_id[matches[0]]
+    if matches:
+        raise ValueError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
+    raise ValueError(f"there is no corruption {name!r}; {_suggestion(name)}")
+
+
+def _suggestion(name: str) -> str:
+    ids = {identity: identity for identity in _by_id}
+    short = {identity.rpartition("/")[2]: identity for identity in _by_id}
+    wanted = name.lower().replace("-", "_").replace(" ", "_")
+    close = difflib.get_close_matches(wanted, short, n=3, cutoff=0.5)
+    close = [short[word] for word in close] or difflib.get_close_matches(name.lower(), ids, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else "`brittle list` shows them all"
+
+
+def select(*, source: str | None = None, family: str | None = None) -> list[Corruption]:
+    """All corruptions, or those of one source or family, set by set and family by family."""
+    _discover()
+    sources = list(dict.fromkeys(c.source for c in _by_id.values()))
+    if source is not None and source not in sources:
+        raise ValueError(f"there is no source {source!r}; there are: {', '.join(sources)}")
+    if family is not None and family not in FAMILIES:
+        raise ValueError(f"there is no family {family!r}; there are: {', '.join(FAMILIES)}")
+    chosen = [c for c in _by_id.values() if source in (None, c.source) and family in (None, c.family)]
+    return sorted(chosen, key=lambda c: (sources.index(c.source), FAMILIES.index(c.family), c.name))
