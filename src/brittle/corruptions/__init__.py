@@ -6,4 +6,14 @@ from brittle.corruptions.registry import FAMILIES, Corruption, corruption, find,
 from brittle.corruptions.severity import levels
 from brittle.corruptions.transform import Transform
 
-__all__ = ["FAMILIES", "Corruption", "Draws", "Transform", "corrupt", "corruption", "find", "levels", "select"]
+__all__ = [
+    "FAMILIES",
+    "Corruption",
+    "Draws",
+    "Transform",
+    "corrupt",
+    "corruption",
+    "find",
+    "levels",
+    "select",
+]

@@ -77,5 +77,7 @@ def _batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if sample is None:
         return range(count)
     if isinstance(sample, str) or not hasattr(sample, "__len__") or len(sample) != count:
-        raise ValueError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
+        raise ValueError(
+            f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}"
+        )
     return [check_sample(i) for i in sample]

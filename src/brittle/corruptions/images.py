@@ -28,7 +28,9 @@ def check(image: object) -> None:
     if is_pil(image):
         mode = image.mode  # type: ignore[attr-defined]
         if mode not in ("L", "RGB", "RGBA"):
-            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
+            raise ValueError(
+                f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')"
+            )
         shape: tuple[int, ...] = (image.height, image.width)  # type: ignore[attr-defined]
     elif isinstance(image, np.ndarray):
         if image.dtype not in (np.uint8, np.float32, np.float64):

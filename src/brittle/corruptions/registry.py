@@ -154,7 +154,9 @@ def find(name: str | Corruption) -> Corruption:
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
-        raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
+        raise TypeError(
+            f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})"
+        )
     _discover()
     found = _by_id.get(name)
     if found is not None:
@@ -163,7 +165,9 @@ def find(name: str | Corruption) -> Corruption:
     if len(matches) == 1:
         return _by_id[matches[0]]
     if matches:
-        raise ValueError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
+        raise ValueError(
+            f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}"
+        )
     raise ValueError(f"there is no corruption {name!r}; {_suggestion(name)}")
 
 

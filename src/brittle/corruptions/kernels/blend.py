@@ -41,7 +41,9 @@ def _weighted_sum(image, texture, image_weight, texture_weight):  # type: ignore
     for y in range(image.shape[0]):
         for x in range(image.shape[1]):
             for c in range(image.shape[2]):
-                total = image_weight * np.float32(image[y, x, c]) + texture_weight * np.float32(texture[y, x, c])
+                total = image_weight * np.float32(image[y, x, c]) + texture_weight * np.float32(
+                    texture[y, x, c]
+                )
                 out[y, x, c] = to_byte(total)
     return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.corruptions.kernels.compiled import compiled
+from brittle.corruptions.kernels.compiled import compiled, inlined
 
 
 def mosaic(image: Image, rows: int, columns: int) -> Image:
@@ -13,66 +13,78 @@ def mosaic(image: Image, rows: int, columns: int) -> Image:
 
     A box holds the pixels whose centres fall into it, so neighbouring boxes may differ by one pixel in width.
     """
-    height, width, channels = image.shape
-    out: Image = _mosaic(
-        image, _edges(height, rows), _edges(width, columns), _nearest(height, rows), _nearest(width, columns) * channels
-    )
+    out: Image = _mosaic(image, rows, columns)
     return out
 
 
 @compiled
-def _edges(length, boxes):  # type: ignore[no-untyped-def]
-    """Where each box begins and ends."""
-    edges = np.empty((boxes, 2), np.int64)
-    scale = length / boxes
-    for i in range(boxes):
+def _boxes(length, count):  # type: ignore[no-untyped-def]
+    """Where each box begins, where it ends, and which box each pixel shows."""
+    begin, end, shown = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(length, np.uint32)
+    scale = length / count
+    for i in range(count):
         centre = (i + 0.5) * scale
-        edges[i, 0] = max(int(centre - 0.5 * scale + 0.5), 0)
-        edges[i, 1] = min(int(centre + 0.5 * scale + 0.5), length)
-    return edges
+        begin[i] = max(int(centre - 0.5 * scale + 0.5), 0)
+        end[i] = min(int(centre + 0.5 * scale + 0.5), length)
+    for x in range(length):
+        shown[x] = int((x + 0.5) * (count / length))
+    return begin, end, shown
 
 
 @compiled
-def _nearest(length, boxes):  # type: ignore[no-untyped-def]
-    """Which box each pixel shows."""
-    out = np.empty(length, np.int64)
-    for i in range(length):
-        out[i] = int((i + 0.5) * (boxes / length))
-    return out
-
-
-@compiled
-def _mosaic(image, y_edges, x_edges, y_box, x_box):  # type: ignore[no-untyped-def]
+def _mosaic(image, rows, columns):  # type: ignore[no-untyped-def]
     height, width, channels = image.shape
-    columns = len(x_edges)
+    top, bottom, row_of = _boxes(height, rows)
+    left, right, column_of = _boxes(width, columns)
     out = np.empty(image.shape, np.uint8)
     sums = np.empty(columns * channels, np.int32)
-    means = np.empty(columns * channels, np.uint8)
+    means = np.empty((columns, channels), np.uint8)
     shown = -1
     for y in range(height):
-        box = y_box[y]
+        box = row_of[y]
         if box == shown:
             out[y] = out[y - 1]
             continue
         shown = box
-        top, bottom = y_edges[box, 0], y_edges[box, 1]
         sums[:] = 0
-        for row in range(top, bottom):
-            for i in range(columns):
-                left, right = x_edges[i, 0], x_edges[i, 1]
-                for c in range(channels):
-                    total = np.int32(0)
-                    for x in range(left, right):
-                        total += np.int32(image[row, x, c])
-                    sums[i * channels + c] += _rounded_mean(total, np.int32(right - left))
-        for i in range(columns * channels):
-            means[i] = np.uint8(_rounded_mean(sums[i], np.int32(bottom - top)))
-        for x in range(width):
-            for c in range(channels):
-                out[y, x, c] = means[x_box[x] + c]
+        for row in range(top[box], bottom[box]):
+            _add_box_means(image[row], left, right, sums)
+        share = np.float32(1) / np.float32(bottom[box] - top[box])
+        flat = means.reshape(-1)
+        for i in range(len(sums)):
+            flat[i] = _round(sums[i], share)
+        if channels == 3:
+            for x in range(width):
+                at = column_of[x]
+                out[y, x, 0], out[y, x, 1], out[y, x, 2] = means[at, 0], means[at, 1], means[at, 2]
+        else:
+            for x in range(width):
+                out[y, x, 0] = means[column_of[x], 0]
     return out
 
 
 @compiled
-def _rounded_mean(total, count):  # type: ignore[no-untyped-def]
-    return (2 * total + count) // (2 * count)
+def _add_box_means(line, left, right, sums):  # type: ignore[no-untyped-def]
+    channels = line.shape[1]
+    for i in range(len(left)):
+        share = np.float32(1) / np.float32(right[i] - left[i])
+        if channels == 3:
+            r, g, b = np.int32(0), np.int32(0), np.int32(0)
+            for x in range(left[i], right[i]):
+                r += np.int32(line[x, 0])
+                g += np.int32(line[x, 1])
+                b += np.int32(line[x, 2])
+            sums[3 * i] += np.int32(_round(r, share))
+            sums[3 * i + 1] += np.int32(_round(g, share))
+            sums[3 * i + 2] += np.int32(_round(b, share))
+        else:
+            total = np.int32(0)
+            for x in range(left[i], right[i]):
+                total += np.int32(line[x, 0])
+            sums[i] += np.int32(_round(total, share))
+
+
+@inlined
+def _round(total, share):  # type: ignore[no-untyped-def]
+    """The mean, halves rounded up; the hair on top keeps an inexact reciprocal from rounding them down."""
+    return np.uint8(np.int32(np.float32(total) * share + np.float32(0.5001)))

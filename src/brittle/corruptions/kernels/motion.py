@@ -56,9 +56,8 @@ def _accumulate(rows, dy, starts, weights, height, length):  # type: ignore[no-u
     for y in range(height):
         target = out[y]
         for i in range(len(weights)):
-            source = rows[y + dy[i]]
-            start = starts[i]
+            source = rows[y + dy[i], starts[i] : starts[i] + length]
             weight = weights[i]
             for x in range(length):
-                target[x] += weight * np.float32(source[start + x])
+                target[x] += weight * np.float32(source[x])
     return out

@@ -32,7 +32,9 @@ def read_textures(folder: Path) -> tuple[Path, ...]:
 def _read(path: Path, scale: float, channels: int) -> Image:
     picture = cv2.imread(str(path), cv2.IMREAD_COLOR_RGB)
     if picture is None:
-        raise ValueError(f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder")
+        raise ValueError(
+            f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder"
+        )
     if channels == 1:
         picture = np.rint(picture @ LUMINANCE).astype(np.uint8)
     if scale != 1:
