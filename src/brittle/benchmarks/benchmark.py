@@ -92,9 +92,7 @@ class Benchmark:
         for entry in self.entries:
             if entry.id == wanted:
                 return entry
-        raise ValueError(
-            f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is"
-        )
+        raise ValueError(f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is")
 
     def apply(self, image: Any, corruption: str | Corruption, level: float, sample: Any) -> Any:
         """One image, or a batch with one sample id each, as this benchmark corrupts it."""
@@ -141,9 +139,7 @@ class Benchmark:
         for item in listed:
             _check_keys(item, {"id", "levels", "options"}, f"a [[corruption]] of {where}")
             if "id" not in item or (levels := item.get("levels", shared)) is None:
-                raise ValueError(
-                    f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe"
-                )
+                raise ValueError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
             if not isinstance(levels, list):
                 raise ValueError(f"levels in {where} is a list of severities, got {levels!r}")
             entries.append(Entry(item["id"], tuple(levels), item.get("options", {})))
@@ -185,9 +181,7 @@ def benchmark(name: str | Path) -> Benchmark:
         return Benchmark.load(name)
     close = get_close_matches(str(name), benchmarks(), n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}"
-    raise ValueError(
-        f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file"
-    )
+    raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
 
 
 __all__ = ["Benchmark", "Entry", "Sample", "benchmark", "benchmarks"]

@@ -27,8 +27,8 @@ def corrupt(
 ) -> Any:
     """Corrupt an image, or a batch of images, and give it back in the kind it came in.
 
-    The result depends on the image, the corruption, the severity, the seed and the sample id, and on nothing else.
-    The input is never changed, and severity 0 gives an equal copy of it.
+    The result depends on the image, the corruption, the severity, the seed and the sample id, and on nothing
+    else. The input is never changed, and severity 0 gives an equal copy of it.
 
     Args:
         image: H×W, H×W×1, H×W×3 or H×W×4 (alpha is kept) as uint8 or as float in [0, 1]; a PIL image (L, RGB,
@@ -39,7 +39,8 @@ def corrupt(
         seed: the benchmark's seed.
         sample: what names this image among others, an index or a file name; for a batch one for each image
             (0, 1, 2 … if not given).
-        table: use the published parameters for this image side (32, 64, 224, 299) whatever the size of the image.
+        table: use the published parameters for this image side (32, 64, 224, 299) whatever the size of the
+        image.
         jpeg85: finish with a JPEG pass of quality 85, as the files of the released ImageNet-C have it.
         options: what the corruption itself offers, such as `textures=` of frost.
     """
@@ -77,7 +78,5 @@ def _batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if sample is None:
         return range(count)
     if isinstance(sample, str) or not hasattr(sample, "__len__") or len(sample) != count:
-        raise ValueError(
-            f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}"
-        )
+        raise ValueError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]

@@ -28,9 +28,7 @@ def check(image: object) -> None:
     if is_pil(image):
         mode = image.mode  # type: ignore[attr-defined]
         if mode not in ("L", "RGB", "RGBA"):
-            raise ValueError(
-                f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')"
-            )
+            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
         shape: tuple[int, ...] = (image.height, image.width)  # type: ignore[attr-defined]
     elif isinstance(image, np.ndarray):
         if image.dtype not in (np.uint8, np.float32, np.float64):
@@ -67,8 +65,8 @@ def _to_bytes(image: NDArray[Any]) -> Image:
     low, high = float(image.min()), float(image.max())
     if not (low >= 0 and high <= 1):
         raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}")
-    return np.rint(image * 255).astype(np.uint8)
+    return np.asarray(np.rint(image * 255), np.uint8)
 
 
 def _luminance(image: Image) -> Image:
-    return np.rint(image @ LUMINANCE)[:, :, np.newaxis].astype(np.uint8)
+    return np.asarray(np.rint(image @ LUMINANCE), np.uint8)[:, :, np.newaxis]

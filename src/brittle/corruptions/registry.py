@@ -25,7 +25,8 @@ Channels = Literal["any", "rgb"]
 class Corruption:
     """A named image transform with one continuous severity axis; severity 0 is the clean image.
 
-    Call it like `brittle.corrupt`: `fog = brittle.corruption("fog"); fog(image, severity=3.5, sample="cat.jpg")`.
+    Call it like `brittle.corrupt`: `fog = brittle.corruption("fog"); fog(image, severity=3.5,
+    sample="cat.jpg")`.
     """
 
     id: str
@@ -92,9 +93,7 @@ class Corruption:
 
 
 @lru_cache(maxsize=4096)
-def _parameters(
-    corruption: Corruption, severity: float, side: int, table: int | None
-) -> tuple[tuple[str, float], ...]:
+def _parameters(corruption: Corruption, severity: float, side: int, table: int | None) -> tuple[tuple[str, float], ...]:
     chosen, ratio = (table, 1.0) if table else choose_table(frozenset(corruption.table_sides), side)
     return tuple((name, level.at(severity, chosen, ratio)) for name, level in corruption.levels.items())
 
@@ -154,9 +153,7 @@ def find(name: str | Corruption) -> Corruption:
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
-        raise TypeError(
-            f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})"
-        )
+        raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
     _discover()
     found = _by_id.get(name)
     if found is not None:
@@ -165,9 +162,7 @@ def find(name: str | Corruption) -> Corruption:
     if len(matches) == 1:
         return _by_id[matches[0]]
     if matches:
-        raise ValueError(
-            f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}"
-        )
+        raise ValueError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
     raise ValueError(f"there is no corruption {name!r}; {_suggestion(name)}")
 
 

@@ -67,9 +67,7 @@ def levels(
     tables = {DRAWN_SIZE: values, 32: at32, 64: at64, 299: at299}
     published = {side: tuple(map(float, table)) for side, table in tables.items() if table is not None}
     if not values or any(len(table) != len(values) for table in published.values()):
-        raise ValueError(
-            f"every table of levels needs the same number of values, at least one; got {published}"
-        )
+        raise ValueError(f"every table of levels needs the same number of values, at least one; got {published}")
     return Levels(published, float(clean), px=px, whole=whole, scale=scale)
 
 
@@ -88,9 +86,7 @@ def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
 
 def check_severity(severity: object, largest: float) -> float:
     """The severity as a float, or one sentence that says what is wrong with it."""
-    if isinstance(severity, bool) or not (
-        isinstance(severity, float | int) or hasattr(severity, "__float__")
-    ):
+    if isinstance(severity, bool) or not (isinstance(severity, float | int) or hasattr(severity, "__float__")):
         raise TypeError(
             f"severity must be a number from 0 (clean) to {largest:g}, got {severity!r} ({type(severity).__name__})"
         )

@@ -17,12 +17,12 @@ from brittle.corruptions.severity import check_severity
 class Transform:
     """A callable that corrupts each image with a severity drawn for it.
 
-    Works as a torchvision-v2 style transform (`t(image)`, `t(image, label)`: what follows the image passes through), as an
-    albumentations one (`t(image=image, mask=mask)["image"]`) and inside any `torch.utils.data.Dataset`. Takes what
-    `brittle.corrupt` takes, and torch tensors (C×H×W, uint8 or float).
+    Works as a torchvision-v2 style transform (`t(image)`, `t(image, label)`: what follows the image passes
+    through), as an albumentations one (`t(image=image, mask=mask)["image"]`) and inside any
+    `torch.utils.data.Dataset`. Takes what `brittle.corrupt` takes, and torch tensors (C×H×W, uint8 or float).
 
-    Calls are numbered, and each number is a sample id. In a data-loader worker the worker's own seed, which torch
-    changes every epoch, is part of the id. `t.apply(image, sample=…)` is the same without counting.
+    Calls are numbered, and each number is a sample id. In a data-loader worker the worker's own seed, which
+    torch changes every epoch, is part of the id. `t.apply(image, sample=…)` is the same without counting.
 
     Args:
         corruptions: one name, or several of which one is drawn for each image.

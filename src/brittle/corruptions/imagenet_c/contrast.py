@@ -26,4 +26,4 @@ def contrast(image: Image, rng: Draws, *, factor: float) -> Image:  # noqa: ARG0
     means = np.array(cv2.mean(image)[: image.shape[2]])
     greys = np.arange(256.0)[:, np.newaxis]
     table = np.clip((greys - means) * factor + means, 0, 255).astype(np.uint8)
-    return np.asarray(cv2.LUT(image, table[np.newaxis])).reshape(image.shape)
+    return np.asarray(cv2.LUT(image, table[np.newaxis]), np.uint8).reshape(image.shape)

@@ -30,8 +30,8 @@ from brittle.corruptions.severity import levels
 def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float) -> Image:  # noqa: ARG001
     """A lens out of focus: correlation with a disk whose rim is smoothed a little.
 
-    Quirks kept: the kernels of radius 8 and 10 sum to 1.013 and 1.011 (7, 10 and 12 at 299 px likewise), so the picture
-    gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. The disk lies on the
-    pixel grid, so between the levels it grows ring by ring.
+    Quirks kept: the kernels of radius 8 and 10 sum to 1.013 and 1.011 (7, 10 and 12 at 299 px likewise), so the
+    picture gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. The disk lies on
+    the pixel grid, so between the levels it grows ring by ring.
     """
     return truncate(defocus(image.astype(np.float32), radius, alias_sigma))

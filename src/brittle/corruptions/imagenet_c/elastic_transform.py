@@ -42,9 +42,9 @@ from brittle.corruptions.severity import levels
 def elastic_transform(image: Image, rng: Draws, *, alpha: float, sigma: float, affine_jitter: float) -> Image:
     """A rubber sheet: a random affine map, then a smooth random displacement of every pixel.
 
-    Quirks kept: at 224 px the constants are multiples of 244, a slip of the authors, and at 299 px of 360; severities 1 and 2 are
-    dominated by the affine map and 3 to 5 by the fine displacement, so the series is not monotone. α has the unit px²: smoothing
-    over σ weakens white noise by 1/σ.
+    Quirks kept: at 224 px the constants are multiples of 244, a slip of the authors, and at 299 px of 360;
+    severities 1 and 2 are dominated by the affine map and 3 to 5 by the fine displacement, so the series is not
+    monotone. α has the unit px²: smoothing over σ weakens white noise by 1/σ.
     """
     height, width = image.shape[:2]
     warped = affine(image, _jittered(height, width, affine_jitter, rng))

@@ -27,8 +27,9 @@ from brittle.corruptions.severity import levels
 def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
     """A cloud of plasma over the picture, the sum dimmed so that the brightest element stays as bright as it was.
 
-    Quirks kept: the plasma's displacements fall by decay² per octave, not by decay; the map is the next power of two (256
-    for 224 px) and its top-left window is used; an all-black image stays black. A smaller decay makes rougher fog.
+    Quirks kept: the plasma's displacements fall by decay² per octave, not by decay; the map is the next power
+    of two (256 for 224 px) and its top-left window is used; an all-black image stays black. A smaller decay
+    makes rougher fog.
     """
     height, width = image.shape[:2]
     side = 1 << (max(height, width) - 1).bit_length()

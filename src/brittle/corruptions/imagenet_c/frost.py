@@ -48,9 +48,10 @@ def frost(
     """Hoar frost on a window: a weighted sum of the image and a random crop of a frost texture, saturated.
 
     The five bundled textures are drawn by our own program to look like, and to have the statistics of, the
-    published photographs, whose licence is not known; `textures=` names a folder with others (the photographs come with the package
-    imagecorruptions). Quirks kept: the weights add up to more than 1; of the six published photographs the last is never
-    drawn, and the second and third are the same picture, so the bundled set has two textures of that one's kind.
+    published photographs, whose licence is not known; `textures=` names a folder with others (the photographs
+    come with the package imagecorruptions). Quirks kept: the weights add up to more than 1; of the six
+    published photographs the last is never drawn, and the second and third are the same picture, so the bundled
+    set has two textures of that one's kind.
     """
     choices = read_textures(Path(textures) if textures is not None else BUNDLED)
     texture = choices[rng.integer("texture", len(choices))]

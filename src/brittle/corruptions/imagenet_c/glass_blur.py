@@ -40,9 +40,9 @@ def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iter
     """Frosted glass: blur, let pixels change places with near neighbours, and blur again.
 
     Quirks kept: the published exchange overwrites one pixel before it reads it, so each pixel is a *copy* of a
-    neighbour, and copies travel, because the sweep runs from the bottom right to the top left in place. Offsets are
-    uniform on −δ … δ−1, which pulls the picture towards the bottom right by half a pixel a sweep. Between the levels δ widens the
-    offsets continuously, and a fractional last sweep visits that share of the pixels.
+    neighbour, and copies travel, because the sweep runs from the bottom right to the top left in place. Offsets
+    are uniform on −δ … δ−1, which pulls the picture towards the bottom right by half a pixel a sweep. Between
+    the levels δ widens the offsets continuously, and a fractional last sweep visits that share of the pixels.
     """
     blurred = truncate(gaussian(image.astype(np.float32), sigma))
     copied = copy_from_neighbours(blurred, rng.key("offsets"), max_delta, iterations)

@@ -30,7 +30,8 @@ from brittle.corruptions.severity import levels
 def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Image:
     """A moving camera: a one-sided Gaussian trail at an angle uniform on −45° … 45°, drawn once per image.
 
-    Quirks kept: the trail points one way, so the picture moves; taps sit on whole pixels; and, alone among the 19, the result
-    is rounded, because ImageMagick made it. Between the levels the last tap has a fractional weight.
+    Quirks kept: the trail points one way, so the picture moves; taps sit on whole pixels; and, alone among the
+    19, the result is rounded, because ImageMagick made it. Between the levels the last tap has a fractional
+    weight.
     """
     return np.rint(blur(image, radius, sigma, rng.uniform("angle", -45, 45))).astype(np.uint8)

@@ -19,8 +19,8 @@ from brittle.corruptions.severity import levels
 def pixelate(image: Image, rng: Draws, *, scale: float) -> Image:  # noqa: ARG001
     """Shrink each side to ⌊side·c⌋ by averaging boxes, and enlarge again by repetition.
 
-    Box means are whole numbers after each of the two passes, as Pillow's BOX filter makes them. The number of boxes is whole, so between the
-    levels the mosaic moves in steps.
+    Box means are whole numbers after each of the two passes, as Pillow's BOX filter makes them. The number of
+    boxes is whole, so between the levels the mosaic moves in steps.
     """
     height, width = image.shape[:2]
     return mosaic(image, max(1, int(height * scale)), max(1, int(width * scale)))

@@ -22,7 +22,7 @@ from brittle.corruptions.severity import levels
 def shot_noise(image: Image, rng: Draws, *, photons: float) -> Image:
     """Photon counting: Poisson(λ·x)/λ for each element, where white stands for λ photons. Black stays black.
 
-    Between the levels the relative noise 1/√λ moves linearly. Above 2,000 photons (a severity close to 0) counts are
-    rounded normal variates.
+    Between the levels the relative noise 1/√λ moves linearly. Above 2,000 photons (a severity close to 0)
+    counts are rounded normal variates.
     """
     return count_photons(image, rng.key("noise"), photons)

@@ -5,7 +5,7 @@ from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.motion import motion_blur
 from brittle.corruptions.kernels.snowfall import flakes, whiten_and_add
 from brittle.corruptions.kernels.words import normals
-from brittle.corruptions.kernels.zoom import zoomed
+from brittle.corruptions.kernels.zoom import zoom as enlarge
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
@@ -80,12 +80,13 @@ def snow(
 ) -> Image:
     """Falling snow: thresholded noise, enlarged and motion-blurred into flakes, over a whitened picture.
 
-    The flakes fall at an angle uniform on −135° … −45° and are added twice, once turned by 180°. Quirks kept: the
-    enlargement is not monotone in severity, so neither is the size of the flakes; the layer is cut to 8 bit before it is
-    blurred and rounded afterwards. Towards severity 0 the threshold rises, so flakes vanish one by one.
+    The flakes fall at an angle uniform on −135° … −45° and are added twice, once turned by 180°. Quirks kept:
+    the enlargement is not monotone in severity, so neither is the size of the flakes; the layer is cut to 8 bit
+    before it is blurred and rounded afterwards. Towards severity 0 the threshold rises, so flakes vanish one by
+    one.
     """
     height, width = image.shape[:2]
-    field = zoomed(loc + scale * normals(rng.key("flakes"), height, width), zoom)
+    field = enlarge(loc + scale * normals(rng.key("flakes"), height, width), zoom)
     angle = rng.uniform("angle", -135, -45)
     layer = np.rint(motion_blur(flakes(field, threshold)[:, :, np.newaxis], blur_radius, blur_sigma, angle))
     return whiten_and_add(image, layer[:, :, 0], mix)

@@ -81,9 +81,9 @@ def spatter(
 ) -> Image:
     """Splashes on the lens: water at severities 1 to 3, mud at 4 and 5. One of the four extra corruptions.
 
-    Quirk kept: the material changes between severities 3 and 4, so the series is not monotone; in between, water
-    fades out as mud fades in. Not kept: where a small image catches no drop at all, the published code divides 0 by 0; here such an image
-    stays clean.
+    Quirk kept: the material changes between severities 3 and 4, so the series is not monotone; in between,
+    water fades out as mud fades in. Not kept: where a small image catches no drop at all, the published code
+    divides 0 by 0; here such an image stays clean.
     """
     height, width, channels = image.shape
     field = gaussian(loc + scale * normals(rng.key("splash"), height, width), sigma)

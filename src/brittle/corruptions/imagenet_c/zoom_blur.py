@@ -27,7 +27,8 @@ from brittle.corruptions.severity import levels
 def zoom_blur(image: Image, rng: Draws, *, largest_zoom: float, layers: float) -> Image:  # noqa: ARG001
     """A camera that moves towards the scene: the mean of the image and of ever larger enlargements of it.
 
-    Quirks kept: the clean image counts twice, because the list of enlargements begins with 1; and the ends of the lists are those that
-    floating-point rounding gave the published ranges (1.11 is in, 1.16 is out). The number of layers is rounded between the levels.
+    Quirks kept: the clean image counts twice, because the list of enlargements begins with 1; and the ends of
+    the lists are those that floating-point rounding gave the published ranges (1.11 is in, 1.16 is out). The
+    number of layers is rounded between the levels.
     """
     return mean_of_zooms(image, largest_zoom, int(layers))

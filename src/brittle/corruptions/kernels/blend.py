@@ -13,12 +13,11 @@ def add_and_dim(image: Image, layer: Field, strength: float) -> Image:
     """(x + c·layer)·m/(m + c) with x and layer in [0, 1] and m the largest x."""
     brightest = int(image.max()) / 255
     dim = brightest / (brightest + strength) if brightest else 0.0
-    out: Image = _add_and_scale(image, layer, np.float32(255 * strength), np.float32(dim))
-    return out
+    return _add_and_scale(image, layer, np.float32(255 * strength), np.float32(dim))
 
 
 @compiled
-def _add_and_scale(image, layer, gain, scale):  # type: ignore[no-untyped-def]
+def _add_and_scale(image, layer, gain, scale):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
     for y in range(height):
@@ -31,31 +30,27 @@ def _add_and_scale(image, layer, gain, scale):  # type: ignore[no-untyped-def]
 
 def weighted_sum(image: Image, texture: Image, image_weight: float, texture_weight: float) -> Image:
     """a·image + b·texture, saturated."""
-    out: Image = _weighted_sum(image, texture, np.float32(image_weight), np.float32(texture_weight))
-    return out
+    return _weighted_sum(image, texture, np.float32(image_weight), np.float32(texture_weight))
 
 
 @compiled
-def _weighted_sum(image, texture, image_weight, texture_weight):  # type: ignore[no-untyped-def]
+def _weighted_sum(image, texture, image_weight, texture_weight):
     out = np.empty(image.shape, np.uint8)
     for y in range(image.shape[0]):
         for x in range(image.shape[1]):
             for c in range(image.shape[2]):
-                total = image_weight * np.float32(image[y, x, c]) + texture_weight * np.float32(
-                    texture[y, x, c]
-                )
+                total = image_weight * np.float32(image[y, x, c]) + texture_weight * np.float32(texture[y, x, c])
                 out[y, x, c] = to_byte(total)
     return out
 
 
 def tint(image: Image, layer: Field, colour: tuple[float, ...], *, opaque: bool) -> Image:
     """Add layer·colour to the image, or let the layer hide it: x·(1−layer) + layer·colour. Colours in grey levels."""
-    out: Image = _tint(image, layer, np.array(colour, np.float32), np.float32(opaque))
-    return out
+    return _tint(image, layer, np.array(colour, np.float32), np.float32(opaque))
 
 
 @compiled
-def _tint(image, layer, colour, hide):  # type: ignore[no-untyped-def]
+def _tint(image, layer, colour, hide):
     out = np.empty(image.shape, np.uint8)
     for y in range(image.shape[0]):
         for x in range(image.shape[1]):

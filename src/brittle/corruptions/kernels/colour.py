@@ -10,12 +10,11 @@ from brittle.corruptions.kernels.compiled import compiled
 
 def shift_value(image: Image, shift: float) -> Image:
     """Add to V of HSV: each pixel is scaled so that its largest channel grows by `shift`; black becomes grey."""
-    out: Image = _shift_value(image, shift)
-    return out
+    return _shift_value(image, shift)
 
 
 @compiled
-def _shift_value(image, shift):  # type: ignore[no-untyped-def]
+def _shift_value(image, shift):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
     target = np.empty(256)
@@ -37,12 +36,11 @@ def _shift_value(image, shift):  # type: ignore[no-untyped-def]
 
 def change_saturation(image: Image, factor: float, shift: float) -> Image:
     """S ← clip(S·factor + shift) of HSV. A neutral grey counts as red, so a shift colours it."""
-    out: Image = _change_saturation(image, factor, shift)
-    return out
+    return _change_saturation(image, factor, shift)
 
 
 @compiled
-def _change_saturation(image, factor, shift):  # type: ignore[no-untyped-def]
+def _change_saturation(image, factor, shift):
     height, width, _ = image.shape
     out = np.empty(image.shape, np.uint8)
     for y in range(height):

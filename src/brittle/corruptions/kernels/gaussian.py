@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 
@@ -33,16 +35,12 @@ def _wide(field: Field, sigma: float, cut: float, border: int) -> Field:
     factor = max(2, int(sigma / 4))
     height, width = field.shape[:2]
     small = (max(1, round(width / factor)), max(1, round(height / factor)))
-    reduced = _keep_channels(cv2.resize(field, small, interpolation=cv2.INTER_AREA), field)
+    reduced = np.asarray(cv2.resize(field, small, interpolation=cv2.INTER_AREA), np.float32)
     remaining = np.sqrt(max(sigma**2 - (factor**2 - 1) / 12 - factor**2 / 6, 0.01)) / factor
     smooth = gaussian(reduced, float(remaining), cut=cut, border=border)
     return _keep_shape(cv2.resize(smooth, (width, height), interpolation=cv2.INTER_LINEAR), field)
 
 
-def _keep_channels(result: Field, like: Field) -> Field:
-    return result if result.ndim == like.ndim else result[:, :, np.newaxis]
-
-
-def _keep_shape(result: Field, like: Field) -> Field:
+def _keep_shape(result: Any, like: Field) -> Field:
     """OpenCV drops a last axis of length one."""
     return np.asarray(result, np.float32).reshape(like.shape)

@@ -13,12 +13,11 @@ def mosaic(image: Image, rows: int, columns: int) -> Image:
 
     A box holds the pixels whose centres fall into it, so neighbouring boxes may differ by one pixel in width.
     """
-    out: Image = _mosaic(image, rows, columns)
-    return out
+    return _mosaic(image, rows, columns)
 
 
 @compiled
-def _boxes(length, count):  # type: ignore[no-untyped-def]
+def _boxes(length, count):
     """Where each box begins, where it ends, and which box each pixel shows."""
     begin, end, shown = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(length, np.uint32)
     scale = length / count
@@ -32,7 +31,7 @@ def _boxes(length, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mosaic(image, rows, columns):  # type: ignore[no-untyped-def]
+def _mosaic(image, rows, columns):
     height, width, channels = image.shape
     top, bottom, row_of = _boxes(height, rows)
     left, right, column_of = _boxes(width, columns)
@@ -64,7 +63,7 @@ def _mosaic(image, rows, columns):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_box_means(line, left, right, sums):  # type: ignore[no-untyped-def]
+def _add_box_means(line, left, right, sums):
     channels = line.shape[1]
     for i in range(len(left)):
         share = np.float32(1) / np.float32(right[i] - left[i])
@@ -85,6 +84,6 @@ def _add_box_means(line, left, right, sums):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _round(total, share):  # type: ignore[no-untyped-def]
+def _round(total, share):
     """The mean, halves rounded up; the hair on top keeps an inexact reciprocal from rounding them down."""
     return np.uint8(np.int32(np.float32(total) * share + np.float32(0.5001)))

@@ -19,8 +19,9 @@ LONG = 96
 def motion_blur(image: Image, radius: float, sigma: float, angle: float) -> Field:
     """Blur along a direction in degrees; the result is not yet rounded.
 
-    A trail has 2·radius + 1 taps with weights exp(−i²/2σ²); the last tap of a fractional number of taps has a fractional
-    weight. Tap i lies at (⌈i·cos θ − ½⌉, ⌈i·sin θ − ½⌉). The trail points one way, so the picture moves a little.
+    A trail has 2·radius + 1 taps with weights exp(−i²/2σ²); the last tap of a fractional number of taps has a
+    fractional weight. Tap i lies at (⌈i·cos θ − ½⌉, ⌈i·sin θ − ½⌉). The trail points one way, so the picture
+    moves a little.
     """
     span = 2 * radius + 1
     count = math.ceil(span)
@@ -46,12 +47,13 @@ def _trail(image: NDArray[Any], weights: NDArray[np.float64], steps: NDArray[Any
     height, width, channels = image.shape
     rows = padded.reshape(padded.shape[0], -1)
     starts = (dx + left) * channels
-    out: Field = _accumulate(rows, dy + top, starts, weights.astype(np.float32), height, width * channels)
-    return out.reshape(image.shape)
+    return _accumulate(rows, dy + top, starts, weights.astype(np.float32), height, width * channels).reshape(
+        image.shape
+    )
 
 
 @compiled
-def _accumulate(rows, dy, starts, weights, height, length):  # type: ignore[no-untyped-def]
+def _accumulate(rows, dy, starts, weights, height, length):
     out = np.zeros((height, length), np.float32)
     for y in range(height):
         target = out[y]

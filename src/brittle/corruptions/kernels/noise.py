@@ -12,12 +12,11 @@ from brittle.corruptions.kernels.words import normal_table, quarter, word
 
 def add_normal(image: Image, key: Key, *, constant: float = 0.0, gain: float = 0.0) -> Image:
     """image + (constant + gain·image)·n with standard normal n for every element; `constant` in grey levels."""
-    out: Image = _add_normal(image, key, np.float32(constant), np.float32(gain), normal_table())
-    return out
+    return _add_normal(image, key, np.float32(constant), np.float32(gain), normal_table())
 
 
 @compiled
-def _add_normal(image, key, constant, gain, table):  # type: ignore[no-untyped-def]
+def _add_normal(image, key, constant, gain, table):
     out = np.empty(image.shape, np.uint8)
     source, target = image.reshape(-1), out.reshape(-1)
     count = source.size
@@ -31,19 +30,18 @@ def _add_normal(image, key, constant, gain, table):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _noisy(value, normal, constant, gain):  # type: ignore[no-untyped-def]
+def _noisy(value, normal, constant, gain):
     grey = np.float32(value)
     return to_byte(grey + (constant + gain * grey) * normal)
 
 
 def replace_with_extremes(image: Image, key: Key, amount: float) -> Image:
     """Replace each element with probability `amount` by 0 or 255, at even odds."""
-    out: Image = _replace_with_extremes(image, key, np.uint64(round(amount * 2**31)))
-    return out
+    return _replace_with_extremes(image, key, np.uint64(round(amount * 2**31)))
 
 
 @compiled
-def _replace_with_extremes(image, key, threshold):  # type: ignore[no-untyped-def]
+def _replace_with_extremes(image, key, threshold):
     out = np.empty(image.shape, np.uint8)
     source, target = image.reshape(-1), out.reshape(-1)
     count = source.size

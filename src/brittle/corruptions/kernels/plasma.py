@@ -15,12 +15,11 @@ def plasma(key: Key, side: int, decay: float) -> Field:
     The displacement is the nominal amplitude times a uniform variate of that same half-width, so it starts at
     100² and falls by decay² per octave, as in the published code.
     """
-    field: Field = _plasma(key, side, decay)
-    return field
+    return _plasma(key, side, decay)
 
 
 @compiled
-def _plasma(key, side, decay):  # type: ignore[no-untyped-def]
+def _plasma(key, side, decay):
     field = np.zeros((side, side), np.float32)
     mask = side - 1
     step = side
@@ -51,5 +50,5 @@ def _plasma(key, side, decay):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shift(key, at, sway):  # type: ignore[no-untyped-def]
+def _shift(key, at, sway):
     return (unit(word(key, at)) - np.float32(0.5)) * sway

@@ -40,7 +40,7 @@ def _tables(photons: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], N
 
 
 @compiled
-def _invert(photons, width, half_width):  # type: ignore[no-untyped-def]
+def _invert(photons, width, half_width):
     """Per grey level: the smallest count considered, 2³²·P(count ≤ k), and where to start for each top byte."""
     first = np.empty(256, np.int32)
     cumulative = np.empty((256, width), np.uint32)
@@ -72,7 +72,7 @@ def _invert(photons, width, half_width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _poisson_counts(image, key, first, cumulative, start, greys):  # type: ignore[no-untyped-def]
+def _poisson_counts(image, key, first, cumulative, start, greys):
     out = np.empty(image.shape, np.uint8)
     source, target = image.reshape(-1), out.reshape(-1)
     last = cumulative.shape[1] - 1
@@ -87,7 +87,7 @@ def _poisson_counts(image, key, first, cumulative, start, greys):  # type: ignor
 
 
 @compiled
-def _normal_counts(image, key, photons, table):  # type: ignore[no-untyped-def]
+def _normal_counts(image, key, photons, table):
     out = np.empty(image.shape, np.uint8)
     source, target = image.reshape(-1), out.reshape(-1)
     for i in range(source.size):

@@ -14,7 +14,8 @@ from brittle.corruptions.kernels.words import unit, word
 def copy_from_neighbours(image: Image, key: Key, reach: float, sweeps: float) -> Image:
     """Sweep the image in place, from the bottom right to the top left, each pixel becoming a copy of a neighbour.
 
-    Offsets are uniform on −reach … reach−1 in both directions; a real-valued reach goes on smoothly down to 0, where nothing moves.
+    Offsets are uniform on −reach … reach−1 in both directions; a real-valued reach goes on smoothly down to 0,
+    where nothing moves.
     """
     out = image.copy()
     _sweep(out, key, np.float32(reach), math.ceil(reach), math.ceil(sweeps), np.float32(sweeps))
@@ -22,7 +23,7 @@ def copy_from_neighbours(image: Image, key: Key, reach: float, sweeps: float) ->
 
 
 @compiled
-def _sweep(image, key, reach, margin, sweeps, share):  # type: ignore[no-untyped-def]
+def _sweep(image, key, reach, margin, sweeps, share):
     height, width, channels = image.shape
     lift = np.float32(0.5) * (np.float32(1) - min(reach, np.float32(1)))
     scale = np.float32(2.0**-16)

@@ -21,16 +21,16 @@ def smooth_noise(key: Key, height: int, width: int, sigma: float) -> Field:
     noise = uniforms(key, height, width)
     if sigma <= FEW_TAPS:
         return gaussian(noise, sigma, cut=3.0, border=REFLECT)
-    out: Field = _through_modes(noise, *_modes(height, sigma), *_modes(width, sigma))
-    return out
+    return _through_modes(noise, *_modes(height, sigma), *_modes(width, sigma))
 
 
 @lru_cache(maxsize=32)
 def _modes(length: int, sigma: float) -> tuple[Field, Field]:
     """The cosines that survive smoothing, and how much of each does.
 
-    With mirrored borders a symmetric kernel scales each cosine of the DCT-II by its transfer function. A wide Gaussian
-    keeps only the slowest few, at any width of the kernel: 99.99 % of the smoothed field's energy is kept.
+    With mirrored borders a symmetric kernel scales each cosine of the DCT-II by its transfer function. A wide
+    Gaussian keeps only the slowest few, at any width of the kernel: 99.99 % of the smoothed field's energy is
+    kept.
     """
     radius = int(3 * sigma + 0.5)
     taps = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
@@ -46,7 +46,7 @@ def _modes(length: int, sigma: float) -> tuple[Field, Field]:
 
 
 @compiled
-def _through_modes(noise, rows, row_gain, columns, column_gain):  # type: ignore[no-untyped-def]
+def _through_modes(noise, rows, row_gain, columns, column_gain):
     """Project onto the cosines, scale, and come back."""
     height, width = noise.shape
     projected = np.zeros((len(rows), width), np.float32)
@@ -68,6 +68,6 @@ def _through_modes(noise, rows, row_gain, columns, column_gain):  # type: ignore
 
 
 @compiled
-def _add_scaled(target, factor, source):  # type: ignore[no-untyped-def]
+def _add_scaled(target, factor, source):
     for i in range(len(target)):
         target[i] += factor * source[i]

@@ -11,12 +11,11 @@ from brittle.corruptions.kernels.compiled import compiled
 
 def flakes(field: Field, threshold: float) -> Image:
     """What lies above the threshold, in grey levels."""
-    out: Image = _flakes(field, np.float32(threshold))
-    return out
+    return _flakes(field, np.float32(threshold))
 
 
 @compiled
-def _flakes(field, threshold):  # type: ignore[no-untyped-def]
+def _flakes(field, threshold):
     out = np.empty(field.shape, np.uint8)
     for y in range(field.shape[0]):
         for x in range(field.shape[1]):
@@ -27,12 +26,11 @@ def _flakes(field, threshold):  # type: ignore[no-untyped-def]
 
 def whiten_and_add(image: Image, layer: Field, mix: float) -> Image:
     """Blend (1−mix) of a whitened copy into the image, then add the layer and the layer turned by 180°."""
-    out: Image = _whiten_and_add(image, layer, np.float32(mix))
-    return out
+    return _whiten_and_add(image, layer, np.float32(mix))
 
 
 @compiled
-def _whiten_and_add(image, layer, mix):  # type: ignore[no-untyped-def]
+def _whiten_and_add(image, layer, mix):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
     for y in range(height):

@@ -32,9 +32,7 @@ def read_textures(folder: Path) -> tuple[Path, ...]:
 def _read(path: Path, scale: float, channels: int) -> Image:
     picture = cv2.imread(str(path), cv2.IMREAD_COLOR_RGB)
     if picture is None:
-        raise ValueError(
-            f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder"
-        )
+        raise ValueError(f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder")
     if channels == 1:
         picture = np.rint(picture @ LUMINANCE).astype(np.uint8)
     if scale != 1:
@@ -55,6 +53,6 @@ def crop_texture(path: Path, shape: tuple[int, ...], scale: float, row: float, c
     tall, wide = max(tall, 1), max(wide, 1)
     top, left = int(row * (rows - tall)), int(column * (columns - wide))
     crop = texture[top : top + tall, left : left + wide]
-    if (tall, wide) != (height, width):
-        crop = cv2.resize(crop, (width, height))
-    return np.ascontiguousarray(crop).reshape(shape)
+    if (tall, wide) == (height, width):
+        return np.ascontiguousarray(crop)
+    return np.asarray(cv2.resize(crop, (width, height)), np.uint8).reshape(shape)

@@ -11,18 +11,16 @@ from brittle.corruptions.kernels.compiled import compiled, inlined
 
 def affine(image: Image, matrix: NDArray[np.float64]) -> Field:
     """Read the image at matrix·(x, y, 1) for each pixel; borders mirror without repeating the edge."""
-    out: Field = _affine(image, np.ascontiguousarray(matrix, np.float64))
-    return out
+    return _affine(image, np.ascontiguousarray(matrix, np.float64))
 
 
 def displace(image: Field, dx: Field, dy: Field) -> Field:
     """Read the image at (x + dx, y + dy) for each pixel; borders mirror and repeat the edge."""
-    out: Field = _displace(image, dx, dy)
-    return out
+    return _displace(image, dx, dy)
 
 
 @inlined
-def _mirror(i, length):  # type: ignore[no-untyped-def]
+def _mirror(i, length):
     """… 2 1 0 | 0 1 2 …: the edge pixel is repeated."""
     if 0 <= i < length:
         return i
@@ -31,7 +29,7 @@ def _mirror(i, length):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _mirror_inside(i, length):  # type: ignore[no-untyped-def]
+def _mirror_inside(i, length):
     """… 2 1 | 0 1 2 …: the edge pixel is not repeated."""
     if 0 <= i < length:
         return i
@@ -42,7 +40,7 @@ def _mirror_inside(i, length):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _affine(image, matrix):  # type: ignore[no-untyped-def]
+def _affine(image, matrix):
     height, width, channels = image.shape
     out = np.empty((height, width, channels), np.float32)
     for y in range(height):
@@ -62,7 +60,7 @@ def _affine(image, matrix):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _displace(image, dx, dy):  # type: ignore[no-untyped-def]
+def _displace(image, dx, dy):
     height, width, channels = image.shape
     out = np.empty((height, width, channels), np.float32)
     for y in range(height):

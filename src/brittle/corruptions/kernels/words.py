@@ -1,7 +1,7 @@
 """Random words by counting: word i of a stream is a hash of its key and i (SplitMix64, Steele et al. 2014).
 
-Nothing is consumed, so any element can be drawn alone, in any order. The generator is our own, so the pixels do not
-depend on NumPy's version. Normal variates are looked up by 16 random bits in the 65,536 quantiles of the
+Nothing is consumed, so any element can be drawn alone, in any order. The generator is our own, so the pixels do
+not depend on NumPy's version. Normal variates are looked up by 16 random bits in the 65,536 quantiles of the
 normal distribution: mean 0 and variance 1 exactly, largest |z| 4.3.
 """
 
@@ -17,7 +17,7 @@ from brittle.corruptions.kernels.compiled import compiled, inlined
 
 
 @inlined
-def word(key, i):  # type: ignore[no-untyped-def]
+def word(key, i):
     """The i-th random 64-bit word of a stream."""
     z = key[0] + np.uint64(i) * (key[1] | np.uint64(1))
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -26,13 +26,13 @@ def word(key, i):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def unit(bits):  # type: ignore[no-untyped-def]
+def unit(bits):
     """A float32 on [0, 1) from the top 24 bits of a word."""
     return np.float32(np.int32(bits >> np.uint64(40))) * np.float32(2.0**-24)
 
 
 @inlined
-def quarter(bits, which):  # type: ignore[no-untyped-def]
+def quarter(bits, which):
     """One of the four 16-bit quarters of a word, as an index into the table of normals."""
     return (bits >> np.uint64(16 * which)) & np.uint64(0xFFFF)
 
@@ -49,18 +49,16 @@ def normal_table() -> Field:
 
 def normals(key: Key, height: int, width: int) -> Field:
     """A field of standard normal variates."""
-    field: Field = _normals(key, height * width, normal_table())
-    return field.reshape(height, width)
+    return _normals(key, height * width, normal_table()).reshape(height, width)
 
 
 def uniforms(key: Key, height: int, width: int) -> Field:
     """A field of variates uniform on [−1, 1)."""
-    field: Field = _uniforms(key, height * width)
-    return field.reshape(height, width)
+    return _uniforms(key, height * width).reshape(height, width)
 
 
 @compiled
-def _normals(key, count, table):  # type: ignore[no-untyped-def]
+def _normals(key, count, table):
     out = np.empty(count, np.float32)
     for block in range(count // 4):
         bits = word(key, block)
@@ -72,7 +70,7 @@ def _normals(key, count, table):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _uniforms(key, count):  # type: ignore[no-untyped-def]
+def _uniforms(key, count):
     out = np.empty(count, np.float32)
     for i in range(count):
         out[i] = unit(word(key, i)) * np.float32(2) - np.float32(1)

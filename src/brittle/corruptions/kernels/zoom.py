@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle.arrays import Field, Image
 from brittle.corruptions.kernels.bytes import to_byte
@@ -12,7 +13,7 @@ from brittle.corruptions.kernels.compiled import compiled
 
 
 @compiled
-def _axis(length, factor):  # type: ignore[no-untyped-def]
+def _axis(length, factor):
     """Where each output position reads along one axis: the lower neighbour and the weight of the upper one.
 
     The central window of ⌈length/factor⌉ pixels is stretched corner to corner onto round(window·factor) pixels,
@@ -32,9 +33,13 @@ def _axis(length, factor):  # type: ignore[no-untyped-def]
     return lower, weight
 
 
+def zoom(field: Field, factor: float) -> Field:
+    """A one-channel field enlarged about its centre, with linear interpolation; a factor below 1 counts as 1."""
+    return _zoom(field, max(float(factor), 1.0))
+
+
 @compiled
-def zoom(field, factor):  # type: ignore[no-untyped-def]
-    """A one-channel field enlarged about its centre, with linear interpolation."""
+def _zoom(field, factor):
     height, width = field.shape
     out = np.empty((height, width), np.float32)
     y_lower, y_weight = _axis(height, factor)
@@ -54,15 +59,23 @@ def zoom(field, factor):  # type: ignore[no-untyped-def]
 
 def mean_of_zooms(image: Image, largest: float, layers: int) -> Image:
     """The mean of the image and of `layers` copies of it, enlarged by factors evenly spaced from 1 to `largest`."""
-    step = (largest - 1) / (layers - 1) if layers > 1 else 0.0
-    factors = np.array([1 + i * step for i in range(1, layers)])
     height, width, channels = image.shape
-    out: Image = _mean_of_zooms(image.reshape(height, width * channels), channels, factors)
-    return out.reshape(image.shape)
+    factors = zoom_factors(largest, layers)[1:]
+    return _mean_of_zooms(image.reshape(height, width * channels), channels, factors).reshape(image.shape)
+
+
+def zoom_factors(largest: float, layers: int) -> NDArray[np.float64]:
+    """`layers` factors from 1 to `largest`, equal to the last bit to the ranges that NumPy made for the published sets.
+
+    The last bit matters: 224/1.12 is 200, and a window of 201 pixels is another one. NumPy takes the step as the
+    difference of the first two values, and so do we.
+    """
+    step = (1 + (largest - 1) / max(layers - 1, 1)) - 1
+    return 1 + np.arange(layers) * step
 
 
 @compiled
-def _mean_of_zooms(image, channels, factors):  # type: ignore[no-untyped-def]
+def _mean_of_zooms(image, channels, factors):
     height, length = image.shape
     width = length // channels
     layers = len(factors)
@@ -92,7 +105,7 @@ def _mean_of_zooms(image, channels, factors):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_stretched(row, lower, weight, channels, total):  # type: ignore[no-untyped-def]
+def _add_stretched(row, lower, weight, channels, total):
     if channels == 3:
         for x in range(len(lower)):
             at, u = lower[x] * 3, weight[x]
@@ -103,9 +116,3 @@ def _add_stretched(row, lower, weight, channels, total):  # type: ignore[no-unty
         for x in range(len(lower)):
             at, u = lower[x], weight[x]
             total[x] += row[at] + u * (row[at + 1] - row[at])
-
-
-def zoomed(field: Field, factor: float) -> Field:
-    """`zoom`, for factors of 1 and more; below 1 there is nothing to enlarge."""
-    out: Field = zoom(field, max(float(factor), 1.0))
-    return out
