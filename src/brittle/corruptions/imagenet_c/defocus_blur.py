@@ -1,8 +1,5 @@
-import numpy as np
-
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.bytes import truncate
 from brittle.corruptions.kernels.disk import defocus
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
@@ -34,4 +31,4 @@ def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float)
     picture gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. The disk lies on
     the pixel grid, so between the levels it grows ring by ring.
     """
-    return truncate(defocus(image.astype(np.float32), radius, alias_sigma))
+    return defocus(image, radius, alias_sigma)

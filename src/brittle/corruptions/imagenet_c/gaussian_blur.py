@@ -1,5 +1,3 @@
-import numpy as np
-
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.bytes import truncate
@@ -22,4 +20,4 @@ from brittle.corruptions.severity import levels
 )
 def gaussian_blur(image: Image, rng: Draws, *, sigma: float) -> Image:  # noqa: ARG001
     """A Gaussian filter that ends at 4σ, edges replicated. One of the four extra corruptions."""
-    return truncate(gaussian(image.astype(np.float32), sigma))
+    return truncate(gaussian(image, sigma))

@@ -1,5 +1,3 @@
-import numpy as np
-
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.bytes import truncate
@@ -44,6 +42,6 @@ def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iter
     are uniform on −δ … δ−1, which pulls the picture towards the bottom right by half a pixel a sweep. Between
     the levels δ widens the offsets continuously, and a fractional last sweep visits that share of the pixels.
     """
-    blurred = truncate(gaussian(image.astype(np.float32), sigma))
+    blurred = truncate(gaussian(image, sigma))
     copied = copy_from_neighbours(blurred, rng.key("offsets"), max_delta, iterations)
-    return truncate(gaussian(copied.astype(np.float32), sigma))
+    return truncate(gaussian(copied, sigma))

@@ -9,7 +9,7 @@ import numpy as np
 
 from brittle.arrays import Field, Key
 from brittle.corruptions.kernels.compiled import compiled
-from brittle.corruptions.kernels.gaussian import REFLECT, gaussian
+from brittle.corruptions.kernels.gaussian import gaussian
 from brittle.corruptions.kernels.words import uniforms
 
 FEW_TAPS = 8.0
@@ -20,7 +20,7 @@ def smooth_noise(key: Key, height: int, width: int, sigma: float) -> Field:
     """Noise uniform on [−1, 1), smoothed by a Gaussian that ends at 3σ, with mirrored borders."""
     noise = uniforms(key, height, width)
     if sigma <= FEW_TAPS:
-        return gaussian(noise, sigma, cut=3.0, border=REFLECT)
+        return gaussian(noise, sigma, cut=3.0, mirrored=True)
     return _through_modes(noise, *_modes(height, sigma), *_modes(width, sigma))
 
 

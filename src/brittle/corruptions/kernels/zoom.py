@@ -71,7 +71,7 @@ def zoom_factors(largest: float, layers: int) -> NDArray[np.float64]:
     difference of the first two values, and so do we.
     """
     step = (1 + (largest - 1) / max(layers - 1, 1)) - 1
-    return 1 + np.arange(layers) * step
+    return np.asarray(1 + np.arange(layers) * step, np.float64)
 
 
 @compiled
