@@ -1,3 +1,4 @@
+# ruff: noqa: ARG001 - every reading takes the same arguments, also those that draw nothing
 """A slow, plain reading of the published definitions, for tests and for docs/fidelity.md.
 
 Written from the formulas, with SciPy and loops, sharing no code with the kernels. Random ones draw from NumPy.
@@ -183,7 +184,7 @@ def contrast(image: Array, rng: Rng, *, factor: float) -> Array:
 def elastic_transform(image: Array, rng: Rng, *, alpha: float, sigma: float, affine_jitter: float) -> Array:
     height, width = image.shape[:2]
     centre, q = np.float32([height // 2, width // 2]), min(height, width) // 3
-    corners = np.float32([centre + [q, q], centre + [q, -q], centre - [q, q]])
+    corners = centre + np.float32([[q, q], [q, -q], [-q, -q]])
     moved = corners + rng.uniform(-affine_jitter, affine_jitter, corners.shape).astype(np.float32)
     matrix = cv2.getAffineTransform(corners, moved)
     x = cv2.warpAffine(image / 255, matrix, (width, height), borderMode=cv2.BORDER_REFLECT_101)
@@ -239,9 +240,16 @@ def frost(image: Array, rng: Rng, *, textures: list[Array], **p: float) -> Array
     return np.clip(p["image_weight"] * image + p["frost_weight"] * crop, 0, 255).astype(np.uint8)
 
 
-DETERMINISTIC = (
-    "brightness contrast defocus_blur gaussian_blur jpeg_compression pixelate saturate zoom_blur".split()
-)
+DETERMINISTIC = [
+    "brightness",
+    "contrast",
+    "defocus_blur",
+    "gaussian_blur",
+    "jpeg_compression",
+    "pixelate",
+    "saturate",
+    "zoom_blur",
+]
 
 REFERENCE: dict[str, Callable[..., Any]] = {
     function.__name__: function

@@ -1,0 +1,108 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import photo
+
+PUBLISHED_ORDER = [
+    "gaussian_noise",
+    "shot_noise",
+    "impulse_noise",
+    "defocus_blur",
+    "glass_blur",
+    "motion_blur",
+    "zoom_blur",
+    "snow",
+    "frost",
+    "fog",
+    "brightness",
+    "contrast",
+    "elastic_transform",
+    "pixelate",
+    "jpeg_compression",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("imagenet-c", 75), ("imagenet-c-extra", 20), ("cifar10-c", 75), ("tiny-imagenet-c", 75)]
+)
+def test_bundled_recipes_load_and_survive_a_round_trip(name: str, cells: int, tmp_path: Path) -> None:
+    benchmark = brittle.benchmark(name)
+    assert (benchmark.name, len(benchmark), len(list(benchmark.cells()))) == (name, cells, cells)
+    benchmark.save(tmp_path / "copy.toml")
+    copy = brittle.benchmark(tmp_path / "copy.toml")
+    assert copy == benchmark
+    assert copy.hash == benchmark.hash
+
+
+def test_the_published_order_is_kept() -> None:
+    assert [entry.corruption.name for entry in brittle.benchmark("imagenet-c").entries] == PUBLISHED_ORDER
+    assert set(brittle.benchmarks()) >= {"imagenet-c", "imagenet-c-extra", "cifar10-c", "tiny-imagenet-c"}
+
+
+def test_the_hash_is_of_the_pixels_not_of_the_words() -> None:
+    benchmark = brittle.benchmark("imagenet-c")
+    same = replace(benchmark, name="x", title="y", source="z")
+    assert same.hash == benchmark.hash
+    others = [
+        replace(benchmark, seed=1),
+        replace(benchmark, storage="jpeg85"),
+        replace(benchmark, table=224),
+        replace(benchmark, entries=benchmark.entries[1:]),
+        replace(benchmark, entries=(Entry("fog", (1, 2.5)),)),
+        replace(benchmark, entries=(Entry("frost", (1,), {"textures": "elsewhere"}),)),
+        replace(benchmark, version=2),
+    ]
+    assert len({b.hash for b in [benchmark, *others]}) == 8
+
+
+def test_applying_is_corrupting() -> None:
+    image = photo("cat", 32)
+    benchmark = Benchmark("mine", (Entry("fog", (2.5,)),), seed=9, storage="jpeg85", table=224)
+    expected = brittle.corrupt(image, "fog", 2.5, seed=9, sample="a", jpeg85=True, table=224)
+    np.testing.assert_array_equal(benchmark.apply(image, "fog", 2.5, "a"), expected)
+    with pytest.raises(ValueError, match="imagenet-c/snow is not part of 'mine'"):
+        benchmark.apply(image, "snow", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = 1 2", "is not a TOML file"),
+        ("title = 'x'", "needs a name and at least one"),
+        ("name = 'x'\nlevels = [1]", "needs a name and at least one"),
+        ("name = 'x'\nlevls = [1]\n[[corruption]]\nid = 'fog'", "unknown key 'levls'; known are: "),
+        ("name = 'x'\n[[corruption]]\nid = 'fog'", "needs an id, and levels"),
+        ("name = 'x'\nlevels = 3\n[[corruption]]\nid = 'fog'", "levels in .* is a list of severities, got 3"),
+        ("name = 'x'\nlevels = [9]\n[[corruption]]\nid = 'fog'", "severity must lie between"),
+        ("name = 'x'\nlevels = [1, 1]\n[[corruption]]\nid = 'fog'", "names a level twice"),
+        ("name = 'x'\nlevels = []\n[[corruption]]\nid = 'fog'", "has no levels"),
+        ("name = 'x'\nlevels = [1]\n[[corruption]]\nid = 'fgo'", "did you mean 'imagenet-c/fog'"),
+        (
+            "name = 'x'\nlevels = [1]\n[[corruption]]\nid = 'fog'\n[[corruption]]\nid = 'fog'",
+            "names a corruption twice",
+        ),
+        (
+            "name = 'x'\nlevels = [1]\nstorage = 'gif'\n[[corruption]]\nid = 'fog'",
+            "storage must be one of none, jpeg85",
+        ),
+        ("name = 'x'\nlevels = [1]\ntable = 100\n[[corruption]]\nid = 'fog'", "published tables for 32, 64, 224, 299"),
+        ("name = ''\nlevels = [1]\n[[corruption]]\nid = 'fog'", "needs a name"),
+    ],
+)
+def test_broken_recipes_are_explained(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        brittle.benchmark(path)
+
+
+def test_unknown_benchmarks_get_a_hint() -> None:
+    with pytest.raises(ValueError, match="did you mean 'imagenet-c'"):
+        brittle.benchmark("imagenetc")
+    with pytest.raises(FileNotFoundError, match=r"there is no recipe file 'none.toml'"):
+        brittle.benchmark("none.toml")

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+import brittle
+from brittle.arrays import Image
+from brittle.corruptions import Draws, corruption, levels, registry
+
+
+def test_all_nineteen_are_there_in_their_families() -> None:
+    found = brittle.corruptions(source="imagenet-c")
+    families = {
+        family: [c.name for c in found if c.family == family] for family in ("noise", "blur", "weather", "digital")
+    }
+    assert len(found) == 19
+    assert {family: len(names) for family, names in families.items()} == {
+        "noise": 4,
+        "blur": 5,
+        "weather": 5,
+        "digital": 5,
+    }
+    assert [c.id for c in brittle.corruptions(family="noise")] == [
+        f"imagenet-c/{name}_noise" for name in ("gaussian", "impulse", "shot", "speckle")
+    ]
+
+
+def test_a_corruption_knows_itself() -> None:
+    fog = brittle.corruption("fog")
+    assert fog is brittle.corruption("imagenet-c/fog") is brittle.corruption(fog)
+    assert (fog.id, fog.name, fog.family, fog.source, fog.max_severity) == (
+        "imagenet-c/fog", "fog", "weather", "imagenet-c", 5,
+    )  # fmt: skip
+    assert fog.parameters(1.5, 224) == {"strength": 1.75, "decay": 2}
+    assert "plasma" in fog.docs
+    assert fog.summary.startswith("A cloud of plasma")
+    assert fog.table_sides == (32, 64, 224, 299)
+
+
+@pytest.mark.parametrize("c", brittle.corruptions(), ids=lambda c: c.id)
+def test_every_corruption_is_documented(c: brittle.Corruption) -> None:
+    assert len(c.summary) > 30
+    assert c.summary.endswith(".")
+
+
+def test_calling_it_is_corrupting() -> None:
+    image = np.full((9, 9, 3), 70, np.uint8)
+    np.testing.assert_array_equal(
+        brittle.corruption("snow")(image, 2, seed=3, sample="a"), brittle.corrupt(image, "snow", 2, seed=3, sample="a")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("fogg", "did you mean 'imagenet-c/fog'"),
+        ("gaussian-noise", "did you mean 'imagenet-c/gaussian_noise'"),
+        ("Motion Blur", "did you mean 'imagenet-c/motion_blur'"),
+        ("xyzzy", "`brittle list` shows them all"),
+    ],
+)
+def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no corruption '{name}'; {hint}"):
+        brittle.corruption(name)
+
+
+def test_names_are_strings() -> None:
+    with pytest.raises(TypeError, match="named by a string such as 'fog', got -2"):
+        brittle.corruption(-2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [({"source": "x"}, "there is no source 'x'"), ({"family": "y"}, "no family 'y'")]
+)
+def test_unknown_sources_and_families_are_named(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        brittle.corruptions(**given)  # type: ignore[arg-type]
+
+
+def test_unknown_options_are_named() -> None:
+    image = np.zeros((4, 4, 3), np.uint8)
+    with pytest.raises(TypeError, match="imagenet-c/fog has no option 'strength'; its options are: none"):
+        brittle.corrupt(image, "fog", 1, strength=3)
+    with pytest.raises(TypeError, match="imagenet-c/frost has no option 'texture'; its options are: textures"):
+        brittle.corrupt(image, "frost", 1, texture="x")
+
+
+@pytest.fixture
+def own_corruption() -> str:
+    @corruption(family="colour", source="mine", channels="rgb", amount=levels(10, 20, 40, clean=0))
+    def reddish(image: Image, rng: Draws, *, amount: float, bonus: int = 0) -> Image:  # noqa: ARG001
+        """More red than there was, for all to see."""
+        out = image.copy()
+        out[..., 0] = np.minimum(out[..., 0] + int(amount) + bonus, 255)
+        return out
+
+    yield "mine/reddish"
+    del registry._by_id["mine/reddish"]
+
+
+def test_a_new_corruption_is_one_function(own_corruption: str) -> None:
+    image = np.full((4, 4, 3), 100, np.uint8)
+    assert brittle.corrupt(image, "reddish", 1.5)[0, 0].tolist() == [115, 100, 100]
+    assert brittle.corrupt(image, own_corruption, 3, bonus=5)[0, 0].tolist() == [145, 100, 100]
+    assert brittle.corrupt(image[..., 0], "reddish", 3)[0, 0] == round(0.299 * 140 + 0.701 * 100)
+    assert brittle.corruption("reddish") in brittle.corruptions(source="mine")
+    with pytest.raises(ValueError, match=r"between 0 \(clean\) and 3, got 4"):
+        brittle.corrupt(image, "reddish", 4)
+
+
+def test_a_wrong_declaration_is_refused() -> None:
+    with pytest.raises(TypeError, match="give every keyword-only argument without a default its levels"):
+
+        @corruption(family="blur", source="mine", sigma=levels(1, clean=0))
+        def wrong(image: Image, rng: Draws, *, radius: float) -> Image:  # noqa: ARG001
+            return image
+
+    with pytest.raises(ValueError, match="family must be one of noise"):
+        corruption(family="funny", source="mine", sigma=levels(1, clean=0))
+    with pytest.raises(ValueError, match="all of them for the same severities"):
+        corruption(family="blur", source="mine", a=levels(1, clean=0), b=levels(1, 2, clean=0))
+    with pytest.raises(ValueError, match="needs the same number of values"):
+        levels(1, 2, clean=0, at32=(1,))

@@ -1,0 +1,84 @@
+import math
+
+import numpy as np
+import pytest
+
+import brittle
+from brittle.corruptions.severity import choose_table, levels
+
+ALL = [c.id for c in brittle.corruptions()]
+SIDES = frozenset({32, 64, 224, 299})
+
+
+def test_levels_are_hit_exactly_and_straight_lines_lie_between() -> None:
+    sigma = levels(0.1, 0.3, 0.7, clean=0)
+    assert [sigma.at(s, 224, 1) for s in (0, 0.5, 1, 1.5, 2, 3)] == pytest.approx([0, 0.05, 0.1, 0.2, 0.3, 0.7])
+    assert sigma.at(2, 224, 1) == 0.3
+
+
+def test_photons_move_linearly_in_the_noise_that_they_make() -> None:
+    photons = levels(100, 25, clean=math.inf, scale="inverse-sqrt")
+    assert photons.at(0, 224, 1) == math.inf
+    assert 1 / math.sqrt(photons.at(0.5, 224, 1)) == pytest.approx(0.05)
+    assert 1 / math.sqrt(photons.at(1.5, 224, 1)) == pytest.approx(0.15)
+
+
+def test_whole_parameters_are_rounded() -> None:
+    assert levels(10, 13, clean=1, whole=True).at(1.5, 224, 1) == 12  # halves to even, as Python rounds
+
+
+@pytest.mark.parametrize(
+    ("side", "table", "ratio"),
+    [
+        (32, 32, 1), (64, 64, 1), (224, 224, 1), (299, 299, 1),
+        (28, 32, 28 / 32), (96, 64, 1.5), (128, 224, 128 / 224), (300, 224, 300 / 224), (3000, 224, 3000 / 224),
+        (1, 32, 1 / 32),
+    ],
+)  # fmt: skip
+def test_other_sizes_take_the_nearest_table_and_scale_it(side: int, table: int, ratio: float) -> None:
+    assert choose_table(SIDES, side) == (table, pytest.approx(ratio))
+
+
+def test_lengths_grow_with_the_image_and_strengths_do_not() -> None:
+    blur, noise = brittle.corruption("gaussian_blur"), brittle.corruption("gaussian_noise")
+    assert blur.parameters(5, 448)["sigma"] == 12
+    assert blur.parameters(5, 448, table=224)["sigma"] == 6
+    assert noise.parameters(5, 448) == noise.parameters(5, 224)
+    assert blur.parameters(5, (448, 1000)) == blur.parameters(5, 448)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_parameters_are_continuous(name: str) -> None:
+    corruption = brittle.corruption(name)
+    for level in range(1, 6):
+        at, before = corruption.parameters(level), corruption.parameters(level - 1e-9)
+        for parameter, value in at.items():
+            slack = 1 if corruption.levels[parameter].whole else 1e-4 * max(1, abs(value))
+            assert abs(value - before[parameter]) <= slack
+
+
+@pytest.mark.parametrize("severity", [-0.1, 5.01, math.nan, math.inf, -math.inf])
+def test_a_severity_out_of_range_is_named(severity: float) -> None:
+    with pytest.raises(ValueError, match=r"severity must lie between 0 \(clean\) and 5, got"):
+        brittle.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", severity)
+
+
+@pytest.mark.parametrize("severity", ["3", None, True, [1], np.array([1, 2])])
+def test_a_severity_of_the_wrong_type_is_named(severity: object) -> None:
+    with pytest.raises(TypeError, match="severity must be"):
+        brittle.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", severity)  # type: ignore[arg-type]
+
+
+def test_numpy_numbers_are_severities() -> None:
+    image = np.full((8, 8, 3), 90, np.uint8)
+    expected = brittle.corrupt(image, "brightness", 3)
+    for severity in (np.float32(3), np.int64(3), np.array(3)):
+        np.testing.assert_array_equal(brittle.corrupt(image, "brightness", severity), expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"), [({"size": 0}, "at least 1 px"), ({"table": 100}, "published tables for 32")]
+)
+def test_bad_sizes_are_named(given: dict[str, int], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        brittle.corruption("fog").parameters(1, **given)  # type: ignore[arg-type]
