@@ -39,6 +39,11 @@ def digests() -> dict[str, str]:
     return {f"{name} {side}": digest(name, side) for name in ALL for side in SIDES}
 
 
+def write_digests() -> None:
+    """Draw the golden digests anew, after a deliberate change of pixels or with a new corruption."""
+    GOLDEN.write_text(json.dumps(digests(), indent=0) + "\n")
+
+
 def print_digests() -> None:
     print(json.dumps(digests(), indent=0))
 

@@ -180,7 +180,7 @@ def benchmark(name: str | Path) -> Benchmark:
     if Path(name).suffix == ".toml":
         return Benchmark.load(name)
     close = get_close_matches(str(name), benchmarks(), n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}"
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}."
     raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
 
 

@@ -40,7 +40,7 @@ def corrupt(
         sample: what names this image among others, an index or a file name; for a batch one for each image
             (0, 1, 2 … if not given).
         table: use the published parameters for this image side (32, 64, 224, 299) whatever the size of the
-        image.
+            image.
         jpeg85: finish with a JPEG pass of quality 85, as the files of the released ImageNet-C have it.
         options: what the corruption itself offers, such as `textures=` of frost.
     """

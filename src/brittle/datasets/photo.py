@@ -18,4 +18,5 @@ def photo(name: str = "cat", size: int = 224) -> Image:
     if name not in known:
         raise ValueError(f"there is no photograph {name!r}; there are: {', '.join(known)}")
     picture = cv2.imread(str(FOLDER / f"{name}.jpg"), cv2.IMREAD_COLOR_RGB)
+    assert picture is not None
     return np.asarray(cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA), np.uint8)

@@ -5,6 +5,9 @@ from brittle.corruptions.kernels.plasma import plasma
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
+LARGEST_MAP = 8192
+"""Longer images see the map again, without a seam: it is drawn on a torus."""
+
 
 @corruption(
     family="weather",
@@ -32,6 +35,6 @@ def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
     makes rougher fog.
     """
     height, width = image.shape[:2]
-    side = 1 << (max(height, width) - 1).bit_length()
+    side = min(1 << (max(height, width) - 1).bit_length(), LARGEST_MAP)
     cloud = plasma(rng.key("plasma"), side, decay)
     return add_and_dim(image, cloud, strength)

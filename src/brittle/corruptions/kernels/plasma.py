@@ -46,7 +46,11 @@ def _plasma(key, side, decay):
         amplitude /= decay
     low, high = field.min(), field.max()
     span = high - low if high > low else np.float32(1)
-    return (field - low) / span
+    for y in range(side):
+        row = field[y]
+        for x in range(side):
+            row[x] = (row[x] - low) / span
+    return field
 
 
 @compiled

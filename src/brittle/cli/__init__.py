@@ -1,0 +1,66 @@
+"""The command line, one module a verb. Nothing heavy is imported before a verb runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated
+
+import typer
+
+from brittle.cli import corrupt, show
+from brittle.cli import list as list_
+from brittle.cli.console import Verbs
+
+EXAMPLES = (
+    ("brittle list", "which corruptions there are"),
+    ("brittle show -o grid.png", "how they look, on a photograph of a cat"),
+    ("brittle corrupt photos/ out/", "make ImageNet-C of your own photographs"),
+)
+
+app = typer.Typer(
+    cls=Verbs,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from brittle import __version__
+
+        typer.echo(f"brittle {__version__}")
+        raise typer.Exit
+
+
+def _examples(examples: Iterable[tuple[str, str]]) -> str:
+    return "Examples\n" + "\n".join(f"  [bold cyan]{line}[/]\n      [dim]{words}[/]" for line, words in examples)
+
+
+@app.callback(epilog=_examples(EXAMPLES))
+def brittle(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+) -> None:
+    """Find out where an image classifier breaks, and build the tests that find it."""
+    del version, traceback  # the first is done by its callback, the second is read by Verbs
+
+
+def _add(name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str]]) -> None:
+    paragraphs = (inspect.getdoc(verb) or "").split("\n\n")  # each becomes one line, to be wrapped by the terminal
+    app.command(name, help="\n\n".join(" ".join(p.split()) for p in paragraphs), epilog=_examples(examples))(verb)
+
+
+_add("list", list_.list_verb, list_.EXAMPLES)
+_add("show", show.show_verb, show.EXAMPLES)
+_add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="brittle")

@@ -1,0 +1,62 @@
+"""Where the command line writes to, and how it says that something is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+MISTAKES = (ValueError, TypeError, OSError)
+"""What the library raises when it was asked for something that cannot be: exit code 2."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal is now."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, emoji=False)
+
+
+def progress_bar() -> Progress:
+    """A bar on stderr with what is done and the time that is left; none where stderr is a file."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    screen = console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("·"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=screen,
+        disable=not screen.is_terminal,
+        transient=True,
+        expand=True,
+    )
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs: a mistake becomes one red sentence and exit code 2, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except MISTAKES as error:
+            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
+                raise
+            code = 2
+            sentence = str(error) or type(error).__name__
+        except RuntimeError as error:
+            if ctx.params.get("traceback") or type(error) is not RuntimeError:  # typer.Exit is one too
+                raise
+            code, sentence = 1, str(error)
+        from rich.text import Text
+
+        console(stderr=True).print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
+        raise typer.Exit(code)

@@ -1,0 +1,159 @@
+"""`brittle corrupt`: write a corrupted data set in the layout of the published ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console, progress_bar
+from brittle.cli.several import several, several_numbers
+
+if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
+    from brittle.datasets import Written
+
+LISTED = 5
+"""Unreadable files that are printed; skipped.txt has them all."""
+
+EXAMPLES = (
+    ("brittle corrupt val/ imagenet-c/ --prepare imagenet", "ImageNet-C as published: 15 corruptions, 5 levels"),
+    ("brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --format png", "a few, at levels of your own"),
+    ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
+    ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "a recipe of yours, 8 processes"),
+)
+
+
+def corrupt_verb(
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or an .npy or .npz array.")],
+    destination: Annotated[Path, typer.Argument(metavar="DST", help="The folder to write to.")],
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            "--benchmark",
+            "-b",
+            help="The recipe: its name, or its .toml file.",
+            show_default="imagenet-c; cifar10-c for arrays",
+        ),
+    ] = None,
+    corruptions: Annotated[
+        list[str] | None,
+        typer.Option("--corruptions", "-c", metavar="NAMES", help="Only these, repeated or with commas."),
+    ] = None,
+    severities: Annotated[
+        list[str] | None,
+        typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.", show_default="0")] = None,
+    prepare: Annotated[
+        str, typer.Option("--prepare", help="`imagenet`: short side to 256, central 224, as published. Or `none`.")
+    ] = "none",
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="`jpeg`: quality 85, as published. `png`: the exact pixels.", show_default="jpeg"
+        ),
+    ] = None,
+    labels: Annotated[Path | None, typer.Option("--labels", help="An .npy file of labels for an .npy array.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Worker processes.", show_default="one for each processor")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Remove what an earlier recipe wrote to DST, and start anew.")
+    ] = False,
+) -> None:
+    """Corrupt a data set, in the layout of the published ones.
+
+    A folder becomes DST/<corruption>/<severity>/<class>/<name>.JPEG, as in ImageNet-C. An array of N images
+    becomes DST/<corruption>.npy with the severities stacked, as in CIFAR-10-C.
+
+    The pictures depend on the recipe and on each image's relative path or index, and on nothing else. A run that
+    was interrupted goes on where it ended when the same command is given again. Files that cannot be read are
+    skipped, counted and listed in DST/skipped.txt.
+    """
+    is_array = source.suffix in (".npy", ".npz")
+    if is_array and (form is not None or prepare != "none"):
+        raise ValueError("--format and --prepare are for folders of images; an array stays as it is and becomes .npy")
+    if labels is not None and not is_array:
+        raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
+    recipe = _recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed, is_array)
+    with progress_bar() as bar:
+        task = bar.add_task("corrupting", total=None)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        try:
+            if is_array:
+                from brittle.datasets import read_array, read_labels, write_arrays
+
+                images, known = read_array(source)
+                if labels is not None:
+                    known = read_labels(labels, len(images))
+                account = write_arrays(
+                    images, destination, recipe, labels=known, jobs=jobs, overwrite=overwrite, progress=progress
+                )
+            else:
+                from brittle.datasets import write_folders
+
+                account = write_folders(
+                    source,
+                    destination,
+                    recipe,
+                    prepare=prepare,
+                    format=form or "jpeg",
+                    jobs=jobs,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            bar.stop()
+            console(stderr=True).print("Interrupted. All files in place are complete; the same command goes on.")
+            raise typer.Exit(130) from None
+    _summary(destination, recipe, account)
+
+
+def _recipe(
+    benchmark: str | None, corruptions: list[str], severities: list[float], seed: int | None, is_array: bool
+) -> Benchmark:
+    """The benchmark as asked for; without one, named corruptions need not be part of any."""
+    import brittle
+    from brittle.benchmarks import Benchmark, Entry
+
+    if benchmark is None and corruptions:
+        entries = tuple(Entry(name, tuple(severities) or (1, 2, 3, 4, 5)) for name in corruptions)
+        return Benchmark("custom", entries, seed=seed or 0)
+    recipe = brittle.benchmark(benchmark or ("cifar10-c" if is_array else "imagenet-c"))
+    entries = tuple(recipe.entry(name) for name in corruptions) or recipe.entries
+    if severities:
+        entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
+    changed = replace(recipe, entries=entries, seed=recipe.seed if seed is None else seed)
+    if changed.hash == recipe.hash:
+        return recipe
+    return replace(changed, name=f"{recipe.name}-custom", title=f"Made from {recipe.name}")
+
+
+def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = console()
+    counts = Table.grid(padding=(0, 2))
+    counts.add_column(justify="right", style="bold")
+    counts.add_column()
+    counts.add_row(f"{account.written:,}", "pictures written")
+    if account.kept:
+        counts.add_row(f"{account.kept:,}", "were there already")
+    if account.skipped:
+        counts.add_row(Text(f"{len(account.skipped):,}", "yellow"), "files skipped, because they could not be read")
+    screen.print(counts)
+    for name in sorted(account.skipped)[:LISTED]:
+        screen.print(Text.assemble("  ", (name, "yellow"), f"  {account.skipped[name]}"), soft_wrap=True)
+    if len(account.skipped) > LISTED:
+        screen.print(f"  … all of them are in {destination / 'skipped.txt'}", soft_wrap=True)
+    what = f"{len(recipe.entries)} corruptions" if len(recipe.entries) > 1 else recipe.entries[0].corruption.name
+    levels = ", ".join(f"{level:g}" for level in sorted({level for _, level in recipe.cells()}))
+    note = f"  {recipe.name}: {what} at {levels}, seed {recipe.seed}"
+    screen.print(Text.assemble(str(destination), (note, "dim")), soft_wrap=True)

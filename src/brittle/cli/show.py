@@ -1,0 +1,119 @@
+"""`brittle show`: a contact sheet of corruptions on a photograph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, progress_bar
+from brittle.cli.several import several, several_numbers
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+    from brittle.arrays import Image
+    from brittle.benchmarks import Entry
+
+SAVING: dict[str, dict[str, Any]] = {
+    ".png": {"optimize": True},
+    ".jpg": {"quality": 92, "subsampling": 0},
+    ".jpeg": {"quality": 92, "subsampling": 0},
+    ".webp": {"quality": 90, "method": 4},
+}
+
+EXAMPLES = (
+    ("brittle show", "all corruptions on the bundled cat, to grid.png"),
+    ("brittle show photo.jpg -c fog,snow -o weather.png", "two of them on a photograph of yours"),
+    ("brittle show -s 0.5,1,2.5", "at severities between the published ones"),
+    ("brittle show -b cifar10-c --size 32", "what a 32 px classifier gets to see"),
+)
+
+
+def show_verb(
+    photo: Annotated[
+        str, typer.Argument(metavar="PHOTO", help="An image file; or `cat` or `coffee`, which are bundled.")
+    ] = "cat",
+    corruptions: Annotated[
+        list[str] | None,
+        typer.Option("--corruption", "-c", metavar="NAME", help="Which, repeated or with commas.", show_default="all"),
+    ] = None,
+    benchmark: Annotated[
+        str | None, typer.Option("--benchmark", "-b", help="Those of a benchmark, at its levels and with its options.")
+    ] = None,
+    severities: Annotated[
+        list[str] | None,
+        typer.Option("--severity", "-s", metavar="S", help="Numbers from 0 to 5, likewise.", show_default="1,2,3,4,5"),
+    ] = None,
+    size: Annotated[int, typer.Option("--size", help="The side in pixels at which the photograph is corrupted.")] = 224,
+    seed: Annotated[int | None, typer.Option("--seed", help="Other snowflakes.", show_default="0")] = None,
+    thumb: Annotated[int, typer.Option("--thumb", help="The side in pixels at which each picture is shown.")] = 112,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to: a .png, .jpg or .webp file.", dir_okay=False)
+    ] = Path("grid.png"),
+) -> None:
+    """Draw a labelled contact sheet: a row for each corruption, a column for each severity.
+
+    The photograph's central square is brought to --size, corrupted there and then reduced to --thumb.
+    """
+    import brittle
+    from brittle.benchmarks import Entry
+    from brittle.report import contact_sheet
+
+    if output.suffix.lower() not in SAVING:
+        raise ValueError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
+    recipe = None if benchmark is None else brittle.benchmark(benchmark)
+    levels = several_numbers(severities, "severities")
+    named = several(corruptions)
+    if recipe is not None:
+        entries = [recipe.entry(name) for name in named] if named else list(recipe.entries)
+        levels = levels or sorted({level for entry in entries for level in entry.levels})
+    else:
+        found = [brittle.corruption(name) for name in named] or brittle.corruptions()
+        entries = [Entry(corruption.id, (1,)) for corruption in found]
+        levels = levels or [1, 2, 3, 4, 5]
+    _check(levels, entries)
+    if seed is None:
+        seed = recipe.seed if recipe is not None else 0
+    picture = _photograph(photo)
+    with progress_bar() as bar:
+        task = bar.add_task("drawing", total=len(entries) * len(levels))
+        sheet = contact_sheet(
+            picture,
+            entries,
+            levels,
+            seed=seed,
+            size=size,
+            thumb=thumb,
+            table=None if recipe is None else recipe.table,
+            progress=lambda: bar.advance(task),
+        )
+    _save(sheet, output)
+    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
+
+
+def _check(levels: list[float], entries: list[Entry]) -> None:
+    from brittle.corruptions.severity import check_severity
+
+    largest = max(entry.corruption.max_severity for entry in entries)
+    for level in levels:
+        check_severity(level, largest)
+
+
+def _photograph(name: str) -> Image:
+    from brittle.datasets import photo, read_image
+
+    if name in ("cat", "coffee") and not Path(name).exists():
+        return photo(name, size=300)
+    try:
+        return read_image(name)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no photograph {name!r}; give an image file, or `cat` or `coffee`") from None
+    except ValueError as error:
+        raise ValueError(f"cannot read the photograph {name!r}: {error}") from None
+
+
+def _save(sheet: Picture, output: Path) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(output, **SAVING[output.suffix.lower()])

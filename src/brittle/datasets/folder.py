@@ -1,0 +1,103 @@
+"""The images of a folder: which there are, and their pixels."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Pil
+from PIL import ImageOps, UnidentifiedImageError
+
+from brittle.arrays import Image
+from brittle.datasets.prepare import prepared
+
+SUFFIXES = (
+    *(".avif", ".bmp", ".gif", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg"),
+    *(".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
+)
+
+
+class BrokenImage(ValueError):  # noqa: N818 - it is raised to be counted, not to be a failure
+    """A file that has an image's name and not an image's content; the message says why."""
+
+
+def find_images(folder: str | Path) -> list[str]:
+    """The image files below a folder as sorted relative paths with forward slashes: these are the sample ids.
+
+    Every depth is searched and links are followed. Files are known by their suffix; hidden ones are left out.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        what = "is a file, not a folder of images" if folder.exists() else "does not exist; give a folder of images"
+        raise FileNotFoundError(f"{str(folder)!r} {what}")
+    found = sorted(_walk(folder, "", frozenset()))
+    if not found:
+        raise ValueError(f"the folder {str(folder)!r} has no images; they are known by {' '.join(SUFFIXES)}")
+    return found
+
+
+def _walk(folder: Path, prefix: str, above: frozenset[str]) -> Iterator[str]:
+    here = os.path.realpath(folder)
+    if here in above:  # a link that leads back to where it came from
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", above | {here})
+            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:  # noqa: PTH122 - a million times
+                yield prefix + entry.name
+
+
+def read_image(path: str | Path, *, prepare: str = "none") -> Image:
+    """One image file as H×W×3 uint8, upright.
+
+    The camera's orientation tag is applied. Grey images become RGB, transparency is dropped, as in the usual
+    loaders; 16-bit images are scaled to 8 bit; of an animation the first frame counts. Whatever cannot be
+    decoded completely raises `BrokenImage`. `prepare="imagenet"` scales and crops as the published sets do.
+    """
+    path = Path(path)
+    try:
+        with warnings.catch_warnings(), Pil.open(path) as file:
+            warnings.simplefilter("ignore")  # oddities that Pillow reads over are no concern of the user's
+            file.load()
+            picture = _rgb(_upright(file))
+    except FileNotFoundError:
+        raise
+    except MemoryError as error:
+        raise BrokenImage("too large for this computer's memory") from error
+    except Exception as error:  # decoders raise anything: OSError, SyntaxError, struct.error, IndexError …
+        raise BrokenImage(_reason(path, error)) from error
+    return np.asarray(prepared(picture, prepare), np.uint8)
+
+
+def _upright(file: Pil.Image) -> Pil.Image:
+    try:
+        return ImageOps.exif_transpose(file)
+    except Exception:  # a damaged tag; the pixels are fine
+        return file
+
+
+def _rgb(picture: Pil.Image) -> Pil.Image:
+    if picture.mode.startswith("I") or picture.mode == "F":
+        values = np.asarray(picture, np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("it has values that are not numbers")
+        deep = picture.mode.startswith("I;16") or values.max() > 255
+        full = 65535 if deep else 1 if picture.mode == "F" and values.max() <= 1 else 255
+        picture = Pil.fromarray(np.rint(np.clip(values / full, 0, 1) * 255).astype(np.uint8))
+    if picture.mode in ("P", "PA") and "transparency" in picture.info:
+        picture = picture.convert("RGBA")
+    return picture.convert("RGB")
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if path.is_file() and path.stat().st_size == 0:
+        return "the file is empty"
+    if isinstance(error, UnidentifiedImageError):
+        return "not an image, or of a kind that Pillow does not read"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,116 @@
+"""What both published layouts share: names, the recipe beside the pictures, and the account of what was written."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from brittle.benchmarks import Benchmark
+from brittle.benchmarks.toml import dumps
+from brittle.datasets.atomic import replacing
+
+RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) pictures whenever some are done."""
+
+
+@dataclass
+class Written:
+    """What a run did: pictures written, pictures that were already there, and the files it could not read."""
+
+    written: int = 0
+    kept: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Pictures that are there now."""
+        return self.written + self.kept
+
+
+def names(benchmark: Benchmark) -> dict[str, str]:
+    """The published name of each corruption id: the short one, or `source-name` where two sets share it."""
+    short = [entry.corruption.name for entry in benchmark.entries]
+    shared = {name for name, count in Counter(short).items() if count > 1}
+    return {
+        entry.id: entry.id.replace("/", "-") if name in shared else name
+        for entry, name in zip(benchmark.entries, short, strict=True)
+    }
+
+
+def level_name(level: float) -> str:
+    """1.0 is "1", as published; 2.5 is "2.5"."""
+    return str(int(level)) if level == int(level) else repr(level)
+
+
+def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, overwrite: bool) -> None:
+    """Make the folder this recipe's own, or raise if it belongs to another or to somebody else.
+
+    `overwrite` removes what an earlier recipe wrote there; nothing is ever removed from a folder without one.
+    """
+    recipe = folder / RECIPE
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{str(folder)!r} is a file; the destination is a folder")
+    if recipe.is_file():
+        if overwrite:
+            _clear(folder, Benchmark.load(recipe))
+        else:
+            _check_same(folder, benchmark, layout)
+    elif folder.exists() and any(not item.name.startswith(".") for item in folder.iterdir()):
+        raise ValueError(
+            f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / LAYOUT) as path:
+        path.write_text(dumps({**layout, "brittle": version("brittle")}), encoding="utf-8")
+    with replacing(recipe) as path:
+        benchmark.save(path)
+
+
+def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -> None:
+    there = Benchmark.load(folder / RECIPE)
+    way_out = "choose another folder, or start anew with --overwrite"
+    if there.hash != benchmark.hash:
+        raise ValueError(
+            f"{str(folder)!r} was made by another recipe: {_words(there)}, "
+            f"and this one is {_words(benchmark)}; {way_out}"
+        )
+    path = folder / LAYOUT
+    known = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for key, wanted in {**layout, "brittle": version("brittle")}.items():
+        if known.get(key, wanted) != wanted:
+            raise ValueError(f"{str(folder)!r} was made with {key} {known[key]!r}, not {wanted!r}; {way_out}")
+
+
+def _words(benchmark: Benchmark) -> str:
+    count = len(benchmark.entries)
+    levels = sorted({level for entry in benchmark.entries for level in entry.levels})
+    listed = ", ".join(map(level_name, levels))
+    what = f"{count} corruptions" if count > 1 else benchmark.entries[0].corruption.name
+    return f"{benchmark.name!r} ({what}, severities {listed}, seed {benchmark.seed})"
+
+
+def _clear(folder: Path, benchmark: Benchmark) -> None:
+    for identity, name in names(benchmark).items():
+        (folder / f"{name}.npy").unlink(missing_ok=True)
+        for level in benchmark.entry(identity).levels:
+            shutil.rmtree(folder / name / level_name(level), ignore_errors=True)
+        if (folder / name).is_dir() and not any((folder / name).iterdir()):
+            (folder / name).rmdir()
+    for name in ("labels.npy", SKIPPED, LAYOUT, RECIPE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
+    """Keep the list of unreadable files beside the pictures, one `path<TAB>reason` a line."""
+    if not skipped:
+        (folder / SKIPPED).unlink(missing_ok=True)
+        return
+    with replacing(folder / SKIPPED) as path:
+        path.write_text("".join(f"{name}\t{skipped[name]}\n" for name in sorted(skipped)), encoding="utf-8")

@@ -1,0 +1,164 @@
+"""A contact sheet: every corruption at every severity, on one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import cv2
+import numpy as np
+from PIL import Image as Pil
+from PIL import ImageDraw, ImageFont
+
+from brittle.arrays import Image
+from brittle.benchmarks import Entry
+from brittle.corruptions import Corruption, corrupt, find
+from brittle.report.family_colours import FAMILY_COLOURS
+from brittle.report.sheet_layout import Lengths, cut, share_out
+
+INK, GREY, LINE, EMPTY = "#1f2328", "#767c85", "#e4e7eb", "#f4f5f7"
+
+
+def contact_sheet(
+    image: Image,
+    corruptions: Sequence[str | Corruption | Entry],
+    severities: Sequence[float] = (1, 2, 3, 4, 5),
+    *,
+    seed: int = 0,
+    size: int = 224,
+    thumb: int = 112,
+    table: int | None = None,
+    progress: Callable[[], None] | None = None,
+) -> Pil.Image:
+    """Corruptions as rows, severities as columns, the clean picture first; many rows stand in several columns.
+
+    Args:
+        image: the photograph, H×W×3; its central square is used.
+        corruptions: names, or entries of a benchmark, whose options are then used.
+        severities: of each row; a corruption that does not reach one of them leaves an empty place.
+        seed: the benchmark's seed; each picture is `corrupt(photograph, …, seed=seed)`.
+        size: the side in pixels at which pictures are corrupted.
+        thumb: the side in pixels at which they are shown; a larger one shows each pixel as a square.
+        table: the published table to use whatever the size, as in `corrupt`.
+        progress: called after each picture.
+    """
+    if not corruptions or not severities:
+        raise ValueError("a contact sheet needs at least one corruption and one severity")
+    for name, side in (("size", size), ("thumb", thumb)):
+        if side < 8:
+            raise ValueError(f"{name} must be at least 8 px, got {side}")
+    rows = [c if isinstance(c, Entry) else Entry(find(c).id, (1,)) for c in corruptions]
+    clean = _square(image, size)
+
+    def cell(row: Entry, severity: float) -> Image | None:
+        if severity > row.corruption.max_severity:
+            return None
+        picture = corrupt(clean, row.corruption, severity, seed=seed, table=table, **row.options)
+        if progress is not None:
+            progress()
+        return _resized(picture, thumb)
+
+    sheet = _Sheet(rows, severities, thumb)
+    sheet.title(f"{size} px  ·  seed {seed}")
+    for row, place in zip(rows, sheet.places, strict=True):
+        sheet.label(row.corruption, place)
+        for index, severity in enumerate([0, *severities]):
+            sheet.picture(cell(row, severity) if index else _resized(clean, thumb), place, index)
+    return sheet.canvas
+
+
+class _Sheet:
+    """The canvas, and the places of the rows on it."""
+
+    def __init__(self, rows: Sequence[Entry], severities: Sequence[float], thumb: int) -> None:
+        draft = Lengths(thumb, 0, 1 + len(severities))
+        self.fonts = {size: ImageFont.load_default(max(9, draft.px(size))) for size in (11, 12, 14, 20)}
+        label = max(self.fonts[14].getlength(row.corruption.name) for row in rows)
+        at = self.at = Lengths(thumb, max(round(label) + draft.px(26), draft.px(96)), 1 + len(severities))
+        self.sources = list(dict.fromkeys(row.corruption.source for row in rows))
+        self.severities, self.count = severities, len(rows)
+        groups = [f"{row.corruption.family} {row.corruption.source}" for row in rows]
+        taken = share_out(groups, at)
+        self.columns = [at.margin + i * (at.column + at.gutter) for i in range(len(taken))]
+        self.places: list[tuple[int, int, bool]] = []  # left, top, and whether a heading stands above
+        for column, (x, count) in enumerate(zip(self.columns, taken, strict=True)):
+            y, start = at.top, sum(taken[:column])
+            for row_number in range(start, start + count):
+                first = row_number == start or groups[row_number] != groups[row_number - 1]
+                y += at.heading if first else 0
+                self.places.append((x, y, first))
+                y += at.row
+        self.canvas = Pil.new("RGB", at.size(cut(groups, taken)), "white")
+        self.draw = ImageDraw.Draw(self.canvas)
+        self.mask = _rounded(thumb, at.px(4))
+
+    def title(self, how: str) -> None:
+        at, right = self.at, self.columns[-1] + self.at.column
+        words = f"{self.count} corruptions" if self.count > 1 else "1 corruption"
+        words += f",  {len(self.severities)} severities" if len(self.severities) > 1 else ""
+        baseline = at.margin + at.px(16)
+        self.draw.text((at.margin, baseline), words, INK, self.fonts[20], anchor="ls")
+        note = f"{self.sources[0]}  ·  {how}" if len(self.sources) == 1 else how
+        start = at.margin + self.fonts[20].getlength(words) + at.px(24)
+        if start + self.fonts[12].getlength(note) <= right:
+            self.draw.text((right, baseline), note, GREY, self.fonts[12], anchor="rs")
+        for x in self.columns:
+            for index, severity in enumerate([0, *self.severities]):
+                middle = x + at.cell_x(index) + at.thumb / 2
+                text = f"severity {severity:g}" if index else "clean"
+                if self.fonts[12].getlength(text) > at.thumb:
+                    text = f"{severity:g}"
+                self.draw.text((middle, at.top), text, GREY, self.fonts[12], anchor="ms")
+
+    def label(self, corruption: Corruption, place: tuple[int, int, bool]) -> None:
+        at, (x, y, first) = self.at, place
+        colour = FAMILY_COLOURS.get(corruption.family, INK)
+        if first:
+            middle = y - at.px(15)
+            end = self._spaced((x, middle), corruption.family.upper(), colour)
+            if len(self.sources) > 1:
+                self.draw.text((end + at.px(4), middle), corruption.source, GREY, self.fonts[11], anchor="lm")
+                end += at.px(4) + self.fonts[11].getlength(corruption.source)
+            line = max(end + at.px(8), x + at.label)
+            self.draw.line((line, middle, x + at.column - 1, middle), LINE, max(1, at.px(1)))
+        above = 0 if first else at.gap  # one bar for a family, not one for each row
+        self.draw.rectangle((x, y - above, x + at.px(3) - 1, y + at.thumb - 1), colour)
+        self.draw.text((x + at.px(10), y + at.thumb / 2), corruption.name, INK, self.fonts[14], anchor="lm")
+
+    def _spaced(self, start: tuple[float, float], text: str, colour: str) -> float:
+        x, y = start
+        for letter in text:
+            self.draw.text((x, y), letter, colour, self.fonts[11], anchor="lm")
+            x += self.fonts[11].getlength(letter) + self.at.px(1.5)
+        return x
+
+    def picture(self, thumbnail: Image | None, place: tuple[int, int, bool], index: int) -> None:
+        corner = (place[0] + self.at.cell_x(index), place[1])
+        if thumbnail is None:
+            self.canvas.paste(EMPTY, (*corner, corner[0] + self.at.thumb, corner[1] + self.at.thumb), self.mask)
+        else:
+            self.canvas.paste(Pil.fromarray(thumbnail), corner, self.mask)
+
+
+def _rounded(side: int, radius: int) -> Pil.Image:
+    fine = Pil.new("L", (4 * side, 4 * side), 0)
+    ImageDraw.Draw(fine).rounded_rectangle((0, 0, 4 * side - 1, 4 * side - 1), 4 * radius, 255)
+    return fine.resize((side, side), Pil.Resampling.BOX)
+
+
+def _square(image: Image, side: int) -> Image:
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ValueError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
+    height, width = image.shape[:2]
+    short = min(height, width)
+    top, left = (height - short) // 2, (width - short) // 2
+    how = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
+    middle = np.ascontiguousarray(image[top : top + short, left : left + short])
+    return np.asarray(cv2.resize(middle, (side, side), interpolation=how), np.uint8)
+
+
+def _resized(image: Image, side: int) -> Image:
+    """Reduced by averaging, or enlarged so that each pixel stays a square."""
+    times = -(-side // len(image))
+    if times > 1:
+        image = image.repeat(times, axis=0).repeat(times, axis=1)
+    return np.asarray(cv2.resize(image, (side, side), interpolation=cv2.INTER_AREA), np.uint8)

@@ -1,0 +1,39 @@
+"""Running the command line as a user would, and a folder of photographs to run it on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pil
+from typer.testing import CliRunner, Result
+
+from brittle.cli import app
+from brittle.datasets import photo
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Call `brittle` with these arguments in a terminal of that width."""
+
+    def call(*arguments: object, columns: int = 80) -> Result:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return call
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """Two classes of two photographs, and three files that are none."""
+    folder = tmp_path / "photos"
+    for name in ("cat", "coffee"):
+        (folder / name).mkdir(parents=True)
+        for size in (32, 48):
+            Pil.fromarray(photo(name, size)).save(folder / name / f"{size} px.jpg")
+    whole = (folder / "cat" / "48 px.jpg").read_bytes()
+    (folder / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    (folder / "empty.jpg").touch()
+    (folder / "text.jpg").write_text("not a picture")
+    return folder

@@ -1,0 +1,69 @@
+"""The command line as a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pil
+
+from brittle import __version__
+from brittle.datasets import photo
+
+
+def _brittle(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "brittle", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    check = "import sys, brittle.cli; print({'numba', 'cv2', 'PIL', 'rich', 'torch'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert _brittle("--version").stdout == f"brittle {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", [(), ("list",), ("show",), ("corrupt",)])
+def test_help_teaches_by_example(verb: tuple[str, ...]) -> None:
+    result = _brittle(*verb, "--help")
+    assert result.returncode == 0
+    assert "Examples" in result.stdout
+    assert f"brittle {' '.join(verb)}".rstrip() in result.stdout.partition("Examples")[2]
+
+
+def test_a_mistake_is_a_sentence_and_its_traceback_is_there_for_those_who_ask() -> None:
+    result = _brittle("list", "fgo")
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+    assert "Traceback" in _brittle("--traceback", "list", "fgo").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_leaves_only_complete_files_and_the_run_can_go_on(tmp_path: Path, jobs: int) -> None:
+    source, out = tmp_path / "src", tmp_path / "out"
+    source.mkdir()
+    for number in range(150):
+        Pil.fromarray(photo(size=224)).save(source / f"{number}.jpg")
+    arguments = ["corrupt", source, out, "-c", "fog,snow", "-s", "1,2", "-j", jobs]
+    command = [sys.executable, "-m", "brittle", *map(str, arguments)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 90
+    while len(list(out.rglob("*.JPEG"))) < 5 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in errors
+    assert "Traceback" not in errors
+    left = [path for path in out.rglob("*") if path.is_file()]
+    assert {path.suffix for path in left} <= {".JPEG", ".toml"}
+    pictures = [path for path in left if path.suffix == ".JPEG"]
+    assert 5 <= len(pictures) < 600
+    for path in pictures:
+        with Pil.open(path) as picture:
+            picture.load()
+    again = _brittle(*arguments)
+    assert again.returncode == 0, again.stderr
+    assert f"{600 - len(pictures)}  pictures written" in again.stdout

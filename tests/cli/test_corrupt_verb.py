@@ -1,0 +1,133 @@
+"""`brittle corrupt` from the outside: files, counts, second runs and mistakes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from brittle.benchmarks import Benchmark
+
+Run = Callable[..., Result]
+SMALL = ("-c", "fog,shot_noise", "-s", "1,2.5")
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_folder_is_written_in_the_published_layout(run: Run, photos: Path, tmp_path: Path) -> None:
+    result = run("corrupt", photos, tmp_path / "out", *SMALL, "-j", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "16  pictures written" in result.stdout
+    assert set(_files(tmp_path / "out")) == {"recipe.toml", "layout.toml", "skipped.txt"} | {
+        f"{corruption}/{severity}/{kind}/{side} px.JPEG"
+        for corruption in ("fog", "shot_noise")
+        for severity in ("1", "2.5")
+        for kind in ("cat", "coffee")
+        for side in (32, 48)
+    }
+
+
+def test_broken_files_are_counted_listed_and_skipped(run: Run, photos: Path, tmp_path: Path) -> None:
+    result = run("corrupt", photos, tmp_path / "out", *SMALL, "-j", 1)
+    assert result.exit_code == 0
+    assert "3  files skipped" in result.stdout
+    listed = dict(line.split("\t") for line in (tmp_path / "out/skipped.txt").read_text().splitlines())
+    assert list(listed) == ["cut.jpg", "empty.jpg", "text.jpg"]
+    assert "truncated" in listed["cut.jpg"].lower()
+    assert all(name in result.stdout for name in listed)
+
+
+def test_a_second_run_writes_only_what_is_missing(run: Run, photos: Path, tmp_path: Path) -> None:
+    command = ("corrupt", photos, tmp_path / "out", *SMALL, "-j", 1)
+    run(*command)
+    whole = _files(tmp_path / "out")
+    (tmp_path / "out/fog/1/cat/32 px.JPEG").unlink()
+    untouched = (tmp_path / "out/fog/1/cat/48 px.JPEG").stat().st_mtime_ns
+    (photos / "cut.jpg").unlink()
+    result = run(*command)
+    assert " 1  pictures written" in result.stdout
+    assert "15  were there already" in result.stdout
+    assert "2  files skipped" in result.stdout
+    assert (tmp_path / "out/fog/1/cat/48 px.JPEG").stat().st_mtime_ns == untouched
+    del whole["skipped.txt"]
+    assert whole.items() <= _files(tmp_path / "out").items()
+
+
+def test_pictures_do_not_depend_on_the_number_of_processes(run: Run, photos: Path, tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (9, 32, 32, 3), np.uint8)
+    np.savez(tmp_path / "a.npz", images=images)
+    for source in (photos, tmp_path / "a.npz"):
+        for jobs in (1, 2):
+            result = run("corrupt", source, tmp_path / f"{source.name}{jobs}", *SMALL, "-j", jobs)
+            assert result.exit_code == 0, result.stderr
+        assert _files(tmp_path / f"{source.name}1") == _files(tmp_path / f"{source.name}2")
+
+
+def test_an_array_becomes_the_benchmark_of_its_kind(run: Run, tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), np.uint8)
+    np.save(tmp_path / "a.npy", images)
+    np.save(tmp_path / "labels.npy", [5, 6, 7])
+    result = run("corrupt", tmp_path / "a.npy", tmp_path / "out", "--labels", tmp_path / "labels.npy", "-j", 1)
+    assert result.exit_code == 0, result.stderr
+    recipe = Benchmark.load(tmp_path / "out/recipe.toml")
+    assert recipe.name == "cifar10-c"
+    assert np.load(tmp_path / "out/labels.npy").tolist() == [5, 6, 7] * 5
+    for entry in recipe.entries:
+        stacked = np.load(tmp_path / "out" / f"{entry.corruption.name}.npy")
+        expected = [recipe.apply(images, entry.id, level, range(3)) for level in entry.levels]
+        assert (stacked == np.concatenate(expected)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "levels", "seed"),
+    [
+        (["-b", "imagenet-c", "-c", "fog"], "imagenet-c-custom", (1, 2, 3, 4, 5), 0),
+        (["-b", "imagenet-c", "-c", "fog", "-s", "4"], "imagenet-c-custom", (4,), 0),
+        (["-c", "fog", "--seed", "7"], "custom", (1, 2, 3, 4, 5), 7),
+    ],
+)
+def test_the_recipe_is_kept_beside_the_pictures(
+    run: Run, photos: Path, tmp_path: Path, arguments: list[str], name: str, levels: tuple[float, ...], seed: int
+) -> None:
+    assert run("corrupt", photos, tmp_path / "out", *arguments, "-j", 1).exit_code == 0
+    recipe = Benchmark.load(tmp_path / "out/recipe.toml")
+    assert (recipe.name, recipe.seed, [entry.levels for entry in recipe.entries]) == (name, seed, [levels])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere", "out"], "does not exist"),
+        (["photos", "out", "-c", "saturate", "-b", "imagenet-c"], "is not part of"),
+        (["photos", "out", "-s", "6"], "between 0 (clean) and 5"),
+        (["photos", "out", "--format", "gif"], "format must be one of jpeg, png"),
+        (["photos", "out", "--labels", "labels.npy"], "--labels is for arrays"),
+        (["a.npy", "out", "--format", "png"], "--format and --prepare are for folders"),
+        (["photos", "out", "--jobs", "0"], "jobs must be at least 1"),
+        (["photos", "photos/out"], "lies inside the source"),
+        (["photos", "."], "brittle did not write it"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_leave_nothing(
+    run: Run, photos: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(photos.parent)
+    before = _files(photos.parent)
+    result = run("corrupt", *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert _files(photos.parent) == before
+
+
+def test_another_recipe_needs_overwrite(run: Run, photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("corrupt", photos, out, "-c", "fog", "-s", 1, "-j", 1).exit_code == 0
+    refused = run("corrupt", photos, out, "-c", "snow", "-s", 1, "-j", 1)
+    assert refused.exit_code == 2
+    assert "was made by another recipe" in refused.stderr
+    assert run("corrupt", photos, out, "-c", "snow", "-s", 1, "-j", 1, "--overwrite").exit_code == 0
+    assert {path.name for path in out.iterdir() if path.is_dir()} == {"snow"}

@@ -1,0 +1,79 @@
+"""`brittle list` shows every corruption, at any width."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+import brittle
+
+Run = Callable[..., Result]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+def test_no_id_or_parameter_is_cut(run: Run, columns: int) -> None:
+    result = run("list", columns=columns)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= columns
+    words = result.stdout.split()
+    for corruption in brittle.corruptions():
+        assert corruption.id in words
+        assert set(corruption.levels) <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "missing"),
+    [
+        (["--family", "noise"], "imagenet-c/shot_noise", "fog"),
+        (["--source", "imagenet-c"], "imagenet-c/fog", "c-bar"),
+        (["--benchmark", "imagenet-c-extra"], "imagenet-c/saturate", "fog"),
+        (["--benchmark", "imagenet-c", "--family", "weather"], "imagenet-c/snow", "spatter"),
+        (["--size", "32", "--family", "noise"], "500", "0.38"),
+    ],
+)
+def test_a_part_of_the_list(run: Run, options: list[str], there: str, missing: str) -> None:
+    result = run("list", *options)
+    assert result.exit_code == 0
+    assert there in result.stdout
+    assert missing not in result.stdout
+
+
+def test_json_has_every_level(run: Run) -> None:
+    found = json.loads(run("list", "--json", "--size", 64).stdout)
+    assert [item["id"] for item in found] == [corruption.id for corruption in brittle.corruptions()]
+    for item in found:
+        assert item["parameters"]["4"] == brittle.corruption(item["id"]).parameters(4, 64)
+
+
+@pytest.mark.parametrize("corruption", brittle.corruptions(), ids=lambda corruption: corruption.name)
+def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
+    result = run("list", corruption.name, "--size", 100)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    flat = " ".join(result.stdout.split())
+    assert " ".join(corruption.docs.split()) in flat
+    assert set(corruption.levels) <= set(result.stdout.split())
+    assert all(f"{side} px" in flat for side in (32, 64, 100, 224, 299))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fgo"], "did you mean 'imagenet-c/fog'"),
+        (["--family", "nois"], "there is no family 'nois'"),
+        (["--source", "x"], "there is no source 'x'"),
+        (["--benchmark", "imagenet"], "did you mean"),
+        (["--benchmark", "missing.toml"], "there is no recipe file"),
+        (["--size", "0"], "at least 1 px"),
+        (["--benchmark", "imagenet-c", "--family", "geometry"], "no corruption is of that"),
+        (["fog", "--family", "noise"], "imagenet-c/fog is not among those"),
+    ],
+)
+def test_mistakes_are_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:
+    result = run("list", *arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""

@@ -1,0 +1,95 @@
+"""The CIFAR-C layout: severities stacked in order, each picture as `corrupt` gives it for its index."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import array_layout, read_array, write_arrays
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), np.uint8)
+LABELS = np.arange(7)
+RECIPE = Benchmark("two", (Entry("shot_noise", (1, 2.5)), Entry("fog", (5, 3))), seed=1)
+
+
+@pytest.mark.parametrize("block", [1, 3 * IMAGES[0].nbytes, 2**20])
+def test_arrays_are_what_corrupt_gives_for_each_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(array_layout, "BLOCK_BYTES", block)
+    account = write_arrays(IMAGES, tmp_path, RECIPE, labels=LABELS, jobs=1)
+    assert (account.written, account.kept) == (28, 0)
+    for name, levels in (("shot_noise", (1, 2.5)), ("fog", (5, 3))):
+        stacked = np.load(tmp_path / f"{name}.npy")
+        assert (stacked.shape, stacked.dtype) == ((14, 32, 32, 3), np.uint8)
+        for place, level in enumerate(levels):
+            for index in range(7):
+                alone = brittle.corrupt(IMAGES[index], name, level, seed=1, sample=index)
+                assert (stacked[7 * place + index] == alone).all()
+    assert np.load(tmp_path / "labels.npy").tolist() == [*range(7), *range(7)]
+
+
+def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
+    def stop(done: int, _: int) -> None:
+        if done >= 21:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_arrays(IMAGES, tmp_path, RECIPE, jobs=1, progress=stop)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["layout.toml", "recipe.toml", "shot_noise.npy"]
+    account = write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    assert (account.written, account.kept) == (14, 14)
+    assert np.load(tmp_path / "fog.npy").shape == (14, 32, 32, 3)
+
+
+def test_other_images_are_not_mixed_in(tmp_path: Path) -> None:
+    write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    with pytest.raises(ValueError, match="was made with images"):
+        write_arrays(255 - IMAGES, tmp_path, RECIPE, jobs=1)
+
+
+def test_files_of_arrays_are_read_as_they_are(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", IMAGES)
+    np.savez(tmp_path / "a.npz", images=IMAGES, labels=LABELS)
+    images, labels = read_array(tmp_path / "a.npy")
+    assert (images == IMAGES).all()
+    assert labels is None
+    images, labels = read_array(tmp_path / "a.npz")
+    assert (images == IMAGES).all()
+    assert labels is not None
+    assert labels.tolist() == LABELS.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.npy", IMAGES.transpose(0, 3, 1, 2), "channels first"),
+        ("a.npy", IMAGES[0], "has shape"),
+        ("a.npy", IMAGES[:0], "has shape"),
+        ("a.npy", IMAGES / 255, "holds float64"),
+        ("a.npy", np.array([None]), "not a .npy file of plain arrays"),
+        ("a.npy", b"junk", "not a .npy file"),
+        ("a.npz", b"junk", "not a .npz file"),
+        ("a.npz", {"x": IMAGES}, "array called images.*it holds x"),
+        ("a.npz", {"images": IMAGES, "labels": LABELS[:3]}, "7 images need 7 labels"),
+        ("a.npy", None, "there is no file"),
+    ],
+)
+def test_a_wrong_array_is_one_sentence(tmp_path: Path, name: str, content: object, sentence: str) -> None:
+    path = tmp_path / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif isinstance(content, dict):
+        np.savez(path, **content)
+    elif content is not None:
+        np.save(path, content)
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=sentence):
+        read_array(path)
+
+
+def test_labels_need_the_same_levels_everywhere(tmp_path: Path) -> None:
+    uneven = Benchmark("uneven", (Entry("fog", (1, 2)), Entry("snow", (1,))))
+    with pytest.raises(ValueError, match="equally many levels"):
+        write_arrays(IMAGES, tmp_path, uneven, labels=LABELS, jobs=1)

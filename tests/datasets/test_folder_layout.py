@@ -1,0 +1,140 @@
+"""The ImageNet-C layout: what is in the files, and that runs can be stopped, resumed and spread."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pil
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import photo, write_folders
+from brittle.datasets.folder_layout import output_names
+
+RECIPE = Benchmark("two", (Entry("fog", (1, 2.5)), Entry("contrast", (5,))), seed=3)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    for name, size in (("katze/cat.png", 48), ("Getränke/kaffee ü.png", 40), ("flat.png", 33)):
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Pil.fromarray(photo("cat" if "cat" in name else "coffee", size)).save(path)
+    return tmp_path / "src"
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_png_files_are_what_corrupt_gives_for_the_relative_path(source: Path, tmp_path: Path) -> None:
+    account = write_folders(source, tmp_path / "out", RECIPE, format="png", jobs=1)
+    assert (account.written, account.kept, account.skipped) == (9, 0, {})
+    for name in ("katze/cat.png", "Getränke/kaffee ü.png", "flat.png"):
+        for corruption, level, folder in (("fog", 1, "1"), ("fog", 2.5, "2.5"), ("contrast", 5, "5")):
+            clean = np.asarray(Pil.open(source / name))
+            written = np.asarray(Pil.open(tmp_path / "out" / corruption / folder / name))
+            assert (written == brittle.corrupt(clean, corruption, level, seed=3, sample=name)).all()
+    assert Benchmark.load(tmp_path / "out" / "recipe.toml") == RECIPE
+
+
+def test_jpeg_files_are_stored_as_the_released_ones(source: Path, tmp_path: Path) -> None:
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    clean = np.asarray(Pil.open(source / "katze/cat.png"))
+    released = io.BytesIO()
+    fog = brittle.corrupt(clean, "fog", 1, seed=3, sample="katze/cat.png")
+    Pil.fromarray(fog).save(released, "JPEG", quality=85, optimize=True)
+    assert (tmp_path / "out/fog/1/katze/cat.JPEG").read_bytes() == released.getvalue()
+
+
+def test_images_of_extreme_shape_are_written(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name, size in (("thin.png", (30000, 3)), ("dot.png", (1, 1))):
+        Pil.new("RGB", size, "red").save(tmp_path / "src" / name)
+    noise = Benchmark("noise", (Entry("impulse_noise", (5,)),))
+    account = write_folders(tmp_path / "src", tmp_path / "out", noise, jobs=1)
+    assert (account.written, account.skipped) == (2, {})
+    with Pil.open(tmp_path / "out/impulse_noise/5/thin.JPEG") as picture:
+        assert picture.size == (30000, 3)
+
+
+def test_a_run_that_stops_leaves_whole_files_and_goes_on_to_the_same_end(source: Path, tmp_path: Path) -> None:
+    write_folders(source, tmp_path / "at_once", RECIPE, jobs=1)
+
+    def stop(done: int, total: int) -> None:
+        assert total == 9
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_folders(source, tmp_path / "twice", RECIPE, jobs=1, progress=stop)
+    assert len(_files(tmp_path / "twice")) == 2 + 6
+    missing = tmp_path / "twice/fog/1/flat.JPEG"
+    missing.unlink(missing_ok=True)
+    account = write_folders(source, tmp_path / "twice", RECIPE, jobs=1)
+    assert account.written + account.kept == 9
+    assert account.written in (3, 4)
+    assert _files(tmp_path / "twice") == _files(tmp_path / "at_once")
+
+
+@pytest.mark.parametrize(
+    ("images", "outputs"),
+    [
+        (["a.jpg", "b/a.png"], ["a.JPEG", "b/a.JPEG"]),
+        (["a.jpg", "a.png", "c.png"], ["a.jpg.JPEG", "a.png.JPEG", "c.JPEG"]),
+        (["a.jpg", "a.jpg.png", "a.png"], ["a.jpg.JPEG", "a.jpg.png.JPEG", "a.png.JPEG"]),
+        (["v1.0.jpg"], ["v1.0.JPEG"]),
+    ],
+)
+def test_two_images_never_share_a_file(images: list[str], outputs: list[str]) -> None:
+    assert output_names(images, ".JPEG") == outputs
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"benchmark": Benchmark("other", RECIPE.entries, seed=4)}, "another recipe.*seed 3.*seed 4.*--overwrite"),
+        ({"format": "png"}, "made with format 'jpeg', not 'png'"),
+        ({"prepare": "imagenet"}, "made with prepare 'none'"),
+        ({"format": "bmp"}, "format must be one of jpeg, png"),
+        ({"prepare": "resize"}, "prepare must be one of"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"inside": True}, "lies inside the source"),
+        ({"foreign": True}, "brittle did not write it"),
+    ],
+)
+def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dict[str, object], sentence: str) -> None:
+    out = tmp_path / "out"
+    if change.pop("foreign", False):
+        (out / "fog").mkdir(parents=True)
+    else:
+        write_folders(source, out, RECIPE, jobs=1)
+    before = _files(out)
+    destination = source / "out" if change.pop("inside", False) else out
+    arguments = {"benchmark": RECIPE, "jobs": 1, **change}
+    with pytest.raises(ValueError, match=sentence):
+        write_folders(source, destination, **arguments)
+    assert _files(out) == before
+
+
+def test_overwrite_removes_what_the_earlier_recipe_wrote_and_nothing_else(source: Path, tmp_path: Path) -> None:
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    (tmp_path / "out" / "notes.md").write_text("mine")
+    one = Benchmark("one", (Entry("pixelate", (1,)),))
+    write_folders(source, tmp_path / "out", one, jobs=1, overwrite=True)
+    assert {name.split("/")[0] for name in _files(tmp_path / "out")} == {
+        *("pixelate", "notes.md", "recipe.toml", "layout.toml")
+    }
+
+
+def test_corruptions_of_one_name_get_folders_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from brittle.corruptions import registry
+    from brittle.corruptions.registry import Corruption
+    from brittle.datasets.published import names
+
+    fog = brittle.corruption("fog")
+    twin = Corruption("other/fog", fog.family, "other", fog.function, fog.levels, fog.options)
+    monkeypatch.setitem(registry._by_id, "other/fog", twin)
+    recipe = Benchmark("twins", (Entry("imagenet-c/fog", (1,)), Entry("other/fog", (1,)), Entry("snow", (1,))))
+    assert list(names(recipe).values()) == ["imagenet-c-fog", "other-fog", "snow"]
