@@ -12,6 +12,9 @@ Sample = int | str
 """What names an image: its index in a dataset, or its file name."""
 
 
+WORDS = np.dtype("<u8")
+
+
 class Draws:
     """The random numbers of one (seed, corruption, sample), each stream addressed by a name.
 
@@ -24,16 +27,14 @@ class Draws:
 
     def __init__(self, seed: int, corruption: str, sample: Sample) -> None:
         kind = "s" if isinstance(sample, str) else "i"
-        self._address = blake2b(f"{seed}\0{corruption}\0{kind}{sample}".encode(), digest_size=16)
+        self._address = f"{seed}\0{corruption}\0{kind}{sample}\0"
 
     def _digest(self, name: str) -> bytes:
-        stream = self._address.copy()
-        stream.update(b"\0" + name.encode())
-        return stream.digest()
+        return blake2b((self._address + name).encode(), digest_size=16).digest()
 
     def key(self, name: str) -> Key:
         """The two words that address one stream inside a compiled kernel."""
-        return np.frombuffer(bytearray(self._digest(name)), dtype="<u8")
+        return np.frombuffer(bytearray(self._digest(name)), dtype=WORDS)
 
     def uniform(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
         """One number, uniform on [low, high)."""

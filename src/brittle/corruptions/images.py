@@ -25,17 +25,18 @@ def is_pil(image: object) -> bool:
 
 def check(image: object) -> None:
     """Raise one clear sentence unless the image is of a kind listed in ACCEPTED."""
-    if is_pil(image):
-        mode = image.mode  # type: ignore[attr-defined]
-        if mode not in ("L", "RGB", "RGBA"):
-            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
-        shape: tuple[int, ...] = (image.height, image.width)  # type: ignore[attr-defined]
-    elif isinstance(image, np.ndarray):
-        if image.dtype not in (np.uint8, np.float32, np.float64):
+    shape: tuple[int, ...]
+    if isinstance(image, np.ndarray):
+        if image.dtype.char not in "Bfd":  # uint8, float32, float64
             raise TypeError(f"got an array of {image.dtype}; {ACCEPTED}")
         shape = image.shape
         if len(shape) not in (2, 3, 4) or (len(shape) > 2 and shape[-1] not in (1, 3, 4)):
             raise ValueError(f"got an array of shape {shape}; {ACCEPTED}")
+    elif is_pil(image):
+        mode = image.mode  # type: ignore[attr-defined]
+        if mode not in ("L", "RGB", "RGBA"):
+            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
+        shape = (image.height, image.width)  # type: ignore[attr-defined]
     else:
         raise TypeError(f"got {type(image).__name__}; {ACCEPTED}")
     if 0 in shape:
@@ -44,11 +45,11 @@ def check(image: object) -> None:
 
 def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
     """Show one checked image to `change` as H×W×C uint8 and give the result back in the kind it came in."""
-    if is_pil(image):
+    if not isinstance(image, np.ndarray):
         from PIL import Image as Pil
 
         return Pil.fromarray(apply(np.asarray(image), change, channels))
-    if image.dtype != np.uint8:
+    if image.dtype.char != "B":
         changed: NDArray[Any] = apply(_to_bytes(image), change, channels)
         return changed.astype(image.dtype) / image.dtype.type(255)
     if image.ndim == 2:
@@ -57,8 +58,9 @@ def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
         return np.concatenate([apply(image[:, :, :3], change, channels), image[:, :, 3:]], axis=2)
     if image.shape[2] == 1 and channels == "rgb":
         return _luminance(change(np.repeat(image, 3, axis=2)))
-    # Compiled kernels know one memory layout; a read-only array would be another one to compile for.
-    return change(np.require(image, requirements=("C", "W")))
+    if not (image.flags.c_contiguous and image.flags.writeable):
+        image = image.copy()  # kernels are compiled for one kind of array; a read-only one would be another
+    return change(image)
 
 
 def _to_bytes(image: NDArray[Any]) -> Image:

@@ -1,8 +1,6 @@
-import cv2
-import numpy as np
-
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
+from brittle.corruptions.kernels.colour import draw_towards_mean
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
@@ -23,7 +21,4 @@ def contrast(image: Image, rng: Draws, *, factor: float) -> Image:  # noqa: ARG0
 
     Quirk kept: μ is the mean of the channel, not of the luminance, so colour casts stay.
     """
-    means = np.array(cv2.mean(image)[: image.shape[2]])
-    greys = np.arange(256.0)[:, np.newaxis]
-    table = np.clip((greys - means) * factor + means, 0, 255).astype(np.uint8)
-    return np.asarray(cv2.LUT(image, table[np.newaxis]), np.uint8).reshape(image.shape)
+    return draw_towards_mean(image, factor)

@@ -1,4 +1,4 @@
-"""Changes to value and saturation, without the way through HSV."""
+"""Changes to value, saturation and contrast, without the way through HSV."""
 
 from __future__ import annotations
 
@@ -58,4 +58,30 @@ def _change_saturation(image, factor, shift):
             out[y, x, 0] = np.uint8(np.int32(max(r, 0.0)))
             out[y, x, 1] = np.uint8(np.int32(max(g, 0.0)))
             out[y, x, 2] = np.uint8(np.int32(max(b, 0.0)))
+    return out
+
+
+def draw_towards_mean(image: Image, factor: float) -> Image:
+    """(x − μ)·factor + μ with μ the mean of the channel."""
+    return _draw_towards_mean(image, factor)
+
+
+@compiled
+def _draw_towards_mean(image, factor):
+    height, width, channels = image.shape
+    sums = np.zeros(channels, np.int64)
+    for y in range(height):
+        for x in range(width):
+            for c in range(channels):
+                sums[c] += image[y, x, c]
+    table = np.empty((channels, 256), np.uint8)
+    for c in range(channels):
+        mean = sums[c] / (height * width)
+        for grey in range(256):
+            table[c, grey] = np.uint8(np.int32(min(max((grey - mean) * factor + mean, 0.0), 255.0)))
+    out = np.empty(image.shape, np.uint8)
+    for y in range(height):
+        for x in range(width):
+            for c in range(channels):
+                out[y, x, c] = table[c, image[y, x, c]]
     return out
