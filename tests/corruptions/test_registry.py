@@ -115,7 +115,7 @@ def test_a_wrong_declaration_is_refused() -> None:
 
     with pytest.raises(ValueError, match="family must be one of noise"):
         corruption(family="funny", source="mine", sigma=levels(1, clean=0))
-    with pytest.raises(ValueError, match="all of them for the same severities"):
+    with pytest.raises(ValueError, match="are for the same severities"):
         corruption(family="blur", source="mine", a=levels(1, clean=0), b=levels(1, 2, clean=0))
     with pytest.raises(ValueError, match="needs the same number of values"):
         levels(1, 2, clean=0, at32=(1,))

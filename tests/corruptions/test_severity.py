@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brittle
-from brittle.corruptions.severity import choose_table, levels
+from brittle.corruptions.severity import choose_table, evenly, integers, levels
 
 ALL = [c.id for c in brittle.corruptions()]
 SIDES = frozenset({32, 64, 224, 299})
@@ -82,3 +82,20 @@ def test_numpy_numbers_are_severities() -> None:
 def test_bad_sizes_are_named(given: dict[str, int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         brittle.corruption("fog").parameters(1, **given)  # type: ignore[arg-type]
+
+
+def test_even_parameters_move_evenly() -> None:
+    strength = evenly(196, clean=0, steps=10)
+    assert [strength.at(s, 224, 1) for s in (0, 0.5, 4.5, 10)] == pytest.approx([0, 9.8, 88.2, 196])
+    sigma = evenly(0.18, first=0.05, clean=0)
+    assert [sigma.at(s, 224, 1) for s in (0, 0.5, 1, 3, 5)] == pytest.approx([0, 0.025, 0.05, 0.115, 0.18])
+
+
+@pytest.mark.parametrize(("first", "last"), [(2, 4), (8, 3), (14, 170)])
+def test_whole_numbers_have_equal_shares_of_the_range(first: int, last: int) -> None:
+    number = integers(first, last, clean=0)
+    assert (number.at(1, 224, 1), number.at(5, 224, 1)) == (first, last)
+    drawn = [number.at(s, 224, 1) for s in np.linspace(1, 5, 100_001)]
+    values, counts = np.unique(drawn, return_counts=True)
+    assert len(values) == abs(last - first) + 1
+    assert counts.min() / counts.max() > 0.97

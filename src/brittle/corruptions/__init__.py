@@ -3,7 +3,7 @@
 from brittle.corruptions.corrupt import corrupt
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.registry import FAMILIES, Corruption, corruption, find, select
-from brittle.corruptions.severity import levels
+from brittle.corruptions.severity import evenly, integers, levels
 from brittle.corruptions.transform import Transform
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "Transform",
     "corrupt",
     "corruption",
+    "evenly",
     "find",
+    "integers",
     "levels",
     "select",
 ]

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar
 
-from brittle.corruptions.severity import Levels, check_severity, choose_table
+from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
 
 FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")
-SETS = ("imagenet_c",)
+SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
 """The folders that hold the published sets, in the order in which they are listed."""
+
+ON_OFF_SEVERITY = 5
+"""The largest severity of a corruption without parameters, which is the same at all of them."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Channels = Literal["any", "rgb"]
@@ -36,6 +39,9 @@ class Corruption:
     levels: Mapping[str, Levels] = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
     channels: Channels = field(repr=False, default="any")
+    monotone: bool = field(repr=False, default=True)
+    fades: bool = field(repr=False, default=True)
+    alias_of: str | None = field(repr=False, default=None)
 
     @property
     def name(self) -> str:
@@ -55,12 +61,12 @@ class Corruption:
     @property
     def max_severity(self) -> int:
         """The strongest published level."""
-        return next(iter(self.levels.values())).count
+        return next((level.count for level in self.levels.values()), ON_OFF_SEVERITY)
 
     @property
     def table_sides(self) -> tuple[int, ...]:
         """The image sides that have a published table."""
-        return tuple(sorted(next(iter(self.levels.values())).tables))
+        return tuple(sorted({side for level in self.levels.values() for side in level.tables} or {DRAWN_SIZE}))
 
     def parameters(
         self, severity: float, size: int | tuple[int, int] = 224, *, table: int | None = None
@@ -94,15 +100,24 @@ class Corruption:
 
 @lru_cache(maxsize=4096)
 def _parameters(corruption: Corruption, severity: float, side: int, table: int | None) -> tuple[tuple[str, float], ...]:
-    chosen, ratio = (table, 1.0) if table else choose_table(frozenset(corruption.table_sides), side)
-    return tuple((name, level.at(severity, chosen, ratio)) for name, level in corruption.levels.items())
+    side = table or side  # a table that is asked for is that of an image of its own side
+    return tuple(
+        (name, level.at(severity, *choose_table(level.sides, side))) for name, level in corruption.levels.items()
+    )
 
 
 _by_id: dict[str, Corruption] = {}
 
 
 def corruption(
-    *, family: str, source: str, channels: Channels = "any", **parameters: Levels
+    *,
+    family: str,
+    source: str,
+    channels: Channels = "any",
+    monotone: bool = True,
+    fades: bool = True,
+    aliases: tuple[str, ...] = (),
+    **parameters: Levels,
 ) -> Callable[[Function], Function]:
     """Register a function as a corruption. The function itself stays as it is: pure, with physical parameters.
 
@@ -113,12 +128,16 @@ def corruption(
         family: one of noise, blur, weather, digital, colour, geometry, occlusion.
         source: the published set, the first half of the id.
         channels: "any" if the function also takes one-channel images; "rgb" if grey must be shown to it as RGB.
-        parameters: one `levels(...)` for every other keyword argument of the function.
+        monotone: False if the published series does not go further from the clean image with every severity.
+        fades: False if the effect does not vanish towards severity 0 but jumps there.
+        aliases: other names under which the same thing is published; each is listed too.
+        parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
+            is on or off: every severity above 0 is the published one.
     """
     if family not in FAMILIES:
         raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
-    if len({(level.count, frozenset(level.tables)) for level in parameters.values()}) != 1:
-        raise ValueError("a corruption needs levels, and all of them for the same severities and image sides")
+    if len({level.count for level in parameters.values()}) > 1:
+        raise ValueError("all levels of a corruption are for the same severities, as many of each")
 
     def register(function: Function) -> Function:
         keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -129,11 +148,15 @@ def corruption(
                 f"{function.__name__} takes {sorted(required)} but has levels for {sorted(parameters)}; "
                 "give every keyword-only argument without a default its levels"
             )
-        identity = f"{source}/{function.__name__}"
-        known = _by_id.get(identity)
-        if known is not None and known.function.__module__ != function.__module__:
-            raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
-        _by_id[identity] = Corruption(identity, family, source, function, parameters, options, channels)
+        first = f"{source}/{function.__name__}"
+        for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
+            known = _by_id.get(identity)
+            if known is not None and known.function.__module__ != function.__module__:
+                raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
+            alias_of = None if identity == first else first
+            _by_id[identity] = Corruption(
+                identity, family, source, function, parameters, options, channels, monotone, fades, alias_of
+            )
         return function
 
     return register

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Scale = Literal["linear", "inverse-sqrt"]
+Scale = Literal["linear", "inverse-sqrt", "shares"]
 
 DRAWN_SIZE = 224
 """The image side that plain `levels(...)` are given for."""
@@ -28,9 +28,16 @@ class Levels:
         """How many levels are published, which is also the largest severity."""
         return len(self.tables[DRAWN_SIZE])
 
+    @property
+    def sides(self) -> frozenset[int]:
+        """The image sides that have a table of their own."""
+        return frozenset(self.tables)
+
     def at(self, severity: float, table: int, ratio: float) -> float:
         """The value at a real severity, from the table of one side, for an image `ratio` times as large."""
         path = (self.clean, *self.tables[table])
+        if self.scale == "shares" and severity >= 1:
+            return _share(severity, path[1], path[-1], len(path) - 1) * ratio**self.px
         below = min(int(severity), len(path) - 2)
         step = severity - below
         if step == 0:
@@ -71,6 +78,44 @@ def levels(
     return Levels(published, float(clean), px=px, whole=whole, scale=scale)
 
 
+def evenly(
+    last: float,
+    *,
+    clean: float,
+    first: float | None = None,
+    steps: int = 5,
+    at32: float | None = None,
+    px: int = 0,
+    whole: bool = False,
+) -> Levels:
+    """Declare a parameter that moves evenly: from `clean` at severity 0 to `last` at severity `steps`.
+
+    Args:
+        last: the value at the largest severity, for 224 px images; `at32` likewise for 32 px, where it differs.
+        clean: the value for which the corruption does nothing.
+        first: the value at severity 1, if it is published too; the rest is then even between the two.
+        steps: the largest severity.
+        px: as in `levels`; so is `whole`.
+    """
+
+    def values(end: float) -> tuple[float, ...]:
+        if first is None:
+            return tuple(clean + (end - clean) * k / steps for k in range(1, steps + 1))
+        return tuple(first + (end - first) * (k - 1) / (steps - 1) for k in range(1, steps + 1))
+
+    return levels(*values(last), clean=clean, at32=None if at32 is None else values(at32), px=px, whole=whole)
+
+
+def integers(first: int, last: int, *, clean: float, steps: int = 5, px: int = 0) -> Levels:
+    """Declare a whole number from `first` at severity 1 to `last` at severity `steps`, each with an equal share.
+
+    A severity that is uniform between the two then draws each number equally often, as a published range of whole
+    numbers means it. Below severity 1 the number goes on to `clean`, rounded.
+    """
+    ends = (float(first), *(first + (last - first) * (k - 1) / (steps - 1) for k in range(2, steps)), float(last))
+    return Levels({DRAWN_SIZE: ends}, float(clean), px=px, whole=True, scale="shares")
+
+
 def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
     """The published table for an image side, and how much larger the image is than that table's.
 
@@ -100,8 +145,17 @@ def check_severity(severity: object, largest: float) -> float:
 
 
 def _straighten(value: float, scale: Scale) -> float:
-    return value if scale == "linear" else 1 / math.sqrt(value)
+    return 1 / math.sqrt(value) if scale == "inverse-sqrt" else value
 
 
 def _bend(value: float, scale: Scale) -> float:
-    return value if scale == "linear" else 1 / value**2 if value else math.inf
+    if scale != "inverse-sqrt":
+        return value
+    return 1 / value**2 if value else math.inf
+
+
+def _share(severity: float, first: float, last: float, steps: int) -> float:
+    """The whole number in whose equal share of [1, steps] the severity lies."""
+    count = abs(last - first) + 1
+    index = min(int((severity - 1) / (steps - 1) * count), int(count) - 1)
+    return first + math.copysign(index, last - first)

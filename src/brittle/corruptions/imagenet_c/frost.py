@@ -13,6 +13,7 @@ BUNDLED = Path(__file__).parent / "frost_textures"
 @corruption(
     family="weather",
     source="imagenet-c",
+    monotone=False,
     image_weight=levels(
         *(1, 0.8, 0.7, 0.65, 0.6),
         at32=(1, 1, 0.9, 0.85, 0.75),

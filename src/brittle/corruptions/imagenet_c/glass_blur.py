@@ -10,6 +10,7 @@ from brittle.corruptions.severity import levels
 @corruption(
     family="blur",
     source="imagenet-c",
+    monotone=False,
     sigma=levels(
         *(0.7, 0.9, 1, 1.1, 1.5),
         at32=(0.05, 0.25, 0.4, 0.25, 0.4),

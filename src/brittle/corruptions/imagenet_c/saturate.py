@@ -8,6 +8,7 @@ from brittle.corruptions.severity import levels
 @corruption(
     family="digital",
     source="imagenet-c",
+    monotone=False,
     channels="rgb",
     factor=levels(
         *(0.3, 0.1, 2, 5, 20),

@@ -14,6 +14,7 @@ WATER, MUD = (175, 238, 238), (63, 42, 20)
 @corruption(
     family="weather",
     source="imagenet-c",
+    monotone=False,
     loc=levels(
         *(0.65, 0.65, 0.65, 0.65, 0.67),
         at32=(0.62, 0.65, 0.65, 0.65, 0.65),
