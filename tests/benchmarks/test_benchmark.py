@@ -91,6 +91,13 @@ def test_applying_is_corrupting() -> None:
             "storage must be one of none, jpeg85",
         ),
         ("name = 'x'\nlevels = [1]\ntable = 100\n[[corruption]]\nid = 'fog'", "published tables for 32, 64, 224, 299"),
+        ("name = 'x'\nuniform = [5, 1]\n[[corruption]]\nid = 'fog'", "goes from low to high"),
+        (
+            "name = 'x'\nuniform = [1, 2, 3]\n[[corruption]]\nid = 'fog'",
+            r"a range of severities is a pair \[low, high\]",
+        ),
+        ("name = 'x'\nuniform = 3\n[[corruption]]\nid = 'fog'", r"is a range \[low, high\], got 3"),
+        ("name = 'x'\nuniform = [1, 5]\nlevels = [1]\n[[corruption]]\nid = 'fog'", "has both levels and uniform"),
         ("name = ''\nlevels = [1]\n[[corruption]]\nid = 'fog'", "needs a name"),
     ],
 )
@@ -99,6 +106,24 @@ def test_broken_recipes_are_explained(text: str, message: str, tmp_path: Path) -
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         brittle.benchmark(path)
+
+
+def test_a_severity_can_be_drawn_for_each_sample(tmp_path: Path) -> None:
+    path = tmp_path / "drawn.toml"
+    path.write_text("name = 'drawn'\nseed = 3\nuniform = [1, 5]\n[[corruption]]\nid = 'imagenet-c/brightness'\n")
+    benchmark = brittle.benchmark(path)
+    assert list(benchmark.cells()) == [(brittle.corruption("imagenet-c/brightness"), (1, 5))]
+    benchmark.save(path)
+    assert brittle.benchmark(path) == benchmark
+    images = np.full((50, 4, 4, 3), 60, np.uint8)
+    out = benchmark.apply(images, "imagenet-c/brightness", (1, 5), range(50))
+    greys = out[:, 0, 0, 0].astype(int)
+    low, high = (int(brittle.corrupt(images[0], "imagenet-c/brightness", s)[0, 0, 0]) for s in (1, 5))
+    assert len(set(greys)) > 15
+    assert low <= greys.min() < low + 15
+    assert high - 15 < greys.max() <= high
+    for sample in (0, 17, 49):
+        np.testing.assert_array_equal(benchmark.apply(images[0], "imagenet-c/brightness", (1, 5), sample), out[sample])
 
 
 def test_unknown_benchmarks_get_a_hint() -> None:

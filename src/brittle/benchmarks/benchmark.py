@@ -4,44 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from brittle.benchmarks.entry import Entry, levels_in
+from brittle.benchmarks.level import Level, severity_of
 from brittle.benchmarks.toml import dumps
 from brittle.corruptions import Corruption, corrupt, find
-from brittle.corruptions.draws import Sample, check_seed
-from brittle.corruptions.severity import check_severity
+from brittle.corruptions.corrupt import batch_ids
+from brittle.corruptions.draws import check_sample, check_seed
 
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One corruption of a benchmark: its levels, and the options it is called with."""
-
-    id: str
-    levels: tuple[float, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        chosen = find(self.id)
-        object.__setattr__(self, "id", chosen.id)
-        if not self.levels:
-            raise ValueError(f"{chosen.id} has no levels; give it at least one severity")
-        object.__setattr__(self, "levels", tuple(check_severity(s, chosen.max_severity) for s in self.levels))
-        if len(set(self.levels)) != len(self.levels):
-            raise ValueError(f"{chosen.id} names a level twice: {list(self.levels)}")
-        chosen.check_options(self.options)
-
-    @property
-    def corruption(self) -> Corruption:
-        """The corruption itself."""
-        return find(self.id)
 
 
 @dataclass(frozen=True)
@@ -80,7 +60,7 @@ class Benchmark:
     def __len__(self) -> int:
         return sum(len(entry.levels) for entry in self.entries)
 
-    def cells(self) -> Iterator[tuple[Corruption, float]]:
+    def cells(self) -> Iterator[tuple[Corruption, Level]]:
         """Every (corruption, level) in the order of the recipe: the units of work."""
         for entry in self.entries:
             for level in entry.levels:
@@ -94,13 +74,21 @@ class Benchmark:
                 return entry
         raise ValueError(f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is")
 
-    def apply(self, image: Any, corruption: str | Corruption, level: float, sample: Any) -> Any:
-        """One image, or a batch with one sample id each, as this benchmark corrupts it."""
+    def apply(self, image: Any, corruption: str | Corruption, level: Level, sample: Any) -> Any:
+        """One image, or a batch with one sample id each, as this benchmark corrupts it.
+
+        With a range as the level, the severity of each image is its own draw, addressed by its sample id.
+        """
         entry = self.entry(corruption)
+        if isinstance(level, tuple) and isinstance(image, np.ndarray) and image.ndim == 4:
+            ids = batch_ids(sample, len(image))
+            return np.stack([self.apply(one, corruption, level, i) for one, i in zip(image, ids, strict=True)])
         return corrupt(
             image,
             entry.corruption,
-            level,
+            severity_of(level, self.seed, entry.corruption, check_sample(sample))
+            if isinstance(level, tuple)
+            else level,
             seed=self.seed,
             sample=sample,
             table=self.table,
@@ -119,30 +107,27 @@ class Benchmark:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain data, as it stands in a file."""
         head = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "entries"}
-        entries = [
-            {"id": e.id, "levels": list(e.levels), **({"options": dict(e.options)} if e.options else {})}
-            for e in self.entries
-        ]
+        entries = [entry.to_dict() for entry in self.entries]
         return {**{k: v for k, v in head.items() if v not in ("", None)}, "corruption": entries}
 
     @classmethod
     def from_dict(cls, recipe: Mapping[str, Any], where: str = "the recipe") -> Benchmark:
         """A benchmark from plain data; unknown or missing keys raise."""
         head = dict(recipe)
-        shared = head.pop("levels", None)
+        shared = levels_in(head, where)
         listed = head.pop("corruption", None)
-        known = {f.name for f in fields(cls)} - {"entries"}
-        _check_keys(head, known | {"levels", "corruption"}, where)
+        known = {f.name for f in fields(cls)} - {"entries"} | {"levels", "uniform", "corruption"}
+        _check_keys(head, known, where)
+        head = {key: value for key, value in head.items() if key not in ("levels", "uniform")}
         if "name" not in head or not isinstance(listed, list):
             raise ValueError(f"{where} needs a name and at least one [[corruption]] with an id")
         entries = []
         for item in listed:
-            _check_keys(item, {"id", "levels", "options"}, f"a [[corruption]] of {where}")
-            if "id" not in item or (levels := item.get("levels", shared)) is None:
+            _check_keys(item, {"id", "levels", "uniform", "options"}, f"a [[corruption]] of {where}")
+            levels = levels_in(item, where) or shared
+            if "id" not in item or levels is None:
                 raise ValueError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
-            if not isinstance(levels, list):
-                raise ValueError(f"levels in {where} is a list of severities, got {levels!r}")
-            entries.append(Entry(item["id"], tuple(levels), item.get("options", {})))
+            entries.append(Entry(item["id"], levels, item.get("options", {})))
         return cls(entries=tuple(entries), **head)
 
     @classmethod
@@ -182,6 +167,3 @@ def benchmark(name: str | Path) -> Benchmark:
     close = get_close_matches(str(name), benchmarks(), n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}."
     raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
-
-
-__all__ = ["Benchmark", "Entry", "Sample", "benchmark", "benchmarks"]

@@ -139,6 +139,8 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from brittle.benchmarks import ends, level_name
+
     screen = console()
     counts = Table.grid(padding=(0, 2))
     counts.add_column(justify="right", style="bold")
@@ -154,6 +156,6 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
     if len(account.skipped) > LISTED:
         screen.print(f"  … all of them are in {destination / 'skipped.txt'}", soft_wrap=True)
     what = f"{len(recipe.entries)} corruptions" if len(recipe.entries) > 1 else recipe.entries[0].corruption.name
-    levels = ", ".join(f"{level:g}" for level in sorted({level for _, level in recipe.cells()}))
+    levels = ", ".join(map(level_name, sorted({level for _, level in recipe.cells()}, key=ends)))
     note = f"  {recipe.name}: {what} at {levels}, seed {recipe.seed}"
     screen.print(Text.assemble(str(destination), (note, "dim")), soft_wrap=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from brittle.arrays import Image
     from brittle.benchmarks import Entry
+    from brittle.corruptions import Corruption
 
 SAVING: dict[str, dict[str, Any]] = {
     ".png": {"optimize": True},
@@ -44,7 +45,7 @@ def show_verb(
     ] = None,
     severities: Annotated[
         list[str] | None,
-        typer.Option("--severity", "-s", metavar="S", help="Numbers from 0 to 5, likewise.", show_default="1,2,3,4,5"),
+        typer.Option("--severity", "-s", metavar="S", help="Numbers from 0, likewise.", show_default="five steps"),
     ] = None,
     size: Annotated[int, typer.Option("--size", help="The side in pixels at which the photograph is corrupted.")] = 224,
     seed: Annotated[int | None, typer.Option("--seed", help="Other snowflakes.", show_default="0")] = None,
@@ -58,7 +59,6 @@ def show_verb(
     The photograph's central square is brought to --size, corrupted there and then reduced to --thumb.
     """
     import brittle
-    from brittle.benchmarks import Entry
     from brittle.report import contact_sheet
 
     if output.suffix.lower() not in SAVING:
@@ -66,23 +66,21 @@ def show_verb(
     recipe = None if benchmark is None else brittle.benchmark(benchmark)
     levels = several_numbers(severities, "severities")
     named = several(corruptions)
+    rows: list[Entry] | list[Corruption]
     if recipe is not None:
-        entries = [recipe.entry(name) for name in named] if named else list(recipe.entries)
-        levels = levels or sorted({level for entry in entries for level in entry.levels})
+        rows = [recipe.entry(name) for name in named] if named else list(recipe.entries)
     else:
-        found = [brittle.corruption(name) for name in named] or brittle.corruptions()
-        entries = [Entry(corruption.id, (1,)) for corruption in found]
-        levels = levels or [1, 2, 3, 4, 5]
-    _check(levels, entries)
+        rows = [brittle.corruption(name) for name in named] or brittle.corruptions()
+    _check(levels, rows)
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
     picture = _photograph(photo)
     with progress_bar() as bar:
-        task = bar.add_task("drawing", total=len(entries) * len(levels))
+        task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5))
         sheet = contact_sheet(
             picture,
-            entries,
-            levels,
+            rows,
+            levels or None,
             seed=seed,
             size=size,
             thumb=thumb,
@@ -93,10 +91,11 @@ def show_verb(
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
 
 
-def _check(levels: list[float], entries: list[Entry]) -> None:
+def _check(levels: list[float], rows: list[Entry] | list[Corruption]) -> None:
+    from brittle.benchmarks import Entry
     from brittle.corruptions.severity import check_severity
 
-    largest = max(entry.corruption.max_severity for entry in entries)
+    largest = max((row.corruption if isinstance(row, Entry) else row).max_severity for row in rows)
     for level in levels:
         check_severity(level, largest)
 

@@ -50,7 +50,7 @@ def corrupt(
     chosen.check_options(options)
     images.check(image)
     if isinstance(image, np.ndarray) and image.ndim == 4:
-        ids = _batch_ids(sample, len(image))
+        ids = batch_ids(sample, len(image))
         one = [
             corrupt(each, chosen, severity, seed=seed, sample=i, table=table, jpeg85=jpeg85, **options)
             for each, i in zip(image, ids, strict=True)
@@ -74,7 +74,8 @@ def corrupt(
     return images.apply(image, change, chosen.channels)
 
 
-def _batch_ids(sample: Any, count: int) -> Sequence[Sample]:
+def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
+    """One sample id for each image of a batch: those given, or 0, 1, 2 …"""
     if sample is None:
         return range(count)
     if isinstance(sample, str) or not hasattr(sample, "__len__") or len(sample) != count:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Entry, Level
 from brittle.datasets.array_file import check_images, check_labels
 from brittle.datasets.atomic import part, replacing
 from brittle.datasets.published import Progress, Written, claim, names
@@ -22,7 +22,7 @@ from brittle.datasets.workers import check_jobs, spread
 BLOCK_BYTES = 2**20
 """About how many bytes of images one task holds: 341 of CIFAR-10."""
 
-Block = tuple[str, float, int, Image]
+Block = tuple[str, Level, int, Image]
 """(corruption id, level, index of the first image, images)."""
 
 
@@ -100,7 +100,7 @@ class _Growing:
         self.left = self.shape[0]
         self.array: np.memmap[Any, Any] | None = None
 
-    def put(self, level: float, start: int, pictures: Image) -> None:
+    def put(self, level: Level, start: int, pictures: Image) -> None:
         if self.array is None:
             self.array = np.lib.format.open_memmap(part(self.path), mode="w+", dtype=np.uint8, shape=self.shape)
         first = self.levels.index(level) * self.count + start

@@ -12,11 +12,11 @@ from pathlib import Path
 from PIL import Image as Pil
 
 from brittle.arrays import Image
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, level_name
 from brittle.datasets.atomic import replacing
 from brittle.datasets.folder import BrokenImage, find_images, read_image
 from brittle.datasets.prepare import PREPARATIONS
-from brittle.datasets.published import Progress, Written, claim, level_name, names, write_skipped
+from brittle.datasets.published import Progress, Written, claim, names, write_skipped
 from brittle.datasets.workers import check_jobs, spread, stopped
 
 FORMATS = {"jpeg": ".JPEG", "png": ".png"}

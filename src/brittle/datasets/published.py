@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, ends, level_name
 from brittle.benchmarks.toml import dumps
 from brittle.datasets.atomic import replacing
 
@@ -42,11 +42,6 @@ def names(benchmark: Benchmark) -> dict[str, str]:
         entry.id: entry.id.replace("/", "-") if name in shared else name
         for entry, name in zip(benchmark.entries, short, strict=True)
     }
-
-
-def level_name(level: float) -> str:
-    """1.0 is "1", as published; 2.5 is "2.5"."""
-    return str(int(level)) if level == int(level) else repr(level)
 
 
 def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, overwrite: bool) -> None:
@@ -90,7 +85,7 @@ def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -
 
 def _words(benchmark: Benchmark) -> str:
     count = len(benchmark.entries)
-    levels = sorted({level for entry in benchmark.entries for level in entry.levels})
+    levels = sorted({level for entry in benchmark.entries for level in entry.levels}, key=ends)
     listed = ", ".join(map(level_name, levels))
     what = f"{count} corruptions" if count > 1 else benchmark.entries[0].corruption.name
     return f"{benchmark.name!r} ({what}, severities {listed}, seed {benchmark.seed})"

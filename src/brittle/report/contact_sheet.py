@@ -10,7 +10,7 @@ from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
 from brittle.arrays import Image
-from brittle.benchmarks import Entry
+from brittle.benchmarks import Entry, Level, ends, level_name, severity_of
 from brittle.corruptions import Corruption, corrupt, find
 from brittle.report.family_colours import FAMILY_COLOURS
 from brittle.report.sheet_layout import Lengths, cut, share_out
@@ -21,7 +21,7 @@ INK, GREY, LINE, EMPTY = "#1f2328", "#767c85", "#e4e7eb", "#f4f5f7"
 def contact_sheet(
     image: Image,
     corruptions: Sequence[str | Corruption | Entry],
-    severities: Sequence[float] = (1, 2, 3, 4, 5),
+    severities: Sequence[float] | None = None,
     *,
     seed: int = 0,
     size: int = 224,
@@ -33,49 +33,61 @@ def contact_sheet(
 
     Args:
         image: the photograph, H×W×3; its central square is used.
-        corruptions: names, or entries of a benchmark, whose options are then used.
-        severities: of each row; a corruption that does not reach one of them leaves an empty place.
+        corruptions: names, or entries of a benchmark, whose levels and options are then used.
+        severities: the same for all rows; a corruption that does not reach one of them leaves an empty place.
+            By default an entry is shown at its own levels and a name at five even steps up to its largest severity.
         seed: the benchmark's seed; each picture is `corrupt(photograph, …, seed=seed)`.
         size: the side in pixels at which pictures are corrupted.
         thumb: the side in pixels at which they are shown; a larger one shows each pixel as a square.
         table: the published table to use whatever the size, as in `corrupt`.
         progress: called after each picture.
     """
-    if not corruptions or not severities:
+    if not corruptions or (severities is not None and not severities):
         raise ValueError("a contact sheet needs at least one corruption and one severity")
     for name, side in (("size", size), ("thumb", thumb)):
         if side < 8:
             raise ValueError(f"{name} must be at least 8 px, got {side}")
-    rows = [c if isinstance(c, Entry) else Entry(find(c).id, (1,)) for c in corruptions]
+    rows = [c if isinstance(c, Entry) else Entry(find(c).id, _even_steps(find(c))) for c in corruptions]
+    levels = [tuple(severities) if severities is not None else row.levels for row in rows]
     clean = _square(image, size)
 
-    def cell(row: Entry, severity: float) -> Image | None:
-        if severity > row.corruption.max_severity:
+    def cell(row: Entry, level: Level) -> Image | None:
+        if ends(level)[1] > row.corruption.max_severity:
             return None
+        severity = severity_of(level, seed, row.corruption, 0)
         picture = corrupt(clean, row.corruption, severity, seed=seed, table=table, **row.options)
         if progress is not None:
             progress()
         return _resized(picture, thumb)
 
-    sheet = _Sheet(rows, severities, thumb)
+    sheet = _Sheet(rows, levels, thumb)
     sheet.title(f"{size} px  ·  seed {seed}")
-    for row, place in zip(rows, sheet.places, strict=True):
-        sheet.label(row.corruption, place)
-        for index, severity in enumerate([0, *severities]):
-            sheet.picture(cell(row, severity) if index else _resized(clean, thumb), place, index)
+    for row, own, place in zip(rows, levels, sheet.places, strict=True):
+        sheet.label(row.corruption, own, place)
+        sheet.picture(_resized(clean, thumb), place, 0)
+        for index, level in enumerate(own, start=1):
+            sheet.picture(cell(row, level), place, index)
     return sheet.canvas
+
+
+def _even_steps(corruption: Corruption) -> tuple[float, ...]:
+    return tuple(corruption.max_severity * step / 5 for step in range(1, 6))
 
 
 class _Sheet:
     """The canvas, and the places of the rows on it."""
 
-    def __init__(self, rows: Sequence[Entry], severities: Sequence[float], thumb: int) -> None:
-        draft = Lengths(thumb, 0, 1 + len(severities))
+    def __init__(self, rows: Sequence[Entry], levels: Sequence[tuple[Level, ...]], thumb: int) -> None:
+        self.most = max(map(len, levels))
+        draft = Lengths(thumb, 0, 1 + self.most)
         self.fonts = {size: ImageFont.load_default(max(9, draft.px(size))) for size in (11, 12, 14, 20)}
+        self.shared = levels[0] if len(set(levels)) == 1 else None
         label = max(self.fonts[14].getlength(row.corruption.name) for row in rows)
-        at = self.at = Lengths(thumb, max(round(label) + draft.px(26), draft.px(96)), 1 + len(severities))
+        if self.shared is None:
+            label = max(label, *(self.fonts[11].getlength(_listed(own)) for own in levels))
+        at = self.at = Lengths(thumb, max(round(label) + draft.px(26), draft.px(96)), 1 + self.most)
         self.sources = list(dict.fromkeys(row.corruption.source for row in rows))
-        self.severities, self.count = severities, len(rows)
+        self.count = len(rows)
         groups = [f"{row.corruption.family} {row.corruption.source}" for row in rows]
         taken = share_out(groups, at)
         self.columns = [at.margin + i * (at.column + at.gutter) for i in range(len(taken))]
@@ -94,7 +106,7 @@ class _Sheet:
     def title(self, how: str) -> None:
         at, right = self.at, self.columns[-1] + self.at.column
         words = f"{self.count} corruptions" if self.count > 1 else "1 corruption"
-        words += f",  {len(self.severities)} severities" if len(self.severities) > 1 else ""
+        words += f",  {self.most} severities" if self.most > 1 else ""
         baseline = at.margin + at.px(16)
         self.draw.text((at.margin, baseline), words, INK, self.fonts[20], anchor="ls")
         note = f"{self.sources[0]}  ·  {how}" if len(self.sources) == 1 else how
@@ -102,14 +114,15 @@ class _Sheet:
         if start + self.fonts[12].getlength(note) <= right:
             self.draw.text((right, baseline), note, GREY, self.fonts[12], anchor="rs")
         for x in self.columns:
-            for index, severity in enumerate([0, *self.severities]):
+            for index in range(1 + self.most):
                 middle = x + at.cell_x(index) + at.thumb / 2
-                text = f"severity {severity:g}" if index else "clean"
+                number = "" if index == 0 else level_name(self.shared[index - 1]) if self.shared else str(index)
+                text = f"{'severity' if self.shared else 'level'} {number}" if index else "clean"
                 if self.fonts[12].getlength(text) > at.thumb:
-                    text = f"{severity:g}"
+                    text = number
                 self.draw.text((middle, at.top), text, GREY, self.fonts[12], anchor="ms")
 
-    def label(self, corruption: Corruption, place: tuple[int, int, bool]) -> None:
+    def label(self, corruption: Corruption, levels: tuple[Level, ...], place: tuple[int, int, bool]) -> None:
         at, (x, y, first) = self.at, place
         colour = FAMILY_COLOURS.get(corruption.family, INK)
         if first:
@@ -122,7 +135,10 @@ class _Sheet:
             self.draw.line((line, middle, x + at.column - 1, middle), LINE, max(1, at.px(1)))
         above = 0 if first else at.gap  # one bar for a family, not one for each row
         self.draw.rectangle((x, y - above, x + at.px(3) - 1, y + at.thumb - 1), colour)
-        self.draw.text((x + at.px(10), y + at.thumb / 2), corruption.name, INK, self.fonts[14], anchor="lm")
+        left, centre = x + at.px(10), y + at.thumb / 2
+        if self.shared is None:  # the heading cannot say it for all
+            self.draw.text((left, centre + at.px(16)), _listed(levels), GREY, self.fonts[11], anchor="lm")
+        self.draw.text((left, centre), corruption.name, INK, self.fonts[14], anchor="lm")
 
     def _spaced(self, start: tuple[float, float], text: str, colour: str) -> float:
         x, y = start
@@ -137,6 +153,10 @@ class _Sheet:
             self.canvas.paste(EMPTY, (*corner, corner[0] + self.at.thumb, corner[1] + self.at.thumb), self.mask)
         else:
             self.canvas.paste(Pil.fromarray(thumbnail), corner, self.mask)
+
+
+def _listed(levels: tuple[Level, ...]) -> str:
+    return "  ".join(map(level_name, levels))
 
 
 def _rounded(side: int, radius: int) -> Pil.Image:
