@@ -29,7 +29,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     for source in dict.fromkeys(c.source for c in brittle.corruptions()):
         write_set(source)
-    continuous_strip(("fog", "snow", "defocus_blur", "elastic_transform")).save(IMAGES / "severity.jpg", quality=88)
+    continuous_strip(("fog", "snow", "defocus_blur", "imagenet-c/elastic_transform")).save(IMAGES / "severity.jpg", quality=88)
     sizes_strip("defocus_blur", 5, (32, 64, 128, 224, 448)).save(IMAGES / "sizes.jpg", quality=90)
     sheet = contact_sheet(photo("cat", 224), [e.id for e in brittle.benchmark("imagenet-c").entries], seed=11, thumb=96)
     sheet.convert("RGB").save(IMAGES / "imagenet-c.jpg", quality=88)

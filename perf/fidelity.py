@@ -66,8 +66,8 @@ def deterministic() -> list[str]:
             for picture in ("cat", "coffee"):
                 image = photo(picture, side)
                 for severity in SEVERITIES:
-                    parameters = brittle.corruption(name).parameters(severity, side)
-                    ours.append(brittle.corrupt(image, name, severity).astype(int))
+                    parameters = brittle.corruption(f"imagenet-c/{name}").parameters(severity, side)
+                    ours.append(brittle.corrupt(image, f"imagenet-c/{name}", severity).astype(int))
                     read.append(reference.REFERENCE[name](image, None, **parameters).astype(int))
                     peers.append(peer(name, severity)(image, 0).astype(int) if side == 224 else ours[-1])
             gap, peer_gap = np.abs(np.array(ours) - read), np.abs(np.array(ours) - peers)
@@ -97,11 +97,11 @@ def random() -> list[str]:
 
 
 def ours(name: str, severity: int, options: dict[str, object], image: np.ndarray, draw: int) -> np.ndarray:
-    return brittle.corrupt(image, name, severity, sample=draw, **options)
+    return brittle.corrupt(image, f"imagenet-c/{name}", severity, sample=draw, **options)
 
 
 def read(name: str, severity: int) -> Callable[[np.ndarray, int], np.ndarray]:
-    parameters: dict[str, object] = dict(brittle.corruption(name).parameters(severity, 224))
+    parameters: dict[str, object] = dict(brittle.corruption(f"imagenet-c/{name}").parameters(severity, 224))
     if name == "frost":
         files = sorted(photographs().iterdir())[:5]
         parameters["textures"] = [cv2.imread(str(file), cv2.IMREAD_COLOR_RGB) for file in files]

@@ -56,9 +56,10 @@ def beside_the_peer(side: int) -> dict[str, tuple[list[float], list[float]]]:
     image = photo("cat", side)
     table = {}
     for name in BENCHMARK + EXTRA:
+        corruption = f"imagenet-c/{name}"
         pairs = [
             milliseconds(
-                lambda name=name, s=s: brittle.corrupt(image, name, s),
+                lambda c=corruption, s=s: brittle.corrupt(image, c, s),
                 lambda name=name, s=s: peer(image, corruption_name=name, severity=s),
             )
             for s in SEVERITIES
@@ -112,7 +113,7 @@ def two_threads_speedup() -> float:
     def seconds(threads: int) -> float:
         with ThreadPoolExecutor(threads) as pool:
             start = time.perf_counter()
-            list(pool.map(lambda job: brittle.corrupt(image, job[0], job[1], sample=job[2]), jobs))
+            list(pool.map(lambda job: brittle.corrupt(image, f"imagenet-c/{job[0]}", job[1], sample=job[2]), jobs))
             return time.perf_counter() - start
 
     return min(seconds(1) for _ in range(3)) / min(seconds(2) for _ in range(3))
@@ -130,12 +131,12 @@ def large_image(name: str) -> None:
     cv2.setNumThreads(1)
     image = cv2.resize(photo("cat", 224), TWELVE_MEGAPIXELS, interpolation=cv2.INTER_CUBIC)
     for severity in SEVERITIES:
-        brittle.corrupt(image[:64, :64], name, severity)
+        brittle.corrupt(image[:64, :64], f"imagenet-c/{name}", severity)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     worst = 0.0
     for severity in SEVERITIES:
         start = time.perf_counter()
-        brittle.corrupt(image, name, severity)
+        brittle.corrupt(image, f"imagenet-c/{name}", severity)
         worst = max(worst, time.perf_counter() - start)
     print(worst, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 

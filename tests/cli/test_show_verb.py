@@ -20,7 +20,7 @@ Run = Callable[..., Result]
     [
         (["-c", "fog,snow", "-s", "1,2.5"], ["fog", "snow"], [1, 2.5], {}),
         (["-c", "snow", "-c", "fog", "-s", "3", "-s", "1"], ["snow", "fog"], [3, 1], {}),
-        (["coffee", "-c", "contrast"], ["contrast"], [1, 2, 3, 4, 5], {}),
+        (["coffee", "-c", "saturate"], ["saturate"], [1, 2, 3, 4, 5], {}),
         (["-b", "imagenet-c-extra", "--size", "32", "--thumb", "32"], None, [1, 2, 3, 4, 5], {"size": 32, "thumb": 32}),
         (["-c", "shot_noise", "--seed", "9"], ["shot_noise"], [1, 2, 3, 4, 5], {"seed": 9}),
         (["--size", "32", "--thumb", "48", "-s", "2"], "all", [2], {"size": 32, "thumb": 48}),
@@ -44,7 +44,7 @@ def test_the_sheet_is_the_one_asked_for(
 def test_the_suffix_gives_the_format(run: Run, tmp_path: Path, suffix: str, form: str) -> None:
     Pil.fromarray(photo(size=50)).save(tmp_path / "mine.png")
     path = tmp_path / f"sheet{suffix}"
-    result = run("show", tmp_path / "mine.png", "-c", "contrast", "-s", 1, "-o", path)
+    result = run("show", tmp_path / "mine.png", "-c", "saturate", "-s", 1, "-o", path)
     assert result.exit_code == 0
     assert str(path) in result.stdout
     with Pil.open(path) as sheet:

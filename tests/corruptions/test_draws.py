@@ -77,7 +77,7 @@ def test_noise_grows_in_place(name: str) -> None:
         np.testing.assert_array_equal(weak[weak != 0], strong[weak != 0])
 
 
-@pytest.mark.parametrize("name", ["fog", "frost", "motion_blur", "snow", "elastic_transform"])
+@pytest.mark.parametrize("name", ["fog", "frost", "imagenet-c/motion_blur", "snow", "imagenet-c/elastic_transform"])
 def test_layers_stay_in_place_as_severity_grows(name: str) -> None:
     """A small step in severity is a small step in the picture; another sample is another picture."""
     image = brittle.corrupt(np.full((64, 64, 3), 100, np.uint8), "gaussian_noise", 3)

@@ -29,9 +29,10 @@ def test_deterministic_ones_agree_pixel_by_pixel(name: str, side: int) -> None:
     for picture in ("cat", "coffee"):
         image = photo(picture, side)
         for severity in range(1, 6):
-            parameters = brittle.corruption(name).parameters(severity, side)
+            parameters = brittle.corruption(f"imagenet-c/{name}").parameters(severity, side)
             gap = np.abs(
-                brittle.corrupt(image, name, severity).astype(int) - REFERENCE[name](image, None, **parameters)
+                brittle.corrupt(image, f"imagenet-c/{name}", severity).astype(int)
+                - REFERENCE[name](image, None, **parameters)
             )
             assert gap.max() <= 1  # one more or less where exact arithmetic lands on a whole number
             assert gap.mean() < 0.15
@@ -42,12 +43,12 @@ def test_deterministic_ones_agree_pixel_by_pixel(name: str, side: int) -> None:
 def test_random_ones_agree_in_distribution(name: str, severity: int) -> None:
     """Mean, standard deviation, detail and distance to the clean image, over 24 draws, within 5 sampling errors."""
     image = photo("cat", 32)
-    parameters: dict[str, object] = dict(brittle.corruption(name).parameters(severity, 32))
+    parameters: dict[str, object] = dict(brittle.corruption(f"imagenet-c/{name}").parameters(severity, 32))
     if name == "frost":
         parameters["textures"] = [_read(path, 1, 3) for path in read_textures(frost.BUNDLED)]
     ours, read = [], []
     for draw in range(24):
-        ours.append(_summary(brittle.corrupt(image, name, severity, sample=draw), image))
+        ours.append(_summary(brittle.corrupt(image, f"imagenet-c/{name}", severity, sample=draw), image))
         read.append(_summary(REFERENCE[name](image, np.random.default_rng(draw), **parameters), image))
     error = np.sqrt((np.var(ours, 0) + np.var(read, 0)) / 24) + 0.05
     assert (np.abs(np.mean(ours, 0) - np.mean(read, 0)) < 5 * error).all()
@@ -212,6 +213,6 @@ def test_jpeg_has_pillows_pixels(quality: int) -> None:
 
 def test_the_storage_pass_is_a_jpeg_of_quality_85() -> None:
     image = photo("cat", 64)
-    stored = brittle.corrupt(image, "contrast", 3, jpeg85=True)
-    np.testing.assert_array_equal(stored, jpeg(brittle.corrupt(image, "contrast", 3), 85))
-    np.testing.assert_array_equal(brittle.corrupt(image, "contrast", 0, jpeg85=True), jpeg(image, 85))
+    stored = brittle.corrupt(image, "imagenet-c/contrast", 3, jpeg85=True)
+    np.testing.assert_array_equal(stored, jpeg(brittle.corrupt(image, "imagenet-c/contrast", 3), 85))
+    np.testing.assert_array_equal(brittle.corrupt(image, "imagenet-c/contrast", 0, jpeg85=True), jpeg(image, 85))

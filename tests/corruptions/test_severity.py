@@ -40,7 +40,7 @@ def test_other_sizes_take_the_nearest_table_and_scale_it(side: int, table: int, 
 
 
 def test_lengths_grow_with_the_image_and_strengths_do_not() -> None:
-    blur, noise = brittle.corruption("gaussian_blur"), brittle.corruption("gaussian_noise")
+    blur, noise = brittle.corruption("imagenet-c/gaussian_blur"), brittle.corruption("gaussian_noise")
     assert blur.parameters(5, 448)["sigma"] == 12
     assert blur.parameters(5, 448, table=224)["sigma"] == 6
     assert noise.parameters(5, 448) == noise.parameters(5, 224)
@@ -71,9 +71,9 @@ def test_a_severity_of_the_wrong_type_is_named(severity: object) -> None:
 
 def test_numpy_numbers_are_severities() -> None:
     image = np.full((8, 8, 3), 90, np.uint8)
-    expected = brittle.corrupt(image, "brightness", 3)
+    expected = brittle.corrupt(image, "imagenet-c/brightness", 3)
     for severity in (np.float32(3), np.int64(3), np.array(3)):
-        np.testing.assert_array_equal(brittle.corrupt(image, "brightness", severity), expected)
+        np.testing.assert_array_equal(brittle.corrupt(image, "imagenet-c/brightness", severity), expected)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from brittle.datasets import photo
 
 
 def test_severity_is_drawn_for_each_image() -> None:
-    transform = brittle.Transform("brightness", severity=(1, 5))
+    transform = brittle.Transform("imagenet-c/brightness", severity=(1, 5))
     image = np.full((8, 8, 3), 60, np.uint8)
     greys = {int(transform(image)[0, 0, 0]) for _ in range(40)}
-    low, high = (int(brittle.corrupt(image, "brightness", s)[0, 0, 0]) for s in (1, 5))
+    low, high = (int(brittle.corrupt(image, "imagenet-c/brightness", s)[0, 0, 0]) for s in (1, 5))
     assert len(greys) > 10
     assert low <= min(greys) < max(greys) <= high
 
@@ -33,10 +33,10 @@ def test_addressed_calls_do_not_depend_on_order() -> None:
 
 
 def test_the_share_of_corrupted_images_is_p() -> None:
-    transform, image = brittle.Transform("contrast", p=0.3), photo("cat", 32)
+    transform, image = brittle.Transform("imagenet-c/contrast", p=0.3), photo("cat", 32)
     changed = sum(not np.array_equal(transform(image), image) for _ in range(400))
     assert 80 < changed < 160
-    assert brittle.Transform("contrast", p=0)(image) is image
+    assert brittle.Transform("imagenet-c/contrast", p=0)(image) is image
 
 
 def test_it_fits_torchvision_albumentations_and_pil_pipelines() -> None:
@@ -88,9 +88,9 @@ def test_tensors_stay_tensors(kind: torch.dtype) -> None:
     array = photo("cat", 32)
     tensor = torch.from_numpy(array.transpose(2, 0, 1).copy())
     tensor = tensor if kind == torch.uint8 else tensor / 255
-    out = brittle.Transform("contrast", severity=3)(tensor)
+    out = brittle.Transform("imagenet-c/contrast", severity=3)(tensor)
     assert (out.dtype, out.shape) == (kind, tensor.shape)
-    expected = brittle.corrupt(array, "contrast", 3).transpose(2, 0, 1)
+    expected = brittle.corrupt(array, "imagenet-c/contrast", 3).transpose(2, 0, 1)
     np.testing.assert_allclose(out.numpy() * (1 if kind == torch.uint8 else 255), expected, atol=1e-3)
 
 

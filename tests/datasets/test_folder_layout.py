@@ -12,7 +12,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo, write_folders
 from brittle.datasets.folder_layout import output_names
 
-RECIPE = Benchmark("two", (Entry("fog", (1, 2.5)), Entry("contrast", (5,))), seed=3)
+RECIPE = Benchmark("two", (Entry("fog", (1, 2.5)), Entry("saturate", (5,))), seed=3)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_png_files_are_what_corrupt_gives_for_the_relative_path(source: Path, tm
     account = write_folders(source, tmp_path / "out", RECIPE, format="png", jobs=1)
     assert (account.written, account.kept, account.skipped) == (9, 0, {})
     for name in ("katze/cat.png", "Getränke/kaffee ü.png", "flat.png"):
-        for corruption, level, folder in (("fog", 1, "1"), ("fog", 2.5, "2.5"), ("contrast", 5, "5")):
+        for corruption, level, folder in (("fog", 1, "1"), ("fog", 2.5, "2.5"), ("saturate", 5, "5")):
             clean = np.asarray(Pil.open(source / name))
             written = np.asarray(Pil.open(tmp_path / "out" / corruption / folder / name))
             assert (written == brittle.corrupt(clean, corruption, level, seed=3, sample=name)).all()
@@ -121,10 +121,10 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
 def test_overwrite_removes_what_the_earlier_recipe_wrote_and_nothing_else(source: Path, tmp_path: Path) -> None:
     write_folders(source, tmp_path / "out", RECIPE, jobs=1)
     (tmp_path / "out" / "notes.md").write_text("mine")
-    one = Benchmark("one", (Entry("pixelate", (1,)),))
+    one = Benchmark("one", (Entry("zoom_blur", (1,)),))
     write_folders(source, tmp_path / "out", one, jobs=1, overwrite=True)
     assert {name.split("/")[0] for name in _files(tmp_path / "out")} == {
-        *("pixelate", "notes.md", "recipe.toml", "layout.toml")
+        *("zoom_blur", "notes.md", "recipe.toml", "layout.toml")
     }
 
 
