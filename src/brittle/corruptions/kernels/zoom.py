@@ -57,11 +57,15 @@ def _zoom(field, factor):
     return out
 
 
-def mean_of_zooms(image: Image, largest: float, layers: int) -> Image:
-    """The mean of the image and of `layers` copies of it, enlarged by factors evenly spaced from 1 to `largest`."""
+def mean_of_zooms(image: Image, largest: float, layers: int, *, clean_again: bool = True) -> Image:
+    """The mean of `layers` copies of an image, enlarged by factors evenly spaced from 1 to `largest`.
+
+    `clean_again` counts the image itself once more.
+    """
     height, width, channels = image.shape
     factors = zoom_factors(largest, layers)[1:]
-    return _mean_of_zooms(image.reshape(height, width * channels), channels, factors).reshape(image.shape)
+    rows = image.reshape(height, width * channels)
+    return _mean_of_zooms(rows, channels, factors, np.float32(1 + clean_again)).reshape(image.shape)
 
 
 def zoom_factors(largest: float, layers: int) -> NDArray[np.float64]:
@@ -75,7 +79,7 @@ def zoom_factors(largest: float, layers: int) -> NDArray[np.float64]:
 
 
 @compiled
-def _mean_of_zooms(image, channels, factors):
+def _mean_of_zooms(image, channels, factors, clean):
     height, length = image.shape
     width = length // channels
     layers = len(factors)
@@ -88,10 +92,10 @@ def _mean_of_zooms(image, channels, factors):
     row = np.zeros(length + channels, np.float32)  # one pixel more, so that every pixel has a right neighbour
     total = np.empty(length, np.float32)
     most = height - 1
-    share = np.float32(1.0 / (layers + 2))
+    share = np.float32(1.0 / (layers + clean))
     for y in range(height):
         for i in range(length):
-            total[i] = np.float32(2) * np.float32(image[y, i])  # itself, and its enlargement by 1
+            total[i] = clean * np.float32(image[y, i])  # its enlargement by 1, and perhaps itself
         for z in range(layers):
             upper, lower = image[y_lower[z, y]], image[min(y_lower[z, y] + 1, most)]
             v = y_weight[z, y]
