@@ -1,5 +1,7 @@
 """Addressed randomness: who shares a draw, who does not, and whether the numbers are random at all."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -88,10 +90,16 @@ def test_layers_stay_in_place_as_severity_grows(name: str) -> None:
     assert np.abs(at - near).mean() < 0.25 * np.abs(at - other).mean()
 
 
-@pytest.mark.parametrize("sample", [1.5, None, (1,), True, b"x"])
+def test_a_file_name_of_any_bytes_is_a_sample_id() -> None:
+    name = os.fsdecode(b"caf\xe9.jpg")
+    image = np.full((8, 8, 3), 99, np.uint8)
+    assert not np.array_equal(
+        brittle.corrupt(image, "fog", 3, sample=name), brittle.corrupt(image, "fog", 3, sample="caf.jpg")
+    )
+
+
+@pytest.mark.parametrize("sample", [1.5, (1,), True, b"x"])
 def test_a_sample_id_is_a_number_or_a_string(sample: object) -> None:
-    if sample is None:
-        return
     with pytest.raises(TypeError, match="a sample id is a whole number or a string"):
         brittle.corrupt(np.zeros((4, 4, 3), np.uint8), "fog", 1, sample=sample)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from brittle.corruptions.kernels.motion import motion_blur
 from brittle.corruptions.kernels.plasma import plasma as fast_plasma
 from brittle.corruptions.kernels.poisson import count_photons
 from brittle.corruptions.kernels.smooth_noise import smooth_noise
-from brittle.corruptions.kernels.textures import _read, read_textures
+from brittle.corruptions.kernels.textures import _read, find_textures
 from brittle.corruptions.kernels.words import normals
 from brittle.corruptions.kernels.zoom import zoom
 from brittle.datasets import photo
@@ -45,7 +45,7 @@ def test_random_ones_agree_in_distribution(name: str, severity: int) -> None:
     image = photo("cat", 32)
     parameters: dict[str, object] = dict(brittle.corruption(f"imagenet-c/{name}").parameters(severity, 32))
     if name == "frost":
-        parameters["textures"] = [_read(path, 1, 3) for path in read_textures(frost.BUNDLED)]
+        parameters["textures"] = [_read(path, 1, 3) for path in find_textures(frost.BUNDLED)]
     ours, read = [], []
     for draw in range(24):
         ours.append(_summary(brittle.corrupt(image, f"imagenet-c/{name}", severity, sample=draw), image))
@@ -77,6 +77,33 @@ def test_poisson_counts_have_poisson_moments() -> None:
         expected = np.floor(np.minimum(drawn / photons, 1) * 255)
         assert counts.mean() == pytest.approx(expected.mean(), abs=5 * expected.std() / 300)
         assert counts.std() == pytest.approx(expected.std(), rel=0.02)
+
+
+def test_black_stays_black_even_at_the_largest_random_word() -> None:
+    """Word 0 of the key (z, …) is SplitMix64's mix of z; this z is mixed into all ones."""
+
+    def unxorshift(value: int, shift: int) -> int:
+        result = value
+        for _ in range(64 // shift + 1):
+            result = value ^ (result >> shift)
+        return result
+
+    z = unxorshift(2**64 - 1, 31)
+    z = unxorshift(z * pow(0x94D049BB133111EB, -1, 2**64) % 2**64, 27)
+    z = unxorshift(z * pow(0xBF58476D1CE4E5B9, -1, 2**64) % 2**64, 30)
+    key = np.array([z, 1], np.uint64)
+    for photons in (3.0, 60.0, 500.0):
+        assert not count_photons(np.zeros((1, 2, 1), np.uint8), key, photons).any()
+
+
+@pytest.mark.parametrize(("height", "width"), [(427, 640), (17, 23), (90, 61), (100, 33)])
+def test_pixelate_has_pillows_boxes_at_any_size(height: int, width: int) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (height, width, 3), np.uint8)
+    for severity in range(1, 6):
+        parameters = brittle.corruption("imagenet-c/pixelate").parameters(severity, (height, width))
+        np.testing.assert_array_equal(
+            brittle.corrupt(image, "imagenet-c/pixelate", severity), REFERENCE["pixelate"](image, None, **parameters)
+        )
 
 
 @pytest.mark.parametrize("decay", [1.4, 2.0, 3.0])
@@ -121,7 +148,7 @@ def test_gaussian_is_scipys(sigma: float, cut: int, mirrored: bool, mode: str, s
 def test_wide_gaussians_are_close_to_scipys() -> None:
     image = photo("cat", 299).astype(np.float32)
     slow = ndimage.gaussian_filter(image.astype(float), (30, 30, 0), mode="nearest")
-    assert np.abs(gaussian(image, 30) - slow).mean() < 0.5
+    assert np.abs(gaussian(image, 30) - slow).max() < 0.6
 
 
 def test_long_trails_are_close_to_exact_ones() -> None:
@@ -202,7 +229,7 @@ def test_frost_takes_textures_from_a_folder(tmp_path) -> None:
 def test_the_sixth_published_frost_photograph_is_never_drawn(tmp_path) -> None:
     for name in ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg", "frost6.jpg"):
         (tmp_path / name).touch()
-    assert [path.name for path in read_textures(tmp_path)][-1] == "frost5.jpg"
+    assert [path.name for path in find_textures(tmp_path)][-1] == "frost5.jpg"
 
 
 @pytest.mark.parametrize("quality", [7, 25, 85])

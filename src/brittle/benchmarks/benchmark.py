@@ -43,8 +43,8 @@ class Benchmark:
     table: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.name:
-            raise ValueError("a benchmark needs a name")
+        if not self.name or not isinstance(self.name, str):
+            raise ValueError(f"a benchmark needs a name, a string, got {self.name!r}")
         if not self.entries:
             raise ValueError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
         ids = [entry.id for entry in self.entries]
@@ -53,9 +53,16 @@ class Benchmark:
             raise ValueError(f"the benchmark {self.name!r} names a corruption twice: {', '.join(twice)}")
         if self.storage not in STORAGES:
             raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
-        check_seed(self.seed)
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        for name in ("version", "image_size"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
+
+    def __hash__(self) -> int:
+        return int(self.hash, 16)
 
     def __len__(self) -> int:
         return sum(len(entry.levels) for entry in self.entries)
@@ -123,6 +130,8 @@ class Benchmark:
             raise ValueError(f"{where} needs a name and at least one [[corruption]] with an id")
         entries = []
         for item in listed:
+            if not isinstance(item, Mapping) or not isinstance(item.get("options", {}), Mapping):
+                raise ValueError(f"a corruption of {where} is a table with an id, and so are its options; got {item!r}")
             _check_keys(item, {"id", "levels", "uniform", "options"}, f"a [[corruption]] of {where}")
             levels = levels_in(item, where) or shared
             if "id" not in item or levels is None:

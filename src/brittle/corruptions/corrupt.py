@@ -48,6 +48,7 @@ def corrupt(
     severity = check_severity(severity, chosen.max_severity)
     seed = check_seed(seed)
     chosen.check_options(options)
+    chosen.check_table(table)
     images.check(image)
     if isinstance(image, np.ndarray) and image.ndim == 4:
         ids = batch_ids(sample, len(image))
@@ -58,11 +59,20 @@ def corrupt(
         return np.stack(one)
     draws = Draws(seed, chosen.id, check_sample(0 if sample is None else sample))
 
+    def at(level: float, clean: Image) -> Image:
+        if level == 0:
+            return clean
+        parameters = chosen.parameters(level, clean.shape[:2], table=table)
+        out: Image = chosen.function(clean, draws, **parameters, **options)
+        return out
+
     def change(clean: Image) -> Image:
-        out = clean
-        if severity > 0:
-            parameters = chosen.parameters(severity, clean.shape[:2], table=table)
-            out = chosen.function(clean, draws, **parameters, **options)
+        step = severity % 1
+        if chosen.blends and step:
+            weak, strong = at(severity - step, clean), at(severity - step + 1, clean)
+            out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
+        else:
+            out = at(severity, clean)
         if jpeg85:
             from brittle.corruptions.kernels.jpeg import jpeg
 
@@ -78,6 +88,6 @@ def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     """One sample id for each image of a batch: those given, or 0, 1, 2 …"""
     if sample is None:
         return range(count)
-    if isinstance(sample, str) or not hasattr(sample, "__len__") or len(sample) != count:
+    if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:
         raise ValueError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]

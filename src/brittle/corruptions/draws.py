@@ -30,7 +30,8 @@ class Draws:
         self._address = f"{seed}\0{corruption}\0{kind}{sample}\0"
 
     def _digest(self, name: str) -> bytes:
-        return blake2b((self._address + name).encode(), digest_size=16).digest()
+        address = (self._address + name).encode("utf-8", "surrogateescape")  # file names may be any bytes
+        return blake2b(address, digest_size=16).digest()
 
     def key(self, name: str) -> Key:
         """The two words that address one stream inside a compiled kernel."""

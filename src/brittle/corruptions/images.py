@@ -27,6 +27,8 @@ def check(image: object) -> None:
     """Raise one clear sentence unless the image is of a kind listed in ACCEPTED."""
     shape: tuple[int, ...]
     if isinstance(image, np.ndarray):
+        if isinstance(image, np.ma.MaskedArray | np.matrix):
+            raise TypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
         if image.dtype.char not in "Bfd":  # uint8, float32, float64
             raise TypeError(f"got an array of {image.dtype}; {ACCEPTED}")
         shape = image.shape
@@ -40,7 +42,11 @@ def check(image: object) -> None:
     else:
         raise TypeError(f"got {type(image).__name__}; {ACCEPTED}")
     if 0 in shape:
-        raise ValueError(f"got an empty image of shape {shape}; every side is at least 1")
+        raise ValueError(f"got an empty array of shape {shape}; give at least one image, each side at least 1")
+    if isinstance(image, np.ndarray) and image.dtype.char != "B":
+        low, high = float(image.min()), float(image.max())
+        if not (low >= 0 and high <= 1):
+            raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}")
 
 
 def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
@@ -49,25 +55,18 @@ def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
         from PIL import Image as Pil
 
         return Pil.fromarray(apply(np.asarray(image), change, channels))
-    if image.dtype.char != "B":
-        changed: NDArray[Any] = apply(_to_bytes(image), change, channels)
-        return changed.astype(image.dtype) / image.dtype.type(255)
     if image.ndim == 2:
         return apply(image[:, :, np.newaxis], change, channels)[:, :, 0]
     if image.shape[2] == 4:
         return np.concatenate([apply(image[:, :, :3], change, channels), image[:, :, 3:]], axis=2)
+    if image.dtype.char != "B":
+        changed: NDArray[Any] = apply(np.rint(image * 255).astype(np.uint8), change, channels)
+        return changed.astype(image.dtype) / image.dtype.type(255)
     if image.shape[2] == 1 and channels == "rgb":
         return _luminance(change(np.repeat(image, 3, axis=2)))
     if not (image.flags.c_contiguous and image.flags.writeable):
         image = image.copy()  # kernels are compiled for one kind of array; a read-only one would be another
     return change(image)
-
-
-def _to_bytes(image: NDArray[Any]) -> Image:
-    low, high = float(image.min()), float(image.max())
-    if not (low >= 0 and high <= 1):
-        raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}")
-    return np.asarray(np.rint(image * 255), np.uint8)
 
 
 def _luminance(image: Image) -> Image:

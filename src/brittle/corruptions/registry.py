@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from operator import index
 from typing import Any, Literal, TypeVar
 
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
@@ -41,6 +42,7 @@ class Corruption:
     channels: Channels = field(repr=False, default="any")
     monotone: bool = field(repr=False, default=True)
     fades: bool = field(repr=False, default=True)
+    blends: bool = field(repr=False, default=False)
     alias_of: str | None = field(repr=False, default=None)
 
     @property
@@ -76,13 +78,20 @@ class Corruption:
         `table=224` takes the published values of 224 px as they are, whatever the size of the image.
         """
         severity = check_severity(severity, self.max_severity)
-        side = size if isinstance(size, int) else min(size[:2])
+        self.check_table(table)
+        try:
+            side = min(size[:2]) if isinstance(size, tuple) else index(size)
+        except TypeError as error:
+            raise TypeError(f"size is an image side in whole pixels, or (height, width), got {size!r}") from error
         if side < 1:
             raise ValueError(f"an image side is at least 1 px, got size={size!r}")
+        return dict(_parameters(self, severity, side, table))
+
+    def check_table(self, table: int | None) -> None:
+        """Raise unless there is a published table for that image side."""
         if table is not None and table not in self.table_sides:
             known = ", ".join(map(str, self.table_sides))
             raise ValueError(f"{self.id} has published tables for {known} px, got table={table!r}")
-        return dict(_parameters(self, severity, side, table))
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise on an option this corruption does not have."""
@@ -116,6 +125,7 @@ def corruption(
     channels: Channels = "any",
     monotone: bool = True,
     fades: bool = True,
+    blends: bool = False,
     aliases: tuple[str, ...] = (),
     **parameters: Levels,
 ) -> Callable[[Function], Function]:
@@ -130,6 +140,8 @@ def corruption(
         channels: "any" if the function also takes one-channel images; "rgb" if grey must be shown to it as RGB.
         monotone: False if the published series does not go further from the clean image with every severity.
         fades: False if the effect does not vanish towards severity 0 but jumps there.
+        blends: True for a linear filter whose kernels have no natural path between the levels: the results of the two
+            neighbouring levels are then blended.
         aliases: other names under which the same thing is published; each is listed too.
         parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
             is on or off: every severity above 0 is the published one.
@@ -155,7 +167,7 @@ def corruption(
                 raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
             alias_of = None if identity == first else first
             _by_id[identity] = Corruption(
-                identity, family, source, function, parameters, options, channels, monotone, fades, alias_of
+                identity, family, source, function, parameters, options, channels, monotone, fades, blends, alias_of
             )
         return function
 

@@ -18,7 +18,7 @@ class Levels:
     """One physical parameter along the severity axis: published values per image side, and the clean value."""
 
     tables: Mapping[int, tuple[float, ...]]
-    clean: float
+    clean: float | None
     px: int = 0
     whole: bool = False
     scale: Scale = "linear"
@@ -35,7 +35,8 @@ class Levels:
 
     def at(self, severity: float, table: int, ratio: float) -> float:
         """The value at a real severity, from the table of one side, for an image `ratio` times as large."""
-        path = (self.clean, *self.tables[table])
+        published = self.tables[table]
+        path = (published[0] if self.clean is None else self.clean, *published)
         if self.scale == "shares" and severity >= 1:
             return _share(severity, path[1], path[-1], len(path) - 1) * ratio**self.px
         below = min(int(severity), len(path) - 2)
@@ -53,7 +54,7 @@ class Levels:
 
 def levels(
     *values: float,
-    clean: float,
+    clean: float | None,
     at32: tuple[float, ...] | None = None,
     at64: tuple[float, ...] | None = None,
     at299: tuple[float, ...] | None = None,
@@ -65,7 +66,8 @@ def levels(
 
     Args:
         values: one value per severity, for 224 px images.
-        clean: the value for which the corruption does nothing (`inf` is allowed with "inverse-sqrt").
+        clean: the value for which the corruption does nothing (`inf` is allowed with "inverse-sqrt"), or None for a
+            parameter that stays as it is at severity 1 while another one fades.
         at32: published values for 32 px images (CIFAR); `at64` (Tiny-ImageNet) and `at299` likewise.
         px: the power of length in the unit: 1 for a radius, which then grows with the image, 0 for a strength.
         whole: round to a whole number; between the levels the corruption then moves in steps.
@@ -75,7 +77,7 @@ def levels(
     published = {side: tuple(map(float, table)) for side, table in tables.items() if table is not None}
     if not values or any(len(table) != len(values) for table in published.values()):
         raise ValueError(f"every table of levels needs the same number of values, at least one; got {published}")
-    return Levels(published, float(clean), px=px, whole=whole, scale=scale)
+    return Levels(published, None if clean is None else float(clean), px=px, whole=whole, scale=scale)
 
 
 def evenly(
@@ -151,7 +153,7 @@ def _straighten(value: float, scale: Scale) -> float:
 def _bend(value: float, scale: Scale) -> float:
     if scale != "inverse-sqrt":
         return value
-    return 1 / value**2 if value else math.inf
+    return 1 / value**2 if value > 1e-150 else math.inf
 
 
 def _share(severity: float, first: float, last: float, steps: int) -> float:

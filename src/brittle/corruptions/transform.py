@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class Transform:
         severity: a number, or a range (low, high) to draw from uniformly.
         seed: another seed gives other draws.
         p: the share of images to corrupt; the rest pass through unchanged.
+        table: as in `brittle.corrupt`.
         options: what the corruption itself offers.
     """
 
@@ -39,27 +41,34 @@ class Transform:
         *,
         seed: int = 0,
         p: float = 1.0,
+        table: int | None = None,
         **options: Any,
     ) -> None:
+        if not isinstance(corruptions, str | Corruption | list | tuple):
+            raise TypeError(f"name a corruption or a list of them, got {corruptions!r}")
         several = [corruptions] if isinstance(corruptions, str | Corruption) else list(corruptions)
         if not several:
             raise ValueError("a Transform needs at least one corruption, got an empty list")
         self.names = [find(name).id for name in several]
-        low, high = severity if isinstance(severity, tuple | list) else (severity, severity)
+        pair = severity if isinstance(severity, tuple | list) else (severity, severity)
+        if len(pair) != 2:
+            raise ValueError(f"severity is a number or a range (low, high), got {severity!r}")
+        low, high = pair
         for name in self.names:
             chosen = find(name)
             chosen.check_options(options)
+            chosen.check_table(table)
             check_severity(low, chosen.max_severity)
             check_severity(high, chosen.max_severity)
         if low > high:
             raise ValueError(f"a severity range goes from low to high, got {severity!r}")
-        if not 0 <= p <= 1:
+        if not isinstance(p, float | int) or not 0 <= p <= 1:
             raise ValueError(f"p is a share between 0 and 1, got {p!r}")
         self.severity = (float(low), float(high))
         self.seed = check_seed(seed)
         self.p = p
-        self.options = options
-        self.calls = 0
+        self.options = {**options, "table": table}
+        self._calls = count(1)
 
     def apply(self, image: Any, sample: Sample) -> Any:
         """Corrupt one image; the same sample id always gets the same corruption, severity and noise."""
@@ -77,8 +86,7 @@ class Transform:
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Corrupt the first positional input, or the one named `image`; everything else passes through."""
-        self.calls += 1
-        sample = f"{_worker()}{self.calls}"
+        sample = f"{_worker()}{next(self._calls)}"
         if named:
             if inputs or "image" not in named:
                 raise TypeError("call a Transform as t(image), t(image, label, …) or t(image=image, …)")

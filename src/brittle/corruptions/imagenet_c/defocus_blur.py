@@ -8,6 +8,7 @@ from brittle.corruptions.severity import levels
 @corruption(
     family="blur",
     source="imagenet-c",
+    blends=True,
     radius=levels(
         *(3, 4, 6, 8, 10),
         at32=(0.3, 0.4, 0.5, 1, 1.5),
@@ -22,13 +23,14 @@ from brittle.corruptions.severity import levels
         at64=(0.6, 0.1, 0.1, 0.01, 0.1),
         at299=(0.1, 0.5, 0.5, 0.5, 0.5),
         clean=0,
+        px=1,
     ),
 )
 def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float) -> Image:  # noqa: ARG001
     """A lens out of focus: correlation with a disk whose rim is smoothed a little.
 
     Quirks kept: the kernels of radius 8 and 10 sum to 1.013 and 1.011 (7, 10 and 12 at 299 px likewise), so the
-    picture gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. The disk lies on
-    the pixel grid, so between the levels it grows ring by ring.
+    picture gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. Between the levels the two
+    neighbouring blurs are blended; at sizes without a table the disk passes smoothly from one ring of pixels to the next.
     """
     return defocus(image, radius, alias_sigma)

@@ -28,7 +28,7 @@ from brittle.corruptions.severity import levels
         at32=(0, 6.4, 1.92, 1.28, 0.96),
         at64=(0, 19.2, 5.12, 1.92, 1.92),
         at299=(252, 28.8, 3.6, 3.6, 3.6),
-        clean=0,
+        clean=None,
         px=1,
     ),
     affine_jitter=levels(

@@ -24,7 +24,7 @@ LARGEST_MAP = 8192
         at32=(3, 3, 2.5, 2, 1.75),
         at64=(3, 3, 2.5, 2, 1.75),
         at299=(2, 2, 1.8, 1.6, 1.5),
-        clean=3,
+        clean=None,
     ),
 )
 def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:

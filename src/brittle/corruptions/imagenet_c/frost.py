@@ -3,7 +3,7 @@ from pathlib import Path
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.blend import weighted_sum
-from brittle.corruptions.kernels.textures import crop_texture, read_textures
+from brittle.corruptions.kernels.textures import crop_texture, find_textures
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
@@ -33,7 +33,7 @@ BUNDLED = Path(__file__).parent / "frost_textures"
         at32=(0.2, 0.2, 0.2, 0.2, 0.2),
         at64=(0.3, 0.3, 0.3, 0.3, 0.3),
         at299=(1, 1, 1, 1, 1),
-        clean=1,
+        clean=None,
         px=1,
     ),
 )
@@ -54,7 +54,7 @@ def frost(
     published photographs the last is never drawn, and the second and third are the same picture, so the bundled
     set has two textures of that one's kind.
     """
-    choices = read_textures(Path(textures) if textures is not None else BUNDLED)
+    choices = find_textures(BUNDLED if textures is None else textures)
     texture = choices[rng.integer("texture", len(choices))]
     crop = crop_texture(texture, image.shape, texture_scale, rng.uniform("row"), rng.uniform("column"))
     return weighted_sum(image, crop, image_weight, frost_weight)

@@ -32,7 +32,7 @@ from brittle.corruptions.severity import levels
         at32=(1, 1, 1, 2, 2),
         at64=(1, 1, 2, 1, 2),
         at299=(3, 1, 4, 2, 2),
-        clean=1,
+        clean=None,
     ),
 )
 def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iterations: float) -> Image:

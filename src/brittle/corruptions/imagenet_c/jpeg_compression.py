@@ -8,6 +8,7 @@ from brittle.corruptions.severity import levels
 @corruption(
     family="digital",
     source="imagenet-c",
+    fades=False,
     quality=levels(
         *(25, 18, 15, 10, 7),
         at32=(80, 65, 58, 50, 40),
@@ -18,5 +19,8 @@ from brittle.corruptions.severity import levels
     ),
 )
 def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # noqa: ARG001
-    """One JPEG encoding and decoding with 4:2:0 chroma. Qualities are whole numbers, also between the levels."""
+    """One JPEG encoding and decoding with 4:2:0 chroma. Qualities are whole numbers, also between the levels.
+
+    Towards severity 0 the quality goes to 100, but fine colour is still lost: chroma has half the resolution.
+    """
     return jpeg(image, int(quality))

@@ -18,21 +18,21 @@ from brittle.corruptions.severity import levels
         at32=(0.1, 0.1, 0.15, 0.25, 0.3),
         at64=(0.1, 0.1, 0.15, 0.25, 0.3),
         at299=(0.1, 0.2, 0.55, 0.55, 0.55),
-        clean=0.1,
+        clean=None,
     ),
     scale=levels(
         *(0.3, 0.3, 0.3, 0.3, 0.3),
         at32=(0.2, 0.2, 0.3, 0.3, 0.3),
         at64=(0.2, 0.2, 0.3, 0.3, 0.3),
         at299=(0.3, 0.3, 0.3, 0.3, 0.3),
-        clean=0.2,
+        clean=None,
     ),
     zoom=levels(
         *(3, 2, 4, 4.5, 2.5),
         at32=(1, 1, 1.75, 2.25, 1.25),
         at64=(1, 1, 1.75, 2.25, 1.25),
         at299=(3, 2, 4, 4.5, 2.5),
-        clean=1,
+        clean=None,
         px=1,
     ),
     threshold=levels(
@@ -47,7 +47,7 @@ from brittle.corruptions.severity import levels
         at32=(8, 10, 10, 12, 14),
         at64=(8, 10, 10, 12, 14),
         at299=(10, 12, 12, 12, 12),
-        clean=8,
+        clean=None,
         px=1,
     ),
     blur_sigma=levels(
@@ -55,7 +55,7 @@ from brittle.corruptions.severity import levels
         at32=(3, 4, 4, 6, 12),
         at64=(3, 4, 4, 6, 12),
         at299=(4, 4, 8, 8, 12),
-        clean=3,
+        clean=None,
         px=1,
     ),
     mix=levels(

@@ -20,7 +20,7 @@ from brittle.corruptions.severity import levels
         at32=(7, 12, 16, 21, 26),
         at64=(7, 12, 16, 21, 26),
         at299=(12, 16, 11, 13, 11),
-        clean=7,
+        clean=None,
         whole=True,
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Field, Image
-from brittle.corruptions.kernels.bytes import to_byte
+from brittle.corruptions.kernels.bytes import truncate
 from brittle.corruptions.kernels.compiled import compiled
 
 
@@ -67,8 +67,34 @@ def _remainder(
 
 
 def defocus(image: Image, radius: float, alias_sigma: float) -> Image:
-    """Correlate each channel with the disk; borders mirror without repeating the edge."""
-    kernel = disk(radius, alias_sigma)
+    """Correlate each channel with the disk; borders mirror without repeating the edge.
+
+    A disk on the pixel grid grows ring by ring. So that the blur does not, it passes from one ring to the next by
+    blending the two.
+    """
+    ring, share = _next_ring(radius)
+    blurred = _blurred(image, disk(radius, alias_sigma))
+    if share > 0:
+        blurred += np.float32(share) * (_blurred(image, disk(ring, alias_sigma)) - blurred)
+    return truncate(blurred)
+
+
+def _next_ring(radius: float) -> tuple[float, float]:
+    """The radius at which the disk gains its next pixels, and how far on the way there we are.
+
+    Published radii are whole or half, or less than half, and are drawn as they are. So the way to the next ring begins
+    at the last ring or at the last half, whichever is later.
+    """
+    side = np.arange(int(radius) + 2)
+    rings = np.unique(side[:, None] ** 2 + side[None, :] ** 2)
+    square = radius**2
+    after = math.sqrt(rings[rings > square].min())
+    half = (math.ceil(after * 2) - 1) / 2
+    start = max(math.sqrt(rings[rings <= square].max()), half)
+    return after, max(0.0, (radius - start) / (after - start))
+
+
+def _blurred(image: Image, kernel: Disk) -> Field:
     height, width, channels = image.shape
     margin = max(len(kernel.half_widths) // 2 + len(kernel.bell) - 1, int(np.abs(kernel.rest_at).max(initial=0)))
     padded = cv2.copyMakeBorder(image, margin, margin, margin, margin, cv2.BORDER_REFLECT_101)
@@ -82,12 +108,11 @@ def _defocus(rows, height, length, channels, margin, half_widths, bell, weight, 
     taps = len(bell) - 1
     inside = len(half_widths) // 2
     wide = length + 2 * taps * channels
-    out = np.empty((height, length), np.uint8)
+    out = np.empty((height, length), np.float32)
     ring = np.empty((2 * taps + 1, wide), np.int32)  # disk sums of the rows that the bell still needs
     for y in range(-taps, taps):
         _disk_sums(running, y + margin - inside, margin - taps, channels, half_widths, ring[y % (2 * taps + 1)])
     down = np.empty(wide, np.float32)
-    total = np.empty(length, np.float32)
     scale = np.float32(weight)
     for y in range(height):
         newest = y + taps
@@ -97,15 +122,13 @@ def _defocus(rows, height, length, channels, margin, half_widths, bell, weight, 
         down[:] = np.float32(0)
         for j in range(-taps, taps + 1):
             _add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
+        total = out[y]
         total[:] = np.float32(0)
         for j in range(2 * taps + 1):
             _add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
         for i in range(len(rest)):
             at = (margin + rest_at[i, 1]) * channels
             _add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
-        target = out[y]
-        for x in range(length):
-            target[x] = to_byte(total[x])
     return out
 
 

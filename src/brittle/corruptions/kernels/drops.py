@@ -17,7 +17,8 @@ def water_layer(field: Field, threshold: float) -> Field:
     drops = np.where(field < threshold, 0, np.clip(field, 0, 1) * 255).astype(np.uint8)
     outside = 255 - cv2.Canny(drops, 50, 150)
     distance = np.minimum(cv2.distanceTransform(outside, cv2.DIST_L2, 5), 20)
-    relief = cv2.equalizeHist(cv2.blur(distance, (3, 3)).astype(np.uint8))
+    smooth = cv2.blur(distance, (3, 3)) + np.float32(1e-3)  # builds of OpenCV differ by less than this hair
+    relief = cv2.equalizeHist(smooth.astype(np.uint8))
     relief = cv2.blur(cv2.filter2D(relief, cv2.CV_8U, RELIEF), (3, 3))
     layer = drops.astype(np.float32) * relief.astype(np.float32)
     brightest = float(layer.max())

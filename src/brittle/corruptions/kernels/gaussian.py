@@ -96,13 +96,18 @@ def _wide(picture: NDArray[Any], sigma: float, cut: float, mirrored: bool) -> Fi
     """A field this smooth has no fine detail left: average blocks, smooth those, and interpolate.
 
     Averaging over blocks of f pixels and interpolating between them add variances (f²−1)/12 and f²/6, which the
-    smoothing in between leaves out.
+    smoothing in between leaves out. The frame is widened first, so that borders are as good as the middle: all within
+    half a grey level.
     """
     factor = max(2, int(sigma / 4))
     height, width = picture.shape[:2]
-    small = (max(1, round(width / factor)), max(1, round(height / factor)))
-    reduced = np.asarray(cv2.resize(picture, small, interpolation=cv2.INTER_AREA), np.float32)
+    margin = math.ceil(cut * sigma / factor) * factor
+    rows, columns = (-(-side // factor) * factor + 2 * margin for side in (height, width))
+    border = cv2.BORDER_REFLECT if mirrored else cv2.BORDER_REPLICATE
+    framed = cv2.copyMakeBorder(picture, margin, rows - height - margin, margin, columns - width - margin, border)
+    small = (columns // factor, rows // factor)
+    reduced = np.asarray(cv2.resize(framed, small, interpolation=cv2.INTER_AREA), np.float32)
     remaining = math.sqrt(max(sigma**2 - (factor**2 - 1) / 12 - factor**2 / 6, 0.01)) / factor
-    smooth = gaussian(reduced.reshape(small[1], small[0], -1), remaining, cut=cut, mirrored=mirrored)
-    large = cv2.resize(smooth, (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(large, np.float32).reshape(picture.shape)
+    smooth = gaussian(reduced.reshape(small[1], small[0], -1), remaining, cut=cut)
+    large = np.asarray(cv2.resize(smooth, (columns, rows), interpolation=cv2.INTER_LINEAR), np.float32)
+    return np.ascontiguousarray(large[margin : margin + height, margin : margin + width]).reshape(picture.shape)

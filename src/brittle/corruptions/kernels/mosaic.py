@@ -23,8 +23,12 @@ def _boxes(length, count):
     scale = length / count
     for i in range(count):
         centre = (i + 0.5) * scale
-        begin[i] = max(int(centre - 0.5 * scale + 0.5), 0)
-        end[i] = min(int(centre + 0.5 * scale + 0.5), length)
+        low, high = max(int(centre - 0.5 * scale + 0.5), 0), min(int(centre + 0.5 * scale + 0.5), length)
+        while low < high - 1 and (low - centre + 0.5) / scale <= -0.5:  # a centre on the edge counts on the right only
+            low += 1
+        while high > low + 1 and (high - 1 - centre + 0.5) / scale > 0.5:
+            high -= 1
+        begin[i], end[i] = low, high
     for x in range(length):
         shown[x] = int((x + 0.5) * (count / length))
     return begin, end, shown

@@ -14,6 +14,9 @@ from brittle.corruptions.kernels.bytes import to_byte
 from brittle.corruptions.kernels.compiled import compiled
 from brittle.corruptions.kernels.words import normal_table, word
 
+NO_NOISE = 1e9
+"""From here on no count differs from its mean by a grey level."""
+
 MANY_PHOTONS = 2000.0
 """From here on a count is drawn as a rounded normal variate: the tables would only grow."""
 
@@ -23,12 +26,11 @@ def count_photons(image: Image, key: Key, photons: float) -> Image:
 
     The uniform belongs to the element, so fewer photons make the same noise field stronger.
     """
-    out: Image
+    if photons > NO_NOISE:
+        return image.copy()
     if photons > MANY_PHOTONS:
-        out = _normal_counts(image, key, photons, normal_table())
-    else:
-        out = _poisson_counts(image, key, *_tables(photons))
-    return out
+        return _normal_counts(image, key, photons, normal_table())
+    return _poisson_counts(image, key, *_tables(photons))
 
 
 @lru_cache(maxsize=64)
@@ -77,7 +79,8 @@ def _poisson_counts(image, key, first, cumulative, start, greys):
     source, target = image.reshape(-1), out.reshape(-1)
     last = cumulative.shape[1] - 1
     for i in range(source.size):
-        u = np.uint32((word(key, i // 2) >> np.uint64(32 * (i % 2))) & np.uint64(0xFFFFFFFF))
+        half = (word(key, i // 2) >> np.uint64(32 * (i % 2))) & np.uint64(0xFFFFFFFF)
+        u = np.uint32(min(half, np.uint64(0xFFFFFFFE)))  # less than the end of every table
         grey = source[i]
         j = np.int64(start[grey, u >> np.uint32(24)])
         while j < last and cumulative[grey, j] <= u:

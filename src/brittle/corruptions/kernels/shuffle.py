@@ -18,7 +18,7 @@ def copy_from_neighbours(image: Image, key: Key, reach: float, sweeps: float) ->
     where nothing moves.
     """
     out = image.copy()
-    _sweep(out, key, np.float32(reach), math.ceil(reach), math.ceil(sweeps), np.float32(sweeps))
+    _sweep(out, key, np.float32(reach), max(1, math.ceil(reach)), math.ceil(sweeps), np.float32(sweeps))
     return out
 
 

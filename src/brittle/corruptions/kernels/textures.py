@@ -15,11 +15,18 @@ PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 PUBLISHED = ["frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg", "frost6.jpg"]
 
 
-@lru_cache(maxsize=8)
-def read_textures(folder: Path) -> tuple[Path, ...]:
+def find_textures(folder: str | Path) -> tuple[Path, ...]:
     """The pictures of a folder, in the order of their names; of the six published photographs, the five in use."""
+    if not isinstance(folder, str | Path):
+        raise TypeError(f"textures is the path of a folder, got {folder!r} ({type(folder).__name__})")
+    folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"textures={str(folder)!r} is not a folder; give one that holds pictures")
+    return _listed(folder, folder.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _listed(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - a changed folder is listed again
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
     if not found:
         raise ValueError(f"the folder {str(folder)!r} holds no pictures ({', '.join(PICTURES)})")
@@ -36,7 +43,8 @@ def _read(path: Path, scale: float, channels: int) -> Image:
     if channels == 1:
         picture = np.rint(picture @ LUMINANCE).astype(np.uint8)
     if scale != 1:
-        picture = cv2.resize(picture, (0, 0), fx=scale, fy=scale)
+        size = [max(1, round(side * scale)) for side in picture.shape[1::-1]]
+        picture = cv2.resize(picture, size)
     return np.asarray(picture, np.uint8).reshape(*picture.shape[:2], channels)
 
 
