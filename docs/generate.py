@@ -29,7 +29,10 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     for source in dict.fromkeys(c.source for c in brittle.corruptions()):
         write_set(source)
-    continuous_strip(("fog", "snow", "defocus_blur", "imagenet-c/elastic_transform")).save(IMAGES / "severity.jpg", quality=88)
+    continuous_strip(("fog", "snow", "defocus_blur", "imagenet-c/elastic_transform")).save(
+        IMAGES / "severity.jpg", quality=88
+    )
+    film_strip(("rotate", "tilt", "scale", "snow", "brightness")).save(IMAGES / "films.jpg", quality=88)
     sizes_strip("defocus_blur", 5, (32, 64, 128, 224, 448)).save(IMAGES / "sizes.jpg", quality=90)
     sheet = contact_sheet(photo("cat", 224), [e.id for e in brittle.benchmark("imagenet-c").entries], seed=11, thumb=96)
     sheet.convert("RGB").save(IMAGES / "imagenet-c.jpg", quality=88)
@@ -39,7 +42,7 @@ def write_set(source: str) -> None:
     """The page of one published set: gallery, then family by family each corruption."""
     members = brittle.corruptions(source=source)
     for picture in ("cat", "coffee"):
-        sheet = contact_sheet(photo(picture, 224), members, thumb=112)
+        sheet = contact_sheet(photo(picture, 224), members, thumb=88)
         sheet.convert("RGB").save(SETS / f"{source}-{picture}.jpg", quality=88)
     lines = [f"# {source}", "", about(members[0]), "", f"{len(members)} corruptions.", ""]
     lines += [f"![Every corruption of {source} at five severities]({source}-{p}.jpg)" for p in ("cat", "coffee")]
@@ -60,20 +63,22 @@ def about(member: Corruption) -> str:
 def section(corruption: Corruption) -> list[str]:
     """A picture, the docs and the parameters of one corruption."""
     name = f"{corruption.source}-{corruption.name}.jpg"
-    levels = range(corruption.max_severity + 1)
-    strip([brittle.corrupt(photo("cat", 224), corruption, s) for s in levels]).save(SETS / name, quality=88)
+    levels = [corruption.max_severity * step / 5 for step in range(6)]
+    pictures = [brittle.corrupt(photo("cat", 224), corruption, s) for s in levels]
+    strip(pictures, [f"{s:g}" for s in levels]).save(SETS / name, quality=86)
     return [
         f"\n### {corruption.name}\n",
-        f"![{corruption.name} at severities 0 to {corruption.max_severity}]({name})\n",
+        f"![{corruption.name} at six severities from 0 to {corruption.max_severity}]({name})\n",
         corruption.docs,
         "",
-        *parameter_table(corruption),
+        *(parameter_table(corruption) if corruption.levels else []),
     ]
 
 
 def parameter_table(corruption: Corruption) -> list[str]:
     """One row per parameter and published size."""
-    severities = range(1, corruption.max_severity + 1)
+    largest = corruption.max_severity
+    severities = range(1, largest + 1) if largest <= 5 else range(2, largest + 1, 2)
     rows = [f"| parameter | size | {' | '.join(map(str, severities))} |", "|---|---|" + "---|" * len(severities)]
     for parameter, level in corruption.levels.items():
         unit = {0: "", 1: " (px)", 2: " (px²)"}[level.px]
@@ -115,6 +120,12 @@ def continuous_strip(names: tuple[str, ...]) -> Pil.Image:
         pictures = [brittle.corrupt(photo("cat", 224), name, severity) for severity in CONTINUOUS]
         rows.append(strip(pictures, [f"{s:g}" for s in CONTINUOUS] if i == 0 else None, thumb=104))
     return stack(rows)
+
+
+def film_strip(names: tuple[str, ...]) -> Pil.Image:
+    """Nine frames of each film."""
+    films = [brittle.sequence(photo("cat", 256), name, crop=224) for name in names]
+    return stack([strip([film[len(film) * i // 9] for i in range(9)], thumb=128) for film in films])
 
 
 def sizes_strip(name: str, severity: float, sides: tuple[int, ...]) -> Pil.Image:

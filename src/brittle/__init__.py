@@ -4,6 +4,7 @@ from brittle.benchmarks import Benchmark, benchmark, benchmarks
 from brittle.corruptions import Corruption, Transform, corrupt
 from brittle.corruptions import find as corruption
 from brittle.corruptions import select as corruptions
+from brittle.corruptions.imagenet_p import sequence
 
 __version__ = "0.1.0"
 
@@ -17,4 +18,5 @@ __all__ = [
     "corrupt",
     "corruption",
     "corruptions",
+    "sequence",
 ]

@@ -2,6 +2,7 @@
 
 from brittle.datasets.array_file import read_array, read_labels
 from brittle.datasets.array_layout import write_arrays
+from brittle.datasets.films import find_films, read_film, read_film_array
 from brittle.datasets.folder import BrokenImage, find_images, read_image
 from brittle.datasets.folder_layout import FORMATS, write_folders
 from brittle.datasets.photo import photo
@@ -13,9 +14,12 @@ __all__ = [
     "PREPARATIONS",
     "BrokenImage",
     "Written",
+    "find_films",
     "find_images",
     "photo",
     "read_array",
+    "read_film",
+    "read_film_array",
     "read_image",
     "read_labels",
     "write_arrays",
