@@ -113,7 +113,8 @@ def test_a_batch_is_its_images(name: str) -> None:
 @every_corruption
 def test_large_images_work(name: str) -> None:
     """Two megapixels, wide: here the ways for very wide blurs, long trails and large textures are taken."""
-    image = np.tile(photo("coffee", 250), (4, 8, 1))
+    image = np.tile(photo("coffee", 250), (4, 8, 1)) * np.linspace(0.4, 1, 2000)[:, np.newaxis]
+    image = image.astype(np.uint8)
     for severity in (1, 5):
         out = brittle.corrupt(image, name, severity)
         assert out.shape == image.shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,13 +20,6 @@ def to_nearest_byte(value):
 def nearest_bytes(values: NDArray[np.floating[Any]]) -> Image:
     """Clip an array of grey levels and round it to nearest, halves up."""
     return np.asarray(np.floor(np.clip(values, 0, 255) + 0.5), np.uint8)
-
-
-def look_up(image: Image, table: Image) -> Image:
-    """Replace every grey level by its entry in a table of 256 bytes."""
-    if image.size == 0:
-        return image.copy()
-    return np.asarray(cv2.LUT(image.reshape(len(image), -1), table), np.uint8).reshape(image.shape)
 
 
 def mix(image: Image, other: NDArray[Any], weight: float) -> Image:

@@ -2,7 +2,8 @@ import numpy as np
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.rounding import look_up, nearest_bytes
+from brittle.corruptions.kernels.grey_table import look_up
+from brittle.corruptions.kernels.rounding import nearest_bytes
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
