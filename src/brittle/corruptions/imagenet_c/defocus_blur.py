@@ -31,6 +31,7 @@ def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float)
 
     Quirks kept: the kernels of radius 8 and 10 sum to 1.013 and 1.011 (7, 10 and 12 at 299 px likewise), so the
     picture gets brighter; a radius below one pixel leaves only the 3×3 Gaussian of the rim. Between the levels the two
-    neighbouring blurs are blended; at sizes without a table the disk passes smoothly from one ring of pixels to the next.
+    neighbouring blurs are blended; at sizes without a table the disk passes smoothly from one ring of pixels to the
+    next.
     """
     return defocus(image, radius, alias_sigma)
