@@ -55,7 +55,7 @@ def test_the_suffix_gives_the_format(run: Run, tmp_path: Path, suffix: str, form
     ("arguments", "sentence"),
     [
         (["nowhere.jpg"], "there is no photograph 'nowhere.jpg'"),
-        (["-s", "7"], "severity must lie between 0 (clean) and 5, got 7"),
+        (["-c", "fog", "-s", "7"], "severity must lie between 0 (clean) and 5, got 7"),
         (["-s", "strong"], "severities must be numbers such as 1,2.5,5; got 'strong'"),
         (["-c", "fgo"], "did you mean"),
         (["-b", "imagenet-c", "-c", "saturate"], "is not part of 'imagenet-c'"),

@@ -48,7 +48,7 @@ def test_calling_it_is_corrupting() -> None:
     [
         ("fogg", "did you mean 'imagenet-c/fog'"),
         ("gaussian-noise", "did you mean 'imagenet-c/gaussian_noise'"),
-        ("Motion Blur", "did you mean 'imagenet-c/motion_blur'"),
+        ("Defocus Blur", "did you mean 'imagenet-c/defocus_blur'"),
         ("xyzzy", "`brittle list` shows them all"),
     ],
 )

@@ -23,14 +23,18 @@ def print_detail(corruption: Corruption, size: int | None) -> None:
     if corruption.options:
         options = ", ".join(f"{name}={default!r}" for name, default in corruption.options.items())
         screen.print(Text.assemble("\nOptions  ", (options, "bold")))
+    if not corruption.levels:
+        return
+    steps = range(0, corruption.max_severity + 1, 1 if corruption.max_severity <= 5 else 2)
     sizes = [*corruption.table_sides, *([] if size is None or size in corruption.table_sides else [size])]
-    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    gap = 2 if corruption.max_severity <= 5 else 1
+    table = Table(box=SIMPLE_HEAD, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("image", justify="right", no_wrap=True)
     table.add_column("parameter", overflow="fold", style="dim")
-    for severity in range(corruption.max_severity + 1):
+    for severity in steps:
         table.add_column(str(severity) if severity else "clean", justify="right", no_wrap=True)
     for side in sizes:
-        levels = [corruption.parameters(severity, side) for severity in range(corruption.max_severity + 1)]
+        levels = [corruption.parameters(severity, side) for severity in steps]
         for index, name in enumerate(corruption.levels):
             values = (number(level[name]) for level in levels)
             table.add_row("" if index else f"{side} px", name, *values, end_section=index + 1 == len(corruption.levels))

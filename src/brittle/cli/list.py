@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from brittle.corruptions import Corruption
 
 SHOWN = (1, 3, 5)
+"""Of five even steps to the largest severity, those that are shown."""
 
 EXAMPLES = (
     ("brittle list", "all of them"),
@@ -41,10 +42,10 @@ def list_verb(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, all levels, for programs.")] = False,
 ) -> None:
-    """List the corruptions, with their parameters at severities 1, 3 and 5.
+    """List the corruptions, set by set, with their parameters at a weak, a middle and the strongest severity.
 
-    Severity is a real number from 0, the clean image, to 5. The parameters pass through the published levels at
-    1, 2, 3, 4 and 5, and depend on the size of the image.
+    Severity is a real number from 0, the clean image, to 5, or to 10 in c-bar. The parameters pass through the
+    published levels at whole numbers, and depend on the size of the image.
     """
     import brittle
 
@@ -70,15 +71,21 @@ def list_verb(
             print_detail(corruption, size)
     else:
         screen = console()
-        screen.print(_table(chosen, side, screen.width))
-        screen.print(f"[dim]{len(chosen)} corruptions; 1, 3 and 5 are severities, on images of {side} px.[/]")
-        screen.print(f"[dim]`brittle list {chosen[0].name}` shows one in detail.[/]")
+        sets = {c.source: [d for d in chosen if d.source == c.source] for c in chosen}
+        tables = {source: _table(members, side, screen.width) for source, members in sets.items()}
+        for source, table in tables.items():
+            count = len(sets[source])
+            screen.print(f"\n[bold]{source}[/] [dim]· {count} of its corruptions, for images of {side} px[/]")
+            screen.print(table)
+        screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
         screen.print(f"[dim]Benchmarks: {', '.join(brittle.benchmarks())}.[/]")
 
 
 def number(value: float) -> str:
     """A parameter in at most five characters or so."""
-    return f"{value:.4g}"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if value == 0 or abs(value) >= 0.001 else f"{value:.1e}"
 
 
 def _plain(corruption: Corruption, size: int) -> dict[str, object]:
@@ -93,37 +100,38 @@ def _plain(corruption: Corruption, size: int) -> dict[str, object]:
     }
 
 
-def _table(chosen: list[Corruption], size: int, width: int) -> Table:
+def _table(members: list[Corruption], size: int, width: int) -> Table:
+    """One published set: a row for each corruption, a line for each of its parameters at three severities."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     from brittle.report.family_colours import FAMILY_COLOURS
 
-    ids = max(len(corruption.id) for corruption in chosen)
-    parameters = max(len(name) for corruption in chosen for name in corruption.levels)
-    families, sources, words = width >= ids + parameters + 32, width >= ids + parameters + 62, width >= 140
+    wide = width >= 110
+    largest = members[0].max_severity
+    shown = " / ".join(f"{largest * step / 5:g}" for step in SHOWN)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", leading=0)
     table.add_column("corruption", no_wrap=True)
-    if families:
-        table.add_column("family")
-    if sources:
-        table.add_column("source")
-    table.add_column("parameter", style="dim", overflow="fold")
-    for severity in SHOWN:
-        table.add_column(f"{'severity ' if sources else ''}{severity}", justify="right", no_wrap=True)
-    if words:
+    table.add_column("family", no_wrap=True)
+    if wide:
+        table.add_column("source", no_wrap=True)
+    table.add_column(f"parameters at severity {shown}", overflow="fold")
+    if width >= 150:
         table.add_column("what it is", style="dim", ratio=1)
-    for index, corruption in enumerate(chosen):
-        levels = [corruption.parameters(s, size) if s <= corruption.max_severity else {} for s in SHOWN]
-        first = levels[0]
+    for index, corruption in enumerate(members):
         table.add_row(
-            f"[dim]{corruption.source}/[/]{corruption.name}" if families else corruption.name,
-            *([Text(corruption.family, FAMILY_COLOURS.get(corruption.family, ""))] if families else []),
-            *([corruption.source] if sources else []),
-            "\n".join(first),
-            *("\n".join(number(level[name]) if level else "–" for name in first) for level in levels),
-            *([corruption.summary] if words else []),
-            end_section=index + 1 < len(chosen) and chosen[index + 1].family != corruption.family,
+            corruption.id if wide else corruption.name,
+            Text(corruption.family, FAMILY_COLOURS.get(corruption.family, "")),
+            *([corruption.source] if wide else []),
+            "\n".join(_lines(corruption, size)) or "[dim]on or off[/]",
+            *([corruption.summary] if width >= 150 else []),
+            end_section=index + 1 < len(members) and members[index + 1].family != corruption.family,
         )
     return table
+
+
+def _lines(corruption: Corruption, size: int) -> list[str]:
+    largest = corruption.max_severity
+    levels = [corruption.parameters(largest * step / 5, size) for step in SHOWN]
+    return [f"{name} [dim]{' / '.join(number(level[name]) for level in levels)}[/]" for name in corruption.levels]

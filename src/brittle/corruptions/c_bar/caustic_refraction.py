@@ -1,9 +1,9 @@
-import cv2
 import numpy as np
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.caustics import caustics, refract, slopes
+from brittle.corruptions.kernels.enlarge import enlarge
 from brittle.corruptions.kernels.gaussian import gaussian
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
@@ -31,5 +31,5 @@ def caustic_refraction(image: Image, rng: Draws, *, lens_scale: float, lighting:
     time, size = rng.uniform("time", 0.5, 2), rng.uniform("size", 0.75, 1.25) * min(rows, columns)
     slope = slopes(gaussian(caustics(rows, columns, time=time, size=size), 1, mirrored=True))
     if scale < 1:
-        slope = np.stack([cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR) for each in slope])
+        slope = np.stack([enlarge(each, height, width) for each in slope])
     return refract(image, slope, lens=lens_scale, light=lighting)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from brittle.arrays import Field, Key
 from brittle.corruptions.kernels.compiled import compiled, inlined
+from brittle.corruptions.kernels.enlarge import enlarge
 from brittle.corruptions.kernels.trigonometry import PI, cosine, sine
 from brittle.corruptions.kernels.words import unit, word
 
@@ -26,7 +26,7 @@ def brown_noise(key: Key, height: int, width: int) -> Field:
     field = _draw(key, min(height, LARGEST), min(width, LARGEST), False)
     if field.shape == (height, width):
         return field
-    return np.asarray(cv2.resize(field, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
+    return enlarge(field, height, width)
 
 
 def _draw(key: Key, height: int, width: int, blue: bool) -> Field:

@@ -5,7 +5,7 @@ import numpy as np
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.colour_space import convert
+from brittle.corruptions.kernels.colour_space import convert, hsv_to_rgb
 from brittle.corruptions.kernels.grey_table import GREYS, through_table
 from brittle.corruptions.kernels.rounding import mix
 from brittle.corruptions.registry import corruption
@@ -55,4 +55,4 @@ def _turned(image: Image, steps: int) -> Image:
         return image.copy()
     table = np.stack([(GREYS + steps) % 180, GREYS, GREYS], 1)
     turned = through_table(convert(image, cv2.COLOR_RGB2HSV), table)
-    return convert(turned, cv2.COLOR_HSV2RGB)
+    return hsv_to_rgb(turned)

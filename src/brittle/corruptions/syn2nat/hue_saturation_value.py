@@ -3,7 +3,7 @@ import numpy as np
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.colour_space import convert
+from brittle.corruptions.kernels.colour_space import convert, hsv_to_rgb
 from brittle.corruptions.kernels.grey_table import GREYS, through_table
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
@@ -28,4 +28,4 @@ def hue_saturation_value(image: Image, rng: Draws, *, hue: float, saturation: fl
         [(GREYS + shifts[0]) % 180, GREYS + shifts[1], GREYS + rng.uniform("value", -value, value)], axis=1
     )
     shifted = through_table(convert(image, cv2.COLOR_RGB2HSV), table)
-    return convert(shifted, cv2.COLOR_HSV2RGB)
+    return hsv_to_rgb(shifted)
