@@ -81,7 +81,7 @@ def parameter_table(corruption: Corruption) -> list[str]:
     severities = range(1, largest + 1) if largest <= 5 else range(2, largest + 1, 2)
     rows = [f"| parameter | size | {' | '.join(map(str, severities))} |", "|---|---|" + "---|" * len(severities)]
     for parameter, level in corruption.levels.items():
-        unit = {0: "", 1: " (px)", 2: " (px²)"}[level.px]
+        unit = {-1: " (1/px)", 0: "", 1: " (px)", 2: " (px²)"}[level.px]
         for side in (s for s in SIDES if s in level.tables):
             values = " | ".join(f"{corruption.parameters(s, side)[parameter]:g}" for s in severities)
             rows.append(f"| {parameter}{unit} | {side} | {values} |")
