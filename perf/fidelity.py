@@ -167,11 +167,12 @@ OTHER_SETS = """
 
 C-bar, NOC and Syn2Nat have no peer that runs on a current stack, so each is compared with a plain reading of its
 published definition that shares our draws but none of our kernels (`tests/corruptions/*_reference.py`, run by
-`make test`): at most one grey level apart, on square images of 32 and 224 px and on odd ones. The few exceptions are named in the
-tests: isolated pixels where a hash or a threshold sits on the last bit, two levels in one value of 150,000 for
-`noc/thumbnail_resize`, three levels for `syn2nat/color_jitter` after its later steps. Per-pixel noises are compared by their
-statistics, and published figures are reproduced: the share of pixels that `blue_noise_sample` blackens, the wrapped
-share of `technicolor`, the mean offset of `brownish_noise`, the kernels of Syn2Nat's blurs.
+`make test`): at most one grey level apart, on square images of 32 and 224 px and on odd ones. The few exceptions
+are named in the tests: isolated pixels where a hash or a threshold sits on the last bit, two levels in one value
+of 150,000 for `noc/thumbnail_resize`, three levels for `syn2nat/color_jitter` after its later steps. Per-pixel
+noises are compared by their statistics, and published figures are reproduced: the share of pixels that
+`blue_noise_sample` blackens, the wrapped share of `technicolor`, the mean offset of `brownish_noise`, the kernels
+of Syn2Nat's blurs.
 """
 
 RANDOM = """Each cell: our average minus theirs, and in brackets that difference in units of its sampling error; of a
