@@ -1,0 +1,74 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from brittle.metrics import failure_points, wilson
+
+SCALES = [0, 0.5, 1.0, 1.5, 2.0, 2.5]
+TRAJECTORIES = np.array(
+    [
+        [1, 1, 1, 1, 1, 1],  # never fails
+        [1, 1, 1, 0, 0, 0],  # fails at 1.5
+        [1, 0, 1, 1, 1, 1],  # fails at 0.5; what it gets right again does not count
+        [0, 1, 1, 1, 1, 1],  # wrong before anything is done to it
+        [1, 1, 1, 0, 1, 0],  # fails at 1.5
+    ]
+)
+POINTS = [np.inf, 1.5, 0.5, 0, 1.5]
+
+
+def test_the_conventions_of_cns_bench() -> None:
+    found = failure_points(TRAJECTORIES, SCALES)
+    assert found.points.tolist() == POINTS
+    assert (len(found), found.never, found.at_zero) == (5, 1, 1)
+    assert found.histogram() == pytest.approx([0.2, 0.2, 0, 0.4, 0, 0])
+    assert found.mean_margin() == pytest.approx(np.mean([3 - 3, 3 - 1.5, 3 - 0.5, 3 - 0, 3 - 1.5]))
+    assert found.mean_of_failed() == pytest.approx((1.5 + 0.5 + 0 + 1.5) / 4)
+
+
+def test_survival_is_the_share_that_has_not_failed_yet() -> None:
+    found = failure_points(TRAJECTORIES, SCALES)
+    assert found.survival() == pytest.approx([0.8, 0.6, 0.6, 0.2, 0.2, 0.2])
+    assert found.survival([1.4, 1.5]) == pytest.approx([0.6, 0.2])
+    low, high = found.survival_interval([1.5])
+    assert (low, high) == (wilson([1], 5)[0], wilson([1], 5)[1])
+    assert str(found.still_right(1.5)).startswith("still right at severity 1.5 20.0 % [")
+
+
+def test_the_mean_is_the_area_under_the_survival_curve() -> None:
+    found = failure_points(TRAJECTORIES, SCALES)
+    assert found.mean() == pytest.approx((found.survival()[:-1] * np.diff(SCALES)).sum())
+    assert found.mean(limit=3) == pytest.approx(3 - found.mean_margin())
+    assert found.median() == 1.5
+    assert failure_points([[1, 1], [1, 1], [1, 0]], [0, 1]).median() == np.inf
+
+
+def test_samples_wrong_at_zero_can_be_left_out() -> None:
+    kept = failure_points(TRAJECTORIES, SCALES).right_at_zero()
+    assert (len(kept), kept.at_zero) == (4, 0)
+    assert kept.survival()[0] == 1
+    assert kept.histogram().sum() == pytest.approx(0.75)
+
+
+def test_severities_may_come_in_any_order() -> None:
+    order = [3, 0, 5, 1, 4, 2]
+    found = failure_points(TRAJECTORIES[:, order], np.array(SCALES)[order])
+    assert found.points.tolist() == POINTS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: failure_points([[1, 0]], [0, 1, 2]), "3 severities"),
+        (lambda: failure_points([[1, 0]], [1, 1]), "distinct"),
+        (lambda: failure_points([[1, 0]], [-1, 1]), "at least 0"),
+        (lambda: failure_points([[1, 0]], [0, 1]).survival([2]), "beyond the last severity 1"),
+        (lambda: failure_points([[1, 0]], [0, 5]).mean_margin(), "must not lie below"),
+        (lambda: failure_points([[0, 0]], [0, 5]).right_at_zero(), "every sample is wrong"),
+        (lambda: failure_points([[1, 1]], [0, 5]).mean_of_failed(), "no sample failed"),
+    ],
+)
+def test_what_cannot_be_known_is_said(wrong: Callable[[], object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        wrong()

@@ -1,0 +1,125 @@
+"""Bootstrap and paired comparisons against brute force, known variances and known coverage."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from brittle import metrics
+from brittle.metrics import bootstrap, difference, means, resampled_means
+
+
+def test_resampled_means_are_means_of_rows_drawn_with_replacement(rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(50, 3))
+    drawn = resampled_means(rows, resamples=70, seed=5)
+    counts = resampled_means(np.eye(50, dtype=bool), resamples=70, seed=5) * 50  # the weights themselves
+    assert counts == pytest.approx(np.round(counts))
+    assert counts.sum(axis=1) == pytest.approx(50)
+    assert drawn == pytest.approx(counts @ rows / 50)
+
+
+def test_the_weights_are_multinomial() -> None:
+    counts = resampled_means(np.eye(40, dtype=bool), resamples=4000) * 40
+    assert counts.mean(axis=0) == pytest.approx(1, abs=0.08)
+    assert counts.var() == pytest.approx(1 - 1 / 40, abs=0.02)
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(rng: np.random.Generator) -> None:
+    rows = rng.random((200, 4)) < 0.6
+    assert (resampled_means(rows, seed=1) == resampled_means(rows, seed=1)).all()
+    assert (resampled_means(rows, seed=1, resamples=50) == resampled_means(rows, seed=1, resamples=100)[:50]).all()
+    assert (resampled_means(rows, seed=1) != resampled_means(rows, seed=2)).any()
+    drawn = resampled_means([[0.0], [1.0], [1.0], [0.0], [1.0]], seed=7, resamples=4)
+    assert drawn.ravel().tolist() == [0.8, 0.2, 0.8, 0.4]  # the same on every machine and NumPy
+    assert resampled_means(rows, seed=-1).shape == (1000, 4)
+
+
+def test_the_interval_is_as_wide_as_theory_says(rng: np.random.Generator) -> None:
+    """Cells that share images are not independent: the mean of two equal cells is no surer than one."""
+    right = rng.random(4000) < 0.7
+    one = bootstrap(right, name="accuracy")
+    two = bootstrap(np.column_stack([right, right]), name="accuracy")
+    width = 2 * 1.96 * np.sqrt(0.7 * 0.3 / 4000)
+    assert one.high - one.low == pytest.approx(width, rel=0.1)
+    assert (two.low, two.high) == pytest.approx((one.low, one.high))
+    assert (one.value, one.n) == (pytest.approx(right.mean()), 4000)
+
+
+def test_any_metric_can_be_resampled(rng: np.random.Generator) -> None:
+    correct = rng.random((500, 75)) < np.linspace(0.8, 0.3, 75)
+    alexnet = metrics.baseline()
+    base = alexnet.of(list(alexnet.errors)[:15])
+
+    def mce(accuracy: np.ndarray) -> np.ndarray:
+        return metrics.mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), base)
+
+    found = bootstrap(correct, mce, name="mCE", resamples=200)
+    assert found.value == pytest.approx(float(metrics.mce(1 - correct.mean(0).reshape(15, 5).mean(1), base)))
+    assert found.low < found.value < found.high
+    assert str(found).startswith("mCE ")
+
+
+def test_what_was_not_measured_is_left_out() -> None:
+    rows = np.array([[1, np.nan], [0, 1], [1, np.nan], [0, 0]])
+    assert means(rows) == pytest.approx([0.5, 0.5])
+    with pytest.raises(ValueError, match="no measured sample"):
+        means([[np.nan], [np.nan]])
+    with pytest.raises(ValueError, match="undefined in a resample"):
+        bootstrap(rows, name="accuracy")  # some resample draws neither of the two measured samples
+    many = np.tile(rows, (50, 1))
+    full, holed = bootstrap(many[:, 0], name="x"), bootstrap(many[:, 1], name="x")
+    assert holed.high - holed.low > full.high - full.low
+
+
+def test_a_paired_difference_is_surer_than_two_intervals(rng: np.random.Generator) -> None:
+    first = rng.random(2000) < 0.7
+    second = first & (rng.random(2000) < 0.97)
+    found = difference(first, second, name="accuracy gained")
+    assert found.value == pytest.approx(first.mean() - second.mean())
+    apart = bootstrap(first, name="x").high - bootstrap(first, name="x").low
+    assert 0 < found.low < found.value < found.high < found.low + apart / 2
+    assert difference(first, first).high == 0
+    test = metrics.mcnemar(first, second)
+    assert (test.only_first, test.only_second) == ((first & ~second).sum(), 0)
+    assert test.p == pytest.approx(2 * 0.5**test.only_first)
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    """Over the binomial distribution: Clopper–Pearson at least 95 % for every p, Wilson about 95 % on average."""
+    n, k = 40, np.arange(41)
+    logs = np.cumsum(np.log(np.concatenate([[1], np.arange(1, n + 1)])))
+    exact, near = metrics.clopper_pearson(k, n), metrics.wilson(k, n)
+    covered = []
+    for p in np.linspace(0.02, 0.98, 97):
+        chance = np.exp(logs[n] - logs[k] - logs[n - k] + k * np.log(p) + (n - k) * np.log(1 - p))
+        assert chance[(exact[0] <= p) & (p <= exact[1])].sum() >= 0.95
+        covered.append(chance[(near[0] <= p) & (p <= near[1])].sum())
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+
+
+def test_an_accuracy_carries_its_interval() -> None:
+    correct = [True] * 76 + [False] * 24
+    wilson = metrics.accuracy_estimate(correct)
+    exact = metrics.accuracy_estimate(correct, method="clopper-pearson")
+    assert str(wilson) == "accuracy 76.0 % [66.8, 83.3]"
+    assert str(exact) == "accuracy 76.0 % [66.4, 84.0]"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: bootstrap([], name="x"), "at least one"),
+        (lambda: bootstrap([1, 0], name="x", resamples=0), "at least one resample"),
+        (lambda: bootstrap([1, 0], name="x", level=95), "between 0 and 1"),
+        (lambda: bootstrap([[[1]]], name="x"), "samples × columns"),
+        (lambda: bootstrap([1, 0], lambda means: means, name="x"), "one number for each resample"),
+        (lambda: difference([1, 0], [1, 0, 1]), "same samples"),
+        (lambda: metrics.mcnemar([1, 0], [1, 0, 1]), "same vector"),
+        (lambda: metrics.wilson(3, 2), "0 ≤ k ≤ n"),
+        (lambda: metrics.accuracy_estimate([1, 0], method="wald"), "wilson"),
+        (lambda: metrics.accuracy_estimate([[1, 0]]), "one cell"),
+    ],
+)
+def test_nonsense_is_refused(wrong: Callable[[], object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        wrong()

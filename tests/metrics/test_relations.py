@@ -1,0 +1,51 @@
+"""Slopes and correlations by hand: these run in a light install too."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from brittle import metrics
+
+
+def test_a_perfect_line() -> None:
+    fit = metrics.id_ood_slope([0.5, 0.6, 0.8], [0.3, 0.4, 0.6])
+    assert (fit.slope, fit.intercept, fit.r_squared) == pytest.approx((1, -0.2, 1))
+    assert str(fit).startswith("ID/OOD slope (linear) 1.000 [")
+
+
+def test_rankings_that_agree_disagree_and_nearly_agree() -> None:
+    best_first = np.arange(6.0)
+    for correlation in (metrics.pearson, metrics.spearman, metrics.kendall):
+        assert correlation(best_first, best_first).value == pytest.approx(1)
+        assert correlation(best_first, -best_first).value == pytest.approx(-1)
+    swapped = [0, 1, 2, 3, 5, 4]
+    assert metrics.kendall(best_first, swapped).value == pytest.approx(13 / 15)
+    assert metrics.spearman(best_first, swapped).value == pytest.approx(1 - 6 * 2 / (6 * 35))
+    assert metrics.kendall(best_first, swapped).p == pytest.approx(2 * (1 + 5) / 720)
+    assert metrics.spearman(best_first**3, swapped) == metrics.spearman(best_first, swapped)
+
+
+def test_noc_reorders_the_models_of_imagenet_c() -> None:
+    table = metrics.published("noc-table4")
+    found = metrics.kendall(table.numbers("imagenet_noc_rank"), table.numbers("imagenet_c_rank"))
+    assert found.value == pytest.approx(0.4)  # 7 of 10 pairs agree
+    assert str(found) == "Kendall correlation 0.400 [-0.702, 0.938], p = 0.483, n = 5"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: metrics.pearson([1, 2], [1, 2]), "three or more"),
+        (lambda: metrics.spearman([1, 1, 1], [1, 2, 3]), "are equal"),
+        (lambda: metrics.kendall([1, 2, np.nan], [1, 2, 3]), "finite"),
+        (lambda: metrics.id_ood_slope([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]), "same x"),
+        (lambda: metrics.id_ood_slope([0.5, 0.6], [0.1, 0.2]), "three or more"),
+        (lambda: metrics.id_ood_slope([0.5, 0.6, 1], [0.1, 0.2, 0.3], axes="probit"), "no probit"),
+        (lambda: metrics.id_ood_slope([0.5, 0.6, 1], [0.1, 0.2, 0.3], axes="log"), "linear, probit, logit"),
+        (lambda: metrics.id_ood_slope([50, 60, 80], [10, 20, 30]), "divide percents"),
+    ],
+)
+def test_what_has_no_answer_is_refused(wrong: Callable[[], object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        wrong()
