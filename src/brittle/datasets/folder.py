@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image as Pil
@@ -53,14 +54,14 @@ def _walk(folder: Path, prefix: str, above: frozenset[str]) -> Iterator[str]:
                 yield prefix + entry.name
 
 
-def read_image(path: str | Path, *, prepare: str = "none") -> Image:
-    """One image file as H×W×3 uint8, upright.
+def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
+    """One image file, or open stream, as H×W×3 uint8, upright.
 
     The camera's orientation tag is applied. Grey images become RGB, transparency is dropped, as in the usual
     loaders; 16-bit images are scaled to 8 bit; of an animation the first frame counts. Whatever cannot be
     decoded completely raises `BrokenImage`. `prepare="imagenet"` scales and crops as the published sets do.
     """
-    path = Path(path)
+    path = Path(path) if isinstance(path, str | Path) else path
     try:
         with warnings.catch_warnings(), Pil.open(path) as file:
             warnings.simplefilter("ignore")  # oddities that Pillow reads over are no concern of the user's
@@ -95,8 +96,8 @@ def _rgb(picture: Pil.Image) -> Pil.Image:
     return picture.convert("RGB")
 
 
-def _reason(path: Path, error: Exception) -> str:
-    if path.is_file() and path.stat().st_size == 0:
+def _reason(path: Path | BinaryIO, error: Exception) -> str:
+    if isinstance(path, Path) and path.is_file() and path.stat().st_size == 0:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
         return "not an image, or of a kind that Pillow does not read"

@@ -1,0 +1,39 @@
+"""Images that are files below one folder: read one by one, known by name, size and time of change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from brittle.arrays import Image
+from brittle.datasets.folder import BrokenImage, read_image
+
+
+class Files:
+    """Reads the files of a folder; `crop` pixels are cut off on every side."""
+
+    def __init__(self, folder: Path, names: Sequence[str], *, crop: int = 0) -> None:
+        self.folder, self.names, self.crop = folder, tuple(names), crop
+
+    def __call__(self, index: int) -> Image:
+        try:
+            image = read_image(self.folder / self.names[index])
+        except OSError as error:  # it went away, or may not be read
+            raise BrokenImage(error.strerror or str(error)) from error
+        if not self.crop:
+            return image
+        if min(image.shape[:2]) <= 2 * self.crop:
+            raise BrokenImage(f"{image.shape[1]}×{image.shape[0]} px is too small to have a frame of {self.crop} px")
+        return image[self.crop : -self.crop, self.crop : -self.crop]
+
+    def content(self) -> str:
+        """A digest of names, sizes and times of change: no file is opened for it."""
+        seen = sha256(str(self.crop).encode())
+        for name in self.names:
+            try:
+                status = (self.folder / name).stat()
+                seen.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+            except OSError:
+                seen.update(f"{name}\0gone\0".encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()

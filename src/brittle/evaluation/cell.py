@@ -1,0 +1,49 @@
+"""A cell is a unit of work: one corruption at one level over the whole dataset. It is computed once, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from brittle.benchmarks import Benchmark, Level, ends, level_name
+
+CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A corruption and its level; without a corruption it is the clean data.
+
+    The key names all that changes its pixels: seed, table, storage and options. Equal cells of different recipes are
+    computed once.
+    """
+
+    corruption: str = CLEAN
+    level: Level = 0.0
+    key: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the images are shown as they are."""
+        return self.corruption == CLEAN
+
+    @property
+    def file_name(self) -> str:
+        """A name for the file of this cell, such as imagenet-c.fog@3.5-1f2e3d4c."""
+        return CLEAN if self.is_clean else f"{self.corruption.replace('/', '.')}@{level_name(self.level)}-{self.key}"
+
+    @property
+    def severity(self) -> float:
+        """Where the cell stands on the severity axis; the middle of a range that is drawn from."""
+        return sum(ends(self.level)) / 2
+
+
+def plan(benchmark: Benchmark) -> list[Cell]:
+    """The clean data first, then every (corruption, level) of the recipe."""
+    return [
+        Cell(),
+        *(
+            Cell(entry.id, level, replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash[:8])
+            for entry in benchmark.entries
+            for level in entry.levels
+        ),
+    ]

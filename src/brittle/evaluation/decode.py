@@ -1,0 +1,68 @@
+"""Clean images, decoded once and mapped from then on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle.arrays import Image
+from brittle.datasets import BrokenImage
+from brittle.datasets.atomic import part, replacing
+from brittle.datasets.dataset import Dataset
+
+IMAGES, READ = "images.npy", "images.json"
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The images that could be read, which of the dataset they are, and why the others could not be read."""
+
+    images: Image
+    kept: NDArray[np.int64]
+    skipped: dict[str, str]
+
+
+def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None = None) -> Decoded:
+    """Read every image of a dataset into one mapped array in `folder`; what was read before is not read again.
+
+    All images must have one size, since models see them in batches.
+    """
+    if not (folder / READ).is_file():
+        _read_all(dataset, folder, progress)
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    return Decoded(np.load(folder / IMAGES, mmap_mode="r"), np.array(about["kept"], np.int64), about["skipped"])
+
+
+def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
+    kept: list[int] = []
+    skipped: dict[str, str] = {}
+    array: np.memmap[tuple[int, ...], np.dtype[np.uint8]] | None = None
+    for index, sample in enumerate(dataset.ids):
+        try:
+            image = dataset.image(index)
+        except BrokenImage as error:
+            skipped[str(sample)] = str(error)
+            continue
+        if array is None:
+            shape = (len(dataset), *image.shape)
+            array = np.lib.format.open_memmap(part(folder / IMAGES), mode="w+", dtype=np.uint8, shape=shape)
+        if image.shape != array.shape[1:]:
+            raise ValueError(
+                f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
+                "a model sees batches, so bring all images to one size first (a folder: prepare='imagenet')"
+            )
+        array[len(kept)] = image
+        kept.append(index)
+        if progress is not None:
+            progress(index + 1, len(dataset))
+    if array is None:
+        raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+    array.flush()
+    part(folder / IMAGES).replace(folder / IMAGES)
+    with replacing(folder / READ) as path:
+        path.write_text(json.dumps({"kept": kept, "skipped": skipped}), encoding="utf-8")

@@ -1,0 +1,182 @@
+"""A run computes each cell once, loses nothing when it is killed, and its rows depend on nothing but its inputs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import BrokenImage
+from brittle.datasets.dataset import Dataset
+from brittle.evaluation import evaluate, load_results, plan
+from brittle.models import from_callable, from_torch
+
+RECIPE = Benchmark("small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (5,)), Entry("noc/brightness", ((1, 5),))))
+COLOURS = np.random.default_rng(0).integers(0, 256, (4, 3))
+
+
+def dataset(count: int = 50, *, broken: tuple[int, ...] = ()) -> Dataset:
+    """Flat coloured squares with some noise; the class is the colour."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 4, count)
+    images = np.clip(COLOURS[labels][:, None, None] + rng.normal(0, 20, (count, 16, 16, 3)), 0, 255).astype(np.uint8)
+
+    def read(index: int) -> np.ndarray:
+        if index in broken:
+            raise BrokenImage("cut off")
+        return images[index]
+
+    ids = [f"{i}.png" for i in range(count)]
+    return Dataset("squares", read, ids, content=lambda: "squares 1", labels=labels, classes="abcd")
+
+
+def nearest_colour(images: np.ndarray) -> np.ndarray:
+    return -np.abs(images.mean((1, 2))[:, None] - COLOURS).sum(-1)
+
+
+def model(name: str = "nearest", **how: str):
+    return from_callable(nearest_colour, name=name, **how)
+
+
+def rows(folder: Path) -> pl.DataFrame:
+    return load_results(folder).rows.sort("model", "corruption", "level", "sample").collect()
+
+
+def test_every_prediction_is_kept(tmp_path: Path) -> None:
+    results = evaluate(model(), dataset(), RECIPE, tmp_path / "run")
+    table = results.rows.collect()
+    assert table.columns == ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    assert len(table) == 50 * len(plan(RECIPE)) == 50 * 5
+    assert results.clean_accuracy("nearest") > 0.9
+    data = dataset()
+    one = table.filter(
+        (pl.col("corruption") == "imagenet-c/fog") & (pl.col("level") == 3.5) & (pl.col("sample") == "7.png")
+    )
+    foggy = brittle.corrupt(data.image(7), "fog", 3.5, sample="7.png")
+    assert one["prediction"][0] == nearest_colour(foggy[None]).argmax()
+    assert one["correct"][0] == (one["prediction"][0] == data.labels[7])
+
+
+@pytest.mark.parametrize("how", [{"batch_size": 7}, {"threads": 1}, {"batch_size": 64, "threads": 4}])
+def test_rows_do_not_depend_on_batches_or_threads(tmp_path: Path, how: dict) -> None:
+    evaluate(model(), dataset(), RECIPE, tmp_path / "a", batch_size=16)
+    evaluate(model(), dataset(), RECIPE, tmp_path / "b", **how)
+    assert rows(tmp_path / "a").equals(rows(tmp_path / "b"))
+
+
+def test_a_second_run_computes_only_what_is_missing(tmp_path: Path) -> None:
+    calls = []
+
+    def counting(images: np.ndarray) -> np.ndarray:
+        calls.append(len(images))
+        return nearest_colour(images)
+
+    run = tmp_path / "run"
+    one = from_callable(counting, name="one")
+    evaluate(one, dataset(), RECIPE, run)
+    assert sum(calls) == 250
+    evaluate(one, dataset(), RECIPE, run)
+    assert sum(calls) == 250
+    longer = Benchmark("longer", (*RECIPE.entries, Entry("snow", (2,))))
+    evaluate([one, from_callable(nearest_colour, name="two")], dataset(), longer, run)
+    assert sum(calls) == 300
+    assert load_results(run).models == ["one", "two"]
+    evaluate(from_callable(counting, name="one", version="2"), dataset(), RECIPE, tmp_path / "other")
+    assert sum(calls) == 550
+
+
+def test_models_share_a_run_and_levels_become_a_matrix(tmp_path: Path) -> None:
+    results = evaluate([model("a"), model("b")], dataset(), RECIPE, tmp_path / "run")
+    correct, levels, samples = results.correct("a", "imagenet-c/fog")
+    assert (correct.shape, levels.tolist(), len(samples)) == ((50, 3), [0, 1, 3.5], 50)
+    accuracy = results.accuracy().filter((pl.col("model") == "a") & (pl.col("corruption") == "imagenet-c/fog"))
+    np.testing.assert_allclose(accuracy["accuracy"], correct[:, 1:].mean(0))
+
+
+def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
+    from brittle.evaluation.decode import decode
+
+    data = dataset(broken=(3, 10))
+    results = evaluate(model(), data, RECIPE, tmp_path / "run")
+    assert len(results.rows.collect()) == 48 * 5
+    assert decode(data, tmp_path / "run").skipped == {"3.png": "cut off", "10.png": "cut off"}
+    full = evaluate(model(), dataset(), RECIPE, tmp_path / "full").rows.filter(
+        ~pl.col("sample").is_in(["3.png", "10.png"])
+    )
+    assert (
+        full.sort("corruption", "level", "sample")
+        .collect()
+        .equals(results.rows.sort("corruption", "level", "sample").collect())
+    )
+
+
+def test_other_data_need_another_folder(tmp_path: Path) -> None:
+    evaluate(model(), dataset(), RECIPE, tmp_path)
+    with pytest.raises(ValueError, match=r"holds a run with data_key .*; choose another folder"):
+        evaluate(model(), dataset(40), RECIPE, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (lambda x: np.zeros((len(x), 3)), "gives 3 scores an image, but the data has labels of 4 classes"),
+        (lambda x: np.full((len(x), 4), np.nan), "gave scores that are not numbers"),
+        (lambda _: np.zeros(4), r"gave scores of shape \(4,\) for 50 images"),
+        (lambda _: np.zeros((1, 4)), r"gave scores of shape \(1, 4\) for 50 images"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, message: str) -> None:
+    with pytest.raises(ValueError, match=f"the model 'odd' {message}"):
+        evaluate(from_callable(scores, name="odd"), dataset(), RECIPE, tmp_path / "run")
+
+
+def test_images_of_different_sizes_are_named(tmp_path: Path) -> None:
+    sizes = Dataset("sizes", lambda i: np.zeros((8 + i, 8, 3), np.uint8), [0, 1], content=str, labels=[0, 1])
+    with pytest.raises(ValueError, match=r"1 of 'sizes' has shape \(9, 8, 3\) and those before it \(8, 8, 3\)"):
+        evaluate(model(), sizes, RECIPE, tmp_path / "run")
+
+
+def test_a_torch_module_is_a_model(tmp_path: Path) -> None:
+    import torch
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16 * 16 * 3, 4))
+    wrapped = from_torch(net, name="linear", mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
+    images = np.stack([dataset().image(i) for i in range(5)])
+    expected = net((torch.from_numpy(images).permute(0, 3, 1, 2) / 255 - 0.5) / 0.25).detach().numpy()
+    np.testing.assert_allclose(wrapped.scores(images), expected, rtol=1e-4, atol=1e-5)
+    key = wrapped.key
+    with torch.no_grad():
+        net[1].bias += 1
+    assert from_torch(net, name="linear", mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25)).key != key
+    assert len(evaluate(wrapped, dataset(), RECIPE, tmp_path / "run").rows.collect()) == 250
+
+
+SLOW = """
+import sys, time
+sys.path.insert(0, sys.argv[2])
+import test_evaluate as t
+def slow(images):
+    time.sleep(0.05)
+    return t.nearest_colour(images)
+t.evaluate(t.from_callable(slow, name="nearest"), t.dataset(), t.RECIPE, sys.argv[1], batch_size=8)
+"""
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "killed"), str(Path(__file__).parent)]
+    for wait in (1.5, 2.2, 2.8):
+        process = subprocess.Popen(command, env={**os.environ})
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True)
+    evaluate(model(), dataset(), RECIPE, tmp_path / "whole")
+    assert rows(tmp_path / "killed").equals(rows(tmp_path / "whole"))
