@@ -22,10 +22,11 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-demo: .venv/ready  ## set up and write the gallery of all corruptions on a bundled photograph
-	mkdir -p demo
-	$(BIN)/brittle show --output demo/gallery.png
-	@echo "Open demo/gallery.png: every corruption at five severities."
+SETS := imagenet-c c-bar noc syn2nat
+
+demo: .venv/ready  ## set up and write a gallery of each set of corruptions on a bundled photograph
+	@for set in $(SETS); do $(BIN)/brittle show --source $$set --output demo/$$set.png || exit 1; done
+	@echo "Open demo/*.png: every corruption at five severities, a sheet for each published set."
 
 docs: .venv/ready  ## build the site into site/
 	$(PIP) install -c constraints.txt -e '.[docs]'

@@ -60,6 +60,12 @@ def test_the_hash_is_of_the_pixels_not_of_the_words() -> None:
     assert len({b.hash for b in [benchmark, *others]}) == 8
 
 
+def test_a_recipe_knows_its_own_corruptions_by_their_short_names() -> None:
+    image = photo("cat", 32)
+    out = brittle.benchmark("noc-candidates").apply(image, "contrast", 3, 0)
+    np.testing.assert_array_equal(out, brittle.corrupt(image, "noc/contrast", 3, sample=0))
+
+
 def test_applying_is_corrupting() -> None:
     image = photo("cat", 32)
     benchmark = Benchmark("mine", (Entry("fog", (2.5,)),), seed=9, storage="jpeg85", table=224)

@@ -50,6 +50,10 @@ def test_calling_it_is_corrupting() -> None:
         ("gaussian-noise", "did you mean 'imagenet-c/gaussian_noise'"),
         ("Defocus Blur", "did you mean 'imagenet-c/defocus_blur'"),
         ("xyzzy", "`brittle list` shows them all"),
+        ("imagenet-c/fgo", "did you mean 'imagenet-c/fog'"),
+        ("imagenet_c/fog", "did you mean 'imagenet-c/fog'"),
+        ("motion blur", "did you mean 'imagenet-c/motion_blur' or 'syn2nat/motion_blur'"),
+        ("noc", "'noc' is a set of corruptions: `brittle list --source noc`"),
     ],
 )
 def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
@@ -99,6 +103,48 @@ def test_a_new_corruption_is_one_function(own_corruption: str) -> None:
     assert brittle.corruption("reddish") in brittle.corruptions(source="mine")
     with pytest.raises(ValueError, match=r"between 0 \(clean\) and 3, got 4"):
         brittle.corrupt(image, "reddish", 4)
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (lambda image: image * 0.5, r"float64 of shape \(6, 5, 3\)"),
+        (lambda image: image[:2], r"uint8 of shape \(2, 5, 3\)"),
+        (lambda _: None, "NoneType"),
+    ],
+)
+def test_a_function_that_returns_something_else_is_named(answer, what: str) -> None:
+    @corruption(family="colour", source="mine", amount=levels(1, clean=0))
+    def odd(image: Image, rng: Draws, *, amount: float) -> Image:  # noqa: ARG001
+        return answer(image)
+
+    try:
+        with pytest.raises(TypeError, match=rf"mine/odd must return uint8 of shape \(6, 5, 3\).* it returned {what}"):
+            brittle.corrupt(np.ones((6, 5, 3), np.uint8), "mine/odd", 1)
+    finally:
+        del registry._by_id["mine/odd"]
+
+
+def test_a_function_that_writes_to_its_input_does_no_harm() -> None:
+    @corruption(family="colour", source="mine", amount=levels(1, clean=0))
+    def rude(image: Image, rng: Draws, *, amount: float) -> Image:  # noqa: ARG001
+        image[:] = 0
+        return image
+
+    given = np.full((6, 5, 3), 9, np.uint8)
+    try:
+        assert not brittle.corrupt(given, "mine/rude", 1).any()
+        assert (given == 9).all()
+    finally:
+        del registry._by_id["mine/rude"]
+
+
+def test_a_published_name_cannot_be_taken() -> None:
+    with pytest.raises(ValueError, match="there is already a corruption 'imagenet-c/fog'"):
+
+        @corruption(family="weather", source="imagenet-c", amount=levels(1, clean=0))
+        def fog(image: Image, rng: Draws, *, amount: float) -> Image:  # noqa: ARG001
+            return image
 
 
 def test_a_wrong_declaration_is_refused() -> None:

@@ -75,7 +75,8 @@ class Benchmark:
 
     def entry(self, corruption: str | Corruption) -> Entry:
         """The entry of one corruption."""
-        wanted = find(corruption).id
+        mine = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
+        wanted = mine[0].id if len(mine) == 1 else find(corruption).id
         for entry in self.entries:
             if entry.id == wanted:
                 return entry

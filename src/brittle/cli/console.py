@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,6 +22,17 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, emoji=False)
+
+
+def say_if_compiling() -> None:
+    """Say why the very first use of a corruption takes its time."""
+    from importlib.util import find_spec
+
+    spec = find_spec("brittle.corruptions.kernels")
+    kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
+    if kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR"):
+        screen = console(stderr=True)
+        screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
 
 
 def progress_bar() -> Progress:

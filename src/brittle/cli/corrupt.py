@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, progress_bar
+from brittle.cli.console import console, progress_bar, say_if_compiling
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def corrupt_verb(
     ] = None,
     severities: Annotated[
         list[str] | None,
-        typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5."),
+        typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5 (c-bar: 10)."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.", show_default="0")] = None,
     prepare: Annotated[
@@ -79,6 +79,7 @@ def corrupt_verb(
     if labels is not None and not is_array:
         raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
     recipe = _recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed, is_array)
+    say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("corrupting", total=None)
 

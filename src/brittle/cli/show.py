@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, progress_bar
+from brittle.cli.console import console, progress_bar, say_if_compiling
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def show_verb(
         list[str] | None,
         typer.Option("--corruption", "-c", metavar="NAME", help="Which, repeated or with commas.", show_default="all"),
     ] = None,
+    source: Annotated[str | None, typer.Option("--source", "-S", help="All of one published set.")] = None,
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", "-b", help="Those of a benchmark, at its levels and with its options.")
     ] = None,
@@ -70,11 +71,12 @@ def show_verb(
     if recipe is not None:
         rows = [recipe.entry(name) for name in named] if named else list(recipe.entries)
     else:
-        rows = [brittle.corruption(name) for name in named] or brittle.corruptions()
+        rows = [brittle.corruption(name) for name in named] or brittle.corruptions(source=source)
     _check(levels, rows)
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
     picture = _photograph(photo)
+    say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5))
         sheet = contact_sheet(

@@ -63,7 +63,14 @@ def corrupt(
         if level == 0:
             return clean
         parameters = chosen.parameters(level, clean.shape[:2], table=table)
+        if not chosen.bundled:
+            clean = clean.copy()  # a stranger's function may write to what it is shown
         out: Image = chosen.function(clean, draws, **parameters, **options)
+        if not isinstance(out, np.ndarray) or out.dtype.char != "B" or out.shape != clean.shape:
+            what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise TypeError(
+                f"{chosen.id} must return uint8 of shape {clean.shape}, as it was given; it returned {what}"
+            )
         return out
 
     def change(clean: Image) -> Image:

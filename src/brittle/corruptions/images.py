@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from brittle.arrays import Image
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
 ACCEPTED = (
-    "an image is H×W, H×W×1, H×W×3 or H×W×4 (RGBA), a batch N×H×W×C, as uint8, or as float in [0, 1]; "
+    "an image is H×W, H×W×1, H×W×3 or H×W×4 (RGBA), a batch N×H×W×C, as uint8, or as float32 or 64 in [0, 1]; "
     "or a PIL image of mode L, RGB or RGBA"
 )
 
@@ -33,20 +34,36 @@ def check(image: object) -> None:
             raise TypeError(f"got an array of {image.dtype}; {ACCEPTED}")
         shape = image.shape
         if len(shape) not in (2, 3, 4) or (len(shape) > 2 and shape[-1] not in (1, 3, 4)):
-            raise ValueError(f"got an array of shape {shape}; {ACCEPTED}")
+            raise ValueError(f"got an array of shape {shape}; {ACCEPTED}{_advice(image)}")
     elif is_pil(image):
         mode = image.mode  # type: ignore[attr-defined]
         if mode not in ("L", "RGB", "RGBA"):
             raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
         shape = (image.height, image.width)  # type: ignore[attr-defined]
     else:
-        raise TypeError(f"got {type(image).__name__}; {ACCEPTED}")
+        raise TypeError(f"got {type(image).__name__}; {ACCEPTED}{_advice(image)}")
     if 0 in shape:
         raise ValueError(f"got an empty array of shape {shape}; give at least one image, each side at least 1")
     if isinstance(image, np.ndarray) and image.dtype.char != "B":
         low, high = float(image.min()), float(image.max())
         if not (low >= 0 and high <= 1):
-            raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}")
+            hint = "; divide by 255" if 1 < high <= 255 and low >= 0 else ""
+            raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}{hint}")
+
+
+def _advice(image: object) -> str:
+    """What to do about the mistakes that everybody makes."""
+    if isinstance(image, np.ndarray):
+        if image.ndim in (3, 4) and image.shape[-3] in (1, 3, 4):
+            return "; this one has its channels first, so transpose it"
+        return "; a batch of grey images needs a last axis, array[..., None]" if image.ndim == 3 else ""
+    if isinstance(image, str | PurePath):
+        return "; open the file first, PIL.Image.open(path)"
+    if isinstance(image, list | tuple):
+        return "; np.stack makes a batch of several images"
+    if type(image).__module__.startswith("torch"):
+        return "; brittle.Transform takes tensors, or give tensor.permute(1, 2, 0).numpy()"
+    return ""
 
 
 def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:

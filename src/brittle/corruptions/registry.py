@@ -51,6 +51,11 @@ class Corruption:
         return self.id.rpartition("/")[2]
 
     @property
+    def bundled(self) -> bool:
+        """Whether it comes with brittle."""
+        return self.function.__module__.startswith("brittle.")
+
+    @property
     def docs(self) -> str:
         """What it does, which published quirks it keeps, and where it comes from."""
         return inspect.getdoc(self.function) or ""
@@ -160,6 +165,8 @@ def corruption(
                 f"{function.__name__} takes {sorted(required)} but has levels for {sorted(parameters)}; "
                 "give every keyword-only argument without a default its levels"
             )
+        if not function.__module__.startswith("brittle."):
+            _discover()  # so that nobody takes a published name unawares
         first = f"{source}/{function.__name__}"
         for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
             known = _by_id.get(identity)
@@ -202,12 +209,17 @@ def find(name: str | Corruption) -> Corruption:
 
 
 def _suggestion(name: str) -> str:
-    ids = {identity: identity for identity in _by_id}
-    short = {identity.rpartition("/")[2]: identity for identity in _by_id}
-    wanted = name.lower().replace("-", "_").replace(" ", "_")
-    close = difflib.get_close_matches(wanted, short, n=3, cutoff=0.5)
-    close = [short[word] for word in close] or difflib.get_close_matches(name.lower(), ids, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(map(repr, close))}?" if close else "`brittle list` shows them all"
+    sources = {identity.partition("/")[0] for identity in _by_id}
+    if name in sources:
+        return f"{name!r} is a set of corruptions: `brittle list --source {name}` shows them"
+    wanted_source, _, wanted = name.lower().replace(" ", "_").rpartition("/")
+    shorts = sorted({identity.rpartition("/")[2] for identity in _by_id})
+    for short in difflib.get_close_matches(wanted.replace("-", "_"), shorts, n=1, cutoff=0.5):
+        same = [identity for identity in _by_id if identity.endswith(f"/{short}")]
+        near = difflib.get_close_matches(wanted_source.replace("_", "-"), [i.partition("/")[0] for i in same], n=1)
+        close = [f"{near[0]}/{short}"] if near else same
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return "`brittle list` shows them all"
 
 
 def select(*, source: str | None = None, family: str | None = None) -> list[Corruption]:

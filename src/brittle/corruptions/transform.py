@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle.corruptions import images
 from brittle.corruptions.corrupt import corrupt
 from brittle.corruptions.draws import Draws, Sample, check_seed
 from brittle.corruptions.registry import Corruption, find
@@ -72,6 +73,8 @@ class Transform:
 
     def apply(self, image: Any, sample: Sample) -> Any:
         """Corrupt one image; the same sample id always gets the same corruption, severity and noise."""
+        if not _is_tensor(image):
+            images.check(image)
         draws = Draws(self.seed, "brittle.Transform", sample)
         if draws.uniform("apply") >= self.p:
             return image

@@ -10,7 +10,7 @@ from brittle.datasets.dataset import Dataset
 from brittle.datasets.folder import read_image
 from brittle.datasets.rows import Rows
 
-FOLDER = Path(__file__).parent / "demo"
+FOLDER = Path(__file__).parent / "demo_images"
 PER_CLASS = 100
 ACROSS = 40
 """Images in each row of the sheet."""
