@@ -14,11 +14,7 @@ from brittle.datasets import photo
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{number}")
-    for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
-]
+PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) for page in PAGES}
 COMMANDS = sorted(
     {
         line.removeprefix("$ ").split("#")[0].strip()
@@ -31,8 +27,8 @@ COMMANDS = sorted(
 RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks])
+def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "winter-road.toml").write_text(RECIPE)
     (tmp_path / "our_frost_photos").mkdir()
@@ -40,8 +36,18 @@ def test_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (ROOT / "src/brittle/datasets/photos/coffee.jpg").read_bytes()
     )
     images = np.stack([photo("cat", 32), photo("coffee", 32)])
-    names = {"brittle": brittle, "np": np, "image": photo("cat", 256), "images": images, "file_names": ["a", "b"]}
-    exec(block, {**names, "label": 3, "mask": 0, "transform": brittle.Transform("fog")})
+    names = {
+        "brittle": brittle,
+        "np": np,
+        "image": photo("cat", 256),
+        "images": images,
+        "file_names": ["a", "b"],
+        "label": 3,
+        "mask": 0,
+        "transform": brittle.Transform("fog"),
+    }
+    for block in PYTHON[page]:
+        exec(block, names)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
