@@ -14,6 +14,9 @@ from brittle.arrays import Field, Image
 from brittle.corruptions.kernels.bytes import truncate
 from brittle.corruptions.kernels.compiled import compiled
 
+LARGEST_PUBLISHED = 12.0
+"""Above this radius, that of 299 px images, there is no published kernel to reproduce, and rings lie close together."""
+
 
 class Disk(NamedTuple):
     """A disk with a smoothed rim: rows of equal weights, a small bell to smooth their sum with, and a remainder."""
@@ -32,7 +35,7 @@ def disk(radius: float, alias_sigma: float) -> Disk:
     The disk {x² + y² ≤ r²} lies on a grid that ends at ±8, or at the radius if that is larger, and is smoothed by a
     Gaussian of 3×3 taps, 5×5 for radii above 8, with the *grid* mirrored at its edge. A disk that reaches the edge
     therefore gains weight there: the kernel of radius 8 sums to 1.013, that of radius 10 to 1.011. Those few taps
-    are the remainder.
+    are the remainder; disks larger than any published one go without it.
     """
     inside = int(radius)
     half_widths = np.array([math.isqrt(int(radius**2 - y**2)) for y in range(-inside, inside + 1)])
@@ -42,7 +45,7 @@ def disk(radius: float, alias_sigma: float) -> Disk:
     bell /= 2 * bell.sum() - bell[0]
     if bell[1] < 1e-9:
         bell = bell[:1]
-    if inside + taps <= reach - 1 or len(bell) == 1:
+    if inside + taps <= reach - 1 or len(bell) == 1 or radius > LARGEST_PUBLISHED:
         return Disk(half_widths, bell.astype(np.float32), weight, np.empty((0, 2), np.int64), np.empty(0, np.float32))
     at, rest = _remainder(half_widths, bell, weight, reach)
     return Disk(half_widths, bell.astype(np.float32), weight, at, rest)
@@ -72,7 +75,7 @@ def defocus(image: Image, radius: float, alias_sigma: float) -> Image:
     A disk on the pixel grid grows ring by ring. So that the blur does not, it passes from one ring to the next by
     blending the two.
     """
-    ring, share = _next_ring(radius)
+    ring, share = _next_ring(radius) if radius <= LARGEST_PUBLISHED else (radius, 0.0)
     blurred = _blurred(image, disk(radius, alias_sigma))
     if share > 0:
         blurred += np.float32(share) * (_blurred(image, disk(ring, alias_sigma)) - blurred)
