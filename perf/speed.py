@@ -217,9 +217,8 @@ The peer profits from a warm allocator: in a fresh process its large temporaries
 costs it up to another half of its time and us little. The tables show the warm state.
 
 The two take turns of at least 5 ms, as in real use, where one library is called many times in a row. When they
-alternate call by call instead, each finds its caches cold, and at 32 px, where our calls last some 20 µs, that costs us
-more: an earlier version, measured that way and with the clock's own cost in every call, was 11.3 times faster instead
-of 22.
+alternate call by call instead, each finds its caches cold, and at 32 px, where our calls last some 30 µs, that costs us
+more: measured that way, the 32 px pass is 11.4 times faster, not 21.
 
 What sets the pace at 224 px: `zoom_blur` reads every pixel 11 to 16 times; `elastic_transform` warps twice and
 smooths two fields; `glass_blur` moves pixels one after the other, in an order that is part of its definition. Noise is
