@@ -3,5 +3,6 @@
 from brittle.evaluation.cell import Cell, plan
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
+from brittle.evaluation.scores import Scores, as_baseline, compare, scores
 
-__all__ = ["Cell", "Results", "evaluate", "load_results", "plan"]
+__all__ = ["Cell", "Results", "Scores", "as_baseline", "compare", "evaluate", "load_results", "plan", "scores"]

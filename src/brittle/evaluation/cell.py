@@ -32,13 +32,20 @@ class Cell:
         return CLEAN if self.is_clean else f"{self.corruption.replace('/', '.')}@{level_name(self.level)}-{self.key}"
 
     @property
+    def title(self) -> str:
+        """What people read: fog 3.5."""
+        return CLEAN if self.is_clean else f"{self.corruption.rpartition('/')[2]} {level_name(self.level)}"
+
+    @property
     def severity(self) -> float:
         """Where the cell stands on the severity axis; the middle of a range that is drawn from."""
         return sum(ends(self.level)) / 2
 
 
-def plan(benchmark: Benchmark) -> list[Cell]:
-    """The clean data first, then every (corruption, level) of the recipe."""
+def plan(benchmark: Benchmark | None) -> list[Cell]:
+    """The clean data first, then every (corruption, level) of the recipe, if there is one."""
+    if benchmark is None:
+        return [Cell()]
     return [
         Cell(),
         *(

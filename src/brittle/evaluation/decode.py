@@ -35,7 +35,14 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
     if not (folder / READ).is_file():
         _read_all(dataset, folder, progress)
     about = json.loads((folder / READ).read_text(encoding="utf-8"))
-    return Decoded(np.load(folder / IMAGES, mmap_mode="r"), np.array(about["kept"], np.int64), about["skipped"])
+    images = np.load(folder / IMAGES, mmap_mode="r")[: len(about["kept"])]
+    return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    """The samples of a run that could not be read, each with the reason."""
+    path = folder / READ
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if path.is_file() else {}
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:

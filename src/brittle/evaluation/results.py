@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +12,46 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle.benchmarks import Benchmark
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.store import Store
 
 COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
 
+Cells = list[tuple[str, float]]
+"""Corruptions and their levels; the clean images are ("clean", 0)."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Right or wrong, samples × cells."""
+
+    values: NDArray[Any]
+    samples: NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
 class Results:
     """Every prediction of one or more runs, and what the runs say about themselves."""
 
     rows: pl.LazyFrame
-    runs: tuple[dict[str, Any], ...]
+    runs: tuple[dict[str, Any], ...] = ()
 
-    @property
+    @cached_property
     def models(self) -> list[str]:
         """The names of the models, sorted."""
         return sorted(self.rows.select("model").unique().collect()["model"])
+
+    @cached_property
+    def cells(self) -> Cells:
+        """What there are results for, sorted."""
+        return [(c, x) for c, x in self.rows.select("corruption", "level").unique().collect().sort(pl.all()).rows()]
+
+    def benchmarks(self) -> list[Benchmark]:
+        """The recipes of the runs, each once; those whose cells are all there."""
+        found = {recipe.hash: recipe for run in self.runs for recipe in Store(run["folder"]).recipes()}
+        there = {corruption for corruption, _ in self.cells}
+        return [recipe for recipe in found.values() if {entry.id for entry in recipe.entries} <= there]
 
     def accuracy(self) -> pl.DataFrame:
         """For each model, corruption and level: how many samples, and the share that was right."""
@@ -34,27 +59,53 @@ class Results:
             self.rows.group_by("model", "corruption", "level")
             .agg(pl.len().alias("samples"), pl.col("correct").mean().alias("accuracy"))
             .sort("model", "corruption", "level")
-            .collect()
+            .collect(engine="streaming")
         )
 
     def clean_accuracy(self, model: str) -> float:
         """The share of clean images that a model gets right."""
-        table = self.accuracy().filter((pl.col("model") == model) & (pl.col("corruption") == CLEAN))
-        if table.is_empty():
+        right = self.rows.filter((pl.col("model") == model) & (pl.col("corruption") == CLEAN)).select("correct")
+        column = right.collect()["correct"]
+        if column.is_empty():
             raise ValueError(f"there are no clean results of {model!r}; there are models {', '.join(self.models)}")
-        return float(table["accuracy"][0])
+        return float(column.sum()) / len(column)
+
+    def matrix(self, model: str, cells: Cells) -> Matrix:
+        """Right or wrong of one model, samples × cells, for scores and failure points."""
+        wanted = pl.DataFrame(cells, schema=["corruption", "level"], orient="row").with_row_index("cell")
+        chosen = (
+            self.rows.filter(
+                (pl.col("model") == model) & pl.col("corruption").is_in(sorted({name for name, _ in cells}))
+            )
+            .join(wanted.lazy(), on=["corruption", "level"])
+            .select("sample", "cell", "correct")
+            .collect()
+        )
+        missing = sorted(set(range(len(cells))) - set(chosen["cell"].unique()))
+        if missing:
+            name, level = cells[missing[0]]
+            raise ValueError(
+                f"there are no results of {model!r} on {name} {level:g} ({len(missing)} of {len(cells)} cells are "
+                f"missing); run it again to fill them; there are models {', '.join(self.models)}"
+            )
+        samples, row = np.unique(chosen["sample"].to_numpy(), return_inverse=True)
+        if len(chosen) != len(samples) * len(cells):
+            raise ValueError(
+                f"{model!r} has {len(chosen)} rows for {len(samples)} samples in {len(cells)} cells: some cells lack "
+                "samples or hold them twice; load runs on the same data"
+            )
+        values = np.empty((len(samples), len(cells)), bool)
+        values[row, chosen["cell"].to_numpy()] = chosen["correct"].to_numpy()
+        return Matrix(values, samples.astype(str))
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""
-        chosen = self.rows.filter(
-            (pl.col("model") == model) & (pl.col("corruption").is_in([corruption, CLEAN]))
-        ).select("sample", "level", "correct")
-        wide = chosen.collect().pivot(on="level", index="sample", values="correct", sort_columns=False).sort("sample")
-        if wide.is_empty():
+        cells = [(name, level) for name, level in self.cells if name in (corruption, CLEAN)]
+        if corruption not in {name for name, _ in cells}:
             raise ValueError(f"there are no results of {model!r} on {corruption!r}")
-        names = sorted((name for name in wide.columns if name != "sample"), key=float)
-        matrix = np.stack([wide[name].to_numpy() for name in names], axis=1)
-        return matrix.astype(bool), np.array(names, np.float64), wide["sample"].to_list()
+        cells.sort(key=lambda cell: cell[1])
+        found = self.matrix(model, cells)
+        return found.values, np.array([level for _, level in cells]), list(found.samples)
 
 
 def load_results(*folders: str | Path) -> Results:
@@ -64,3 +115,9 @@ def load_results(*folders: str | Path) -> Results:
     stores = [Store(folder) for folder in folders]
     about = tuple(store.about() for store in stores)
     return Results(pl.concat([store.scan().select(COLUMNS) for store in stores]), about)
+
+
+def join(*several: Results) -> Results:
+    """Rows of several results as one."""
+    runs: Sequence[dict[str, Any]] = [run for results in several for run in results.runs]
+    return Results(pl.concat([results.rows.select(COLUMNS) for results in several]), tuple(runs))

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
 from brittle.datasets.atomic import replacing
-from brittle.evaluation.cell import Cell
+from brittle.evaluation.cell import Cell, plan
+from brittle.evaluation.decode import skipped
+from brittle.evaluation.session import sessions
+from brittle.models.model import Model
 
-RUN, CELLS, RECIPES = "run.toml", "cells", "recipes"
+RUN, CELLS, RECIPES, MODELS = "run.toml", "cells", "recipes", "models"
 
 
 class Store:
@@ -29,7 +32,7 @@ class Store:
         """Make the folder this run's own, or raise if it holds results on other data."""
         path = self.folder / RUN
         if path.is_file():
-            known = tomllib.loads(path.read_text(encoding="utf-8"))
+            known = _read(path)
             for key, wanted in identity.items():
                 if known.get(key) != wanted:
                     raise ValueError(
@@ -45,10 +48,38 @@ class Store:
 
     def keep_recipe(self, benchmark: Benchmark) -> None:
         """Put the recipe beside the results, so that they explain themselves."""
+        mine = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
+        for other in self.recipes():
+            for cell in plan(other):
+                twin = mine.get((cell.corruption, cell.severity), cell)
+                if twin.key != cell.key:
+                    raise ValueError(
+                        f"{str(self.folder)!r} holds {cell.title} of {other.name!r}, drawn with another seed, table or "
+                        f"options than {benchmark.name!r} draws it; choose another folder, so that they are not mixed"
+                    )
         path = self.folder / RECIPES / f"{benchmark.name}-{benchmark.hash}.toml"
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as part:
             benchmark.save(part)
+
+    def recipes(self) -> list[Benchmark]:
+        """The recipes that were run, in the order of their names."""
+        return [Benchmark.load(path) for path in sorted((self.folder / RECIPES).glob("*.toml"))]
+
+    def keep_model(self, model: Model, batch_size: int) -> None:
+        """Note a model and how it is run; what is noted already stays."""
+        path = self.folder / MODELS / f"{model_folder(model)}.toml"
+        if not path.is_file():
+            path.parent.mkdir(exist_ok=True)
+            with replacing(path) as part:
+                part.write_text(
+                    dumps({"name": model.name, "key": model.key, "batch_size": batch_size}), encoding="utf-8"
+                )
+
+    def batch_size(self, model: Model) -> int | None:
+        """The batch size that a model was run with before: another one could change the last bits of a confidence."""
+        path = self.folder / MODELS / f"{model_folder(model)}.toml"
+        return int(_read(path)["batch_size"]) if path.is_file() else None
 
     def path(self, model: str, cell: Cell) -> Path:
         """Where the rows of a cell are, or will be."""
@@ -89,15 +120,43 @@ class Store:
             rows.write_parquet(part, compression="zstd")
 
     def scan(self) -> pl.LazyFrame:
-        """All rows, read when they are needed."""
-        files = sorted((self.folder / CELLS).glob("*/*.parquet"))
-        if not files:
+        """All rows, read when they are needed.
+
+        Models of one name and different weights are told apart by the beginning of their keys.
+        """
+        folders = sorted(path for path in (self.folder / CELLS).glob("*") if any(path.glob("*.parquet")))
+        if not folders:
             raise ValueError(f"{str(self.folder)!r} holds no results yet; `brittle.evaluate` writes them")
-        return pl.scan_parquet(files)
+        known = {folder.name: folder.name.rpartition("-") for folder in folders}
+        plain = [name for name, _, _ in known.values()]
+        parts = []
+        for folder in folders:
+            name, _, key = known[folder.name]
+            rows = pl.scan_parquet(sorted(folder.glob("*.parquet")))
+            twice = plain.count(name) > 1
+            parts.append(rows.with_columns(pl.col("model") + f" {key[:6]}") if twice else rows)
+        return pl.concat(parts)
 
     def about(self) -> dict[str, Any]:
-        """What was run: the identity that the folder was claimed with."""
+        """What was run on what, with what: data, class names, models, recipes, unreadable images, and each session."""
         path = self.folder / RUN
         if not path.is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} holds no run of brittle: {RUN} is missing")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return {
+            "folder": str(self.folder),
+            **_read(path),
+            "models": [_read(file) for file in sorted((self.folder / MODELS).glob("*.toml"))],
+            "recipes": {recipe.name: recipe.hash for recipe in self.recipes()},
+            "skipped": skipped(self.folder),
+            "sessions": sessions(self.folder),
+        }
+
+
+def model_folder(model: Model) -> str:
+    """The folder of a model's cells: its name, and the key that changes with its weights."""
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model.name)
+    return f"{plain}-{model.key}"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

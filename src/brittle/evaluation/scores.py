@@ -1,0 +1,142 @@
+"""The scores of a benchmark, each with its name and its interval, from the stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittle.benchmarks import Benchmark, ends
+from brittle.evaluation.results import Cells, Results
+from brittle.metrics import Baseline, Estimate, accuracy_estimate, baseline, bootstrap, difference, mce, relative_mce
+from brittle.metrics.fraction import Floats
+
+BASELINES = {
+    "imagenet-c": "alexnet-imagenet-c",
+    "imagenet-noc": "alexnet-imagenet-noc",
+    "noc-candidates": "alexnet-imagenet-noc",
+    "cifar10-c": "reference-cifar10-c",
+}
+"""The published reference model of a benchmark's mCE."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One model on one benchmark.
+
+    `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy;
+    `mce` and `relative_mce` are there if the benchmark has a reference model.
+    """
+
+    model: str
+    benchmark: str
+    clean: Estimate
+    mean_accuracy: Estimate
+    error: Estimate
+    drop: Estimate
+    robustness: Estimate
+    mce: Estimate | None = None
+    relative_mce: Estimate | None = None
+
+    def all(self) -> list[Estimate]:
+        """Every score, the plainest first."""
+        known = (self.clean, self.mean_accuracy, self.error, self.drop, self.robustness, self.mce, self.relative_mce)
+        return [score for score in known if score is not None]
+
+
+def scores(
+    results: Results,
+    benchmark: Benchmark,
+    *,
+    models: Sequence[str] | None = None,
+    reference: Baseline | str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[Scores]:
+    """The scores of every model that was run through the whole benchmark, the best mean accuracy first.
+
+    `reference` divides the errors of mCE: a published baseline, one made with `as_baseline`, or by default the one
+    of the benchmark's authors.
+    """
+    if reference is None and benchmark.name in BASELINES:
+        reference = BASELINES[benchmark.name]
+    if isinstance(reference, str):
+        reference = baseline(reference)
+    cells, measures = cells_of(benchmark), _measures(benchmark, reference)
+    found = []
+    for model in models or results.models:
+        rows = results.matrix(model, [("clean", 0.0), *cells]).values
+        clean = accuracy_estimate(rows[:, 0], name="clean accuracy")
+        others = {
+            field: bootstrap(rows, measure, name=NAMES[field], seed=seed, resamples=resamples)
+            for field, measure in measures.items()
+        }
+        found.append(Scores(model, benchmark.name, clean, **others))
+    return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
+
+
+NAMES = {
+    "mean_accuracy": "mean accuracy",
+    "error": "unnormalised error",
+    "drop": "mean accuracy drop",
+    "robustness": "robustness R",
+    "mce": "mCE",
+    "relative_mce": "relative mCE",
+}
+
+
+def _measures(benchmark: Benchmark, reference: Baseline | None) -> dict[str, Callable[[Floats], Floats]]:
+    """Each score as a function of the accuracies of (clean, cell, cell, …) on the last axis."""
+    mean = by_corruption(benchmark)
+
+    def corrupted(a: Floats) -> Floats:
+        return np.asarray(mean(a[..., 1:]).mean(-1))
+
+    found: dict[str, Callable[[Floats], Floats]] = {
+        "mean_accuracy": corrupted,
+        "error": lambda a: 1 - corrupted(a),
+        "drop": lambda a: a[..., 0] - corrupted(a),
+        "robustness": lambda a: corrupted(a) / a[..., 0],
+    }
+    if reference is not None:
+        below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
+        found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)
+        found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
+    return found
+
+
+def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
+    """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval."""
+    a, b = (results.matrix(model, cells_of(benchmark)) for model in (first, second))
+    shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
+    if not shared.size:
+        raise ValueError(f"{first!r} and {second!r} were run on different images, so they cannot be compared in pairs")
+    mean = by_corruption(benchmark)
+    name = f"{first} − {second}"
+    return difference(a.values[i], b.values[j], lambda x: mean(x).mean(-1), name=name, resamples=resamples)
+
+
+def as_baseline(results: Results, benchmark: Benchmark, model: str) -> Baseline:
+    """A model's own errors as the reference of other models' mCE."""
+    table = results.matrix(model, [("clean", 0.0), *cells_of(benchmark)]).values.mean(0)
+    errors = 1 - by_corruption(benchmark)(table[1:])
+    return Baseline(
+        model, 1 - table[0], {e.corruption.name: float(x) for e, x in zip(benchmark.entries, errors, strict=True)}
+    )
+
+
+def cells_of(benchmark: Benchmark) -> Cells:
+    """The (corruption, severity) of each cell, in the order of the recipe."""
+    return [(corruption.id, sum(ends(level)) / 2) for corruption, level in benchmark.cells()]
+
+
+def by_corruption(benchmark: Benchmark) -> Callable[[Floats], Floats]:
+    """From values on the cells, on the last axis, to their means over the levels of each corruption."""
+    counts = [len(entry.levels) for entry in benchmark.entries]
+    weights = np.zeros((sum(counts), len(counts)))
+    start = 0
+    for column, count in enumerate(counts):
+        weights[start : start + count, column] = 1 / count
+        start += count
+    return lambda values: np.asarray(np.asarray(values) @ weights)

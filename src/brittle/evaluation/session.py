@@ -1,0 +1,70 @@
+"""What a run was made with: versions, machine, time. Written beside the rows, one file for each call of `evaluate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from brittle.datasets.atomic import replacing
+
+FOLDER = "sessions"
+PACKAGES = (
+    *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
+    *("torch", "timm", "transformers", "onnxruntime", "ray"),
+)
+"""Those whose versions may matter; what is not installed is left out."""
+
+
+def versions() -> dict[str, str]:
+    """The version of each package that is installed."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def session(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Keep a record of one call: begun, and either finished, failed with its reason, or neither if it was killed."""
+    started = datetime.now(UTC)
+    record = {
+        "started": started.isoformat(timespec="seconds"),
+        **about,
+        "versions": versions(),
+        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "state": "running",
+    }
+    path = folder / FOLDER / f"{started:%Y%m%d-%H%M%S-%f}-{os.getpid()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    clock = time.monotonic()
+
+    def keep() -> None:
+        with replacing(path) as part:
+            part.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    keep()
+    try:
+        yield record
+        record["state"] = "finished"
+    except BaseException as error:
+        record["state"] = f"ended: {type(error).__name__}: {error}"
+        raise
+    finally:
+        record["seconds"] = round(time.monotonic() - clock, 2)
+        keep()
+
+
+def sessions(folder: Path) -> list[dict[str, Any]]:
+    """All records of a run, oldest first."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / FOLDER).glob("*.json"))]
