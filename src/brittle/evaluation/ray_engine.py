@@ -49,8 +49,14 @@ def _spread(ray: Any, job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
                 cell, lacking = waiting.pop(done)
                 try:
                     found: list[Predictions] = ray.get(done)
+                except ray.exceptions.RaySystemError as error:
+                    reason = str(error).strip().splitlines()[-1]
+                    raise RuntimeError(
+                        f"a Ray worker could not take over {cell.title} ({reason}); what a model needs must be "
+                        "installed on every node"
+                    ) from error
                 except ray.exceptions.RayTaskError as error:
-                    raise error.as_instanceof_cause() from None
+                    raise error.cause from None
                 except ray.exceptions.WorkerCrashedError as error:
                     raise RuntimeError(
                         f"the workers that had {cell.title} died {RETRIES + 1} times; is there enough memory?"

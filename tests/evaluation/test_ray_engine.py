@@ -1,0 +1,93 @@
+"""The same rows from a Ray cluster, also when one of its workers is killed."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import ray
+
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import load_dataset
+from brittle.evaluation import evaluate, load_results
+from brittle.models import from_callable, from_torch
+
+RECIPE = Benchmark(
+    "small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (2, 5)), Entry("c-bar/plasma_noise", (4,)))
+)
+DATA = load_dataset("demo").subset(range(0, 1000, 10))
+
+pytestmark = pytest.mark.filterwarnings("default")  # Ray starts processes and leaves sockets in its own way
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # tests are not installed on the workers
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def rows(folder: Path) -> pl.DataFrame:
+    return load_results(folder).rows.sort("model", "corruption", "level", "sample").collect()
+
+
+def network():
+    import torch
+
+    torch.manual_seed(0)
+    return from_torch(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(32 * 32 * 3, 10)), name="linear")
+
+
+def brightness(images: np.ndarray) -> np.ndarray:
+    return -np.abs(images.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 10))
+
+
+def test_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
+    models = [network(), from_callable(brightness, name="brightness")]
+    evaluate(models, DATA, RECIPE, tmp_path / "local", batch_size=32)
+    evaluate(models, DATA, RECIPE, tmp_path / "ray", batch_size=32, engine="ray")
+    assert rows(tmp_path / "ray").equals(rows(tmp_path / "local"))
+    assert load_results(tmp_path / "ray").runs[0]["sessions"][0]["engine"] == "ray"
+
+
+def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def deadly(images: np.ndarray) -> np.ndarray:
+        """Kills its own process, hard, the first two times that it sees a second batch."""
+        seen = len(list(marks.iterdir()))
+        if len(images) < 32 and seen < 2:
+            (marks / f"{os.getpid()}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return brightness(images)
+
+    evaluate(from_callable(brightness, name="m"), DATA, RECIPE, tmp_path / "calm", batch_size=32)
+    evaluate(from_callable(deadly, name="m"), DATA, RECIPE, tmp_path / "ray", batch_size=32, engine="ray")
+    assert len(list(marks.iterdir())) >= 2
+    assert rows(tmp_path / "ray").equals(rows(tmp_path / "calm"))
+
+
+def test_an_error_of_the_model_is_told_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the model 'nan' gave scores that are not numbers"):
+        evaluate(
+            from_callable(lambda x: np.full((len(x), 10), np.nan), name="nan"),
+            DATA,
+            RECIPE,
+            tmp_path / "ray",
+            engine="ray",
+        )
+    done = evaluate(from_callable(brightness, name="nan", version="2"), DATA, RECIPE, tmp_path / "ray", engine="ray")
+    assert done.models == ["nan"]
+
+
+def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no engine 'spark'; there are: local, ray"):
+        evaluate(network(), DATA, RECIPE, tmp_path, engine="spark")
+    with pytest.raises(ValueError, match="the local engine has no address"):
+        evaluate(network(), DATA, RECIPE, tmp_path, address="here:1")
