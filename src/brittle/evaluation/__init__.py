@@ -1,8 +1,21 @@
 """Run the test, keep every prediction."""
 
 from brittle.evaluation.cell import Cell, plan
+from brittle.evaluation.failure_search import load_failure_points, search_failure_points
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.scores import Scores, as_baseline, compare, scores
 
-__all__ = ["Cell", "Results", "Scores", "as_baseline", "compare", "evaluate", "load_results", "plan", "scores"]
+__all__ = [
+    "Cell",
+    "Results",
+    "Scores",
+    "as_baseline",
+    "compare",
+    "evaluate",
+    "load_failure_points",
+    "load_results",
+    "plan",
+    "scores",
+    "search_failure_points",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     began = not ray.is_initialized()
     if began:
         try:
-            ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
         except ConnectionError as error:
             raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from error
     try:

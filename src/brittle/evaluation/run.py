@@ -53,12 +53,10 @@ def evaluate(
         progress: called after each batch.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
-    _check(several, dataset, batch_size)
+    check(several, dataset, batch_size)
     compute = find_engine(engine, address)
     store = Store(folder)
-    store.claim(
-        {"data": dataset.name, "data_key": dataset.key, "images": len(dataset), "classes": list(dataset.classes)}
-    )
+    store.claim_for(dataset)
     if benchmark is not None:
         store.keep_recipe(benchmark)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
@@ -104,7 +102,8 @@ def evaluate(
     return load_results(folder)
 
 
-def _check(models: list[Model], dataset: Dataset, batch_size: int | None) -> None:
+def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> None:
+    """Raise unless these models can be run on this dataset."""
     if not models:
         raise ValueError("name at least one model to run")
     names = [model.name for model in models]

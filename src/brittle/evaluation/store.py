@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
 from brittle.datasets.atomic import replacing
+from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Cell, plan
 from brittle.evaluation.decode import skipped
 from brittle.evaluation.session import sessions
@@ -27,6 +28,11 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+
+    def claim_for(self, dataset: Dataset) -> None:
+        """Make the folder a run on this dataset."""
+        known = {"data": dataset.name, "data_key": dataset.key, "images": len(dataset)}
+        self.claim({**known, "classes": list(dataset.classes)})
 
     def claim(self, identity: Mapping[str, Any]) -> None:
         """Make the folder this run's own, or raise if it holds results on other data."""
