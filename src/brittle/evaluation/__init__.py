@@ -5,6 +5,7 @@ from brittle.evaluation.failure_search import load_failure_points, search_failur
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.scores import Scores, as_baseline, compare, scores
+from brittle.evaluation.stored import evaluate_stored
 
 __all__ = [
     "Cell",
@@ -13,6 +14,7 @@ __all__ = [
     "as_baseline",
     "compare",
     "evaluate",
+    "evaluate_stored",
     "load_failure_points",
     "load_results",
     "plan",

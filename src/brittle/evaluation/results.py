@@ -71,7 +71,10 @@ class Results:
         return float(column.sum()) / len(column)
 
     def matrix(self, model: str, cells: Cells) -> Matrix:
-        """Right or wrong of one model, samples × cells, for scores and failure points."""
+        """Right or wrong of one model, samples × cells, for scores and failure points.
+
+        Samples that are not in all the cells, such as images that one cell could not read, are left out.
+        """
         wanted = pl.DataFrame(cells, schema=["corruption", "level"], orient="row").with_row_index("cell")
         chosen = (
             self.rows.filter(
@@ -89,13 +92,18 @@ class Results:
                 f"missing); run it again to fill them; there are models {', '.join(self.models)}"
             )
         samples, row = np.unique(chosen["sample"].to_numpy(), return_inverse=True)
-        if len(chosen) != len(samples) * len(cells):
+        seen = np.zeros((len(samples), len(cells)), np.uint8)
+        np.add.at(seen, (row, chosen["cell"].to_numpy()), 1)
+        if seen.max() > 1:
             raise ValueError(
-                f"{model!r} has {len(chosen)} rows for {len(samples)} samples in {len(cells)} cells: some cells lack "
-                "samples or hold them twice; load runs on the same data"
+                f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
             )
-        values = np.empty((len(samples), len(cells)), bool)
+        values = np.empty(seen.shape, bool)
         values[row, chosen["cell"].to_numpy()] = chosen["correct"].to_numpy()
+        whole = seen.all(axis=1)
+        if not whole.any():
+            raise ValueError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
+        values, samples = values[whole], samples[whole]
         return Matrix(values, samples.astype(str))
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:

@@ -25,17 +25,18 @@ BASELINES = {
 class Scores:
     """One model on one benchmark.
 
-    `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy;
-    `mce` and `relative_mce` are there if the benchmark has a reference model.
+    `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
+    What needs clean images is missing if they were not run, as with a published set from disk; `mce` and
+    `relative_mce` are there if the benchmark has a reference model.
     """
 
     model: str
     benchmark: str
-    clean: Estimate
     mean_accuracy: Estimate
     error: Estimate
-    drop: Estimate
-    robustness: Estimate
+    clean: Estimate | None = None
+    drop: Estimate | None = None
+    robustness: Estimate | None = None
     mce: Estimate | None = None
     relative_mce: Estimate | None = None
 
@@ -63,19 +64,22 @@ def scores(
         reference = BASELINES[benchmark.name]
     if isinstance(reference, str):
         reference = baseline(reference)
-    cells, measures = cells_of(benchmark), _measures(benchmark, reference)
+    has_clean = CLEAN_CELL in results.cells
+    cells, measures = cells_of(benchmark), _measures(benchmark, reference, has_clean)
     found = []
     for model in models or results.models:
-        rows = results.matrix(model, [("clean", 0.0), *cells]).values
-        clean = accuracy_estimate(rows[:, 0], name="clean accuracy")
-        others = {
+        rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
+        mine = {
             field: bootstrap(rows, measure, name=NAMES[field], seed=seed, resamples=resamples)
             for field, measure in measures.items()
         }
-        found.append(Scores(model, benchmark.name, clean, **others))
+        if has_clean:
+            mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
+        found.append(Scores(model, benchmark.name, **mine))
     return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
 
 
+CLEAN_CELL = ("clean", 0.0)
 NAMES = {
     "mean_accuracy": "mean accuracy",
     "error": "unnormalised error",
@@ -86,23 +90,24 @@ NAMES = {
 }
 
 
-def _measures(benchmark: Benchmark, reference: Baseline | None) -> dict[str, Callable[[Floats], Floats]]:
+def _measures(
+    benchmark: Benchmark, reference: Baseline | None, has_clean: bool
+) -> dict[str, Callable[[Floats], Floats]]:
     """Each score as a function of the accuracies of (clean, cell, cell, …) on the last axis."""
     mean = by_corruption(benchmark)
 
     def corrupted(a: Floats) -> Floats:
         return np.asarray(mean(a[..., 1:]).mean(-1))
 
-    found: dict[str, Callable[[Floats], Floats]] = {
-        "mean_accuracy": corrupted,
-        "error": lambda a: 1 - corrupted(a),
-        "drop": lambda a: a[..., 0] - corrupted(a),
-        "robustness": lambda a: corrupted(a) / a[..., 0],
-    }
+    found: dict[str, Callable[[Floats], Floats]] = {"mean_accuracy": corrupted, "error": lambda a: 1 - corrupted(a)}
+    if has_clean:
+        found["drop"] = lambda a: a[..., 0] - corrupted(a)
+        found["robustness"] = lambda a: corrupted(a) / a[..., 0]
     if reference is not None:
         below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
         found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)
-        found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
+        if has_clean:
+            found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
     return found
 
 
@@ -119,7 +124,7 @@ def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, 
 
 def as_baseline(results: Results, benchmark: Benchmark, model: str) -> Baseline:
     """A model's own errors as the reference of other models' mCE."""
-    table = results.matrix(model, [("clean", 0.0), *cells_of(benchmark)]).values.mean(0)
+    table = results.matrix(model, [CLEAN_CELL, *cells_of(benchmark)]).values.mean(0)
     errors = 1 - by_corruption(benchmark)(table[1:])
     return Baseline(
         model, 1 - table[0], {e.corruption.name: float(x) for e, x in zip(benchmark.entries, errors, strict=True)}

@@ -1,0 +1,99 @@
+"""A published corrupted set as a whole: which corruptions at which levels lie on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittle.corruptions import select
+from brittle.datasets.cifar_c import array_corruptions, cifar_c
+from brittle.datasets.cns_bench import cns_bench
+from brittle.datasets.dataset import Dataset
+from brittle.datasets.imagenet_c import folder_corruptions, imagenet_c, severities, tiny_imagenet_c
+
+Cells = Mapping[tuple[str, float], Callable[[], Dataset]]
+
+RECIPES = {
+    "imagenet-c": ("imagenet-c", "imagenet-c-extra", "imagenet-c-bar"),
+    "tiny-imagenet-c": ("tiny-imagenet-c",),
+    "cifar-c": ("cifar10-c", "cifar10-c-bar"),
+    "cns-bench": (),
+}
+"""The recipes that a stored set may hold the pictures of."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSet:
+    """Corrupted images as somebody published them; each cell's dataset is opened when it is asked for."""
+
+    name: str
+    scheme: str
+    cells: Cells
+
+    @property
+    def recipes(self) -> tuple[str, ...]:
+        """The bundled recipes it may be compared with."""
+        return RECIPES[self.scheme]
+
+
+def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
+    """The set that a text such as "imagenet-c:PATH" or "cifar-c:PATH" names as a whole, or None if it names none.
+
+    Corruptions get the ids of ours, gaussian_noise becoming imagenet-c/gaussian_noise, so that scores, families and
+    published numbers find them. `options` are those of the reader, such as partial=True.
+    """
+    scheme, colon, rest = str(spec).partition(":")
+    path = Path(rest).expanduser()
+    if not colon or scheme not in RECIPES or not path.is_dir():
+        return None
+    cells = _READERS[scheme](path, **options)
+    return StoredSet(path.resolve().name, scheme, cells) if cells else None
+
+
+def _folders(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cells:
+    return {
+        (_identity(name), float(number)): partial(reader, path, name, level, **options)
+        for name, folder in sorted(folder_corruptions(path).items())
+        for number, level in enumerate(severities(folder), 1)
+    }
+
+
+def _arrays(path: Path) -> Cells:
+    return {
+        (_identity(name), float(s)): partial(cifar_c, path, name, s)
+        for name in array_corruptions(path)
+        for s in range(1, 6)
+    }
+
+
+def _shifts(path: Path) -> Cells:
+    everything = cns_bench(path)
+    shifts, scales = everything.columns["shift"], everything.columns["scale"]
+
+    def chosen(shift: Any, scale: Any) -> Dataset:
+        return everything.subset(np.flatnonzero((shifts == shift) & (scales == scale)))
+
+    found = sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True)))
+    return {(f"cns/{shift}", float(scale)): partial(chosen, shift, scale) for shift, scale in found}
+
+
+_READERS: dict[str, Callable[..., Cells]] = {
+    "imagenet-c": partial(_folders, imagenet_c),
+    "tiny-imagenet-c": partial(_folders, tiny_imagenet_c),
+    "cifar-c": _arrays,
+    "cns-bench": _shifts,
+}
+
+
+def _identity(name: str) -> str:
+    """Our id for a published name, else the name as it is."""
+    for source in ("imagenet-c", "c-bar"):
+        for corruption in select(source=source):
+            if corruption.name == name:
+                return corruption.id
+    return name

@@ -1,0 +1,102 @@
+"""Run models over a published corrupted set as it lies on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from brittle.arrays import Image
+from brittle.benchmarks import benchmark
+from brittle.datasets import BrokenImage
+from brittle.datasets.dataset import Dataset
+from brittle.datasets.stored_set import StoredSet
+from brittle.evaluation.cell import Cell
+from brittle.evaluation.engines import cores
+from brittle.evaluation.predict import Classes, predict_all
+from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
+from brittle.evaluation.session import session
+from brittle.evaluation.source import ahead
+from brittle.evaluation.store import Store, model_folder
+from brittle.models.model import Model
+
+
+def evaluate_stored(
+    models: Model | Sequence[Model],
+    stored: StoredSet,
+    folder: str | Path,
+    *,
+    clean: Dataset | None = None,
+    batch_size: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
+
+    `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
+    """
+    several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
+    store = Store(folder)
+    cells: dict[Cell, Callable[[], Dataset]] = {}
+    if clean is not None:
+        cells[Cell()] = lambda: clean
+    for (name, level), read in stored.cells.items():
+        cells[Cell(name, level, "stored")] = read
+    first = next(iter(cells.values()))()
+    check(several, first, batch_size)
+    store.claim({"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)})
+    for name in stored.recipes:
+        recipe = benchmark(name)
+        if {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}:
+            store.keep_recipe(recipe)
+    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
+    for model in several:
+        store.keep_model(model, size)
+    lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
+    todo = [cell for cell, those in lacking.items() if those]
+    about = {"stored": stored.name, "batch_size": size, "models": {m.name: m.key for m in several}}
+    with session(store.folder, about) as record:
+        record |= {"skipped": {}}
+        for done, cell in enumerate(todo):
+            dataset = cells[cell]()
+            _fill(store, cell, dataset, lacking[cell], size, threads or cores(), record["skipped"])
+            if progress is not None:
+                progress(cell.title, done + 1, len(todo))
+    return load_results(folder)
+
+
+def _fill(
+    store: Store, cell: Cell, dataset: Dataset, models: list[Model], size: int, threads: int, skipped: dict[str, str]
+) -> None:
+    assert dataset.labels is not None
+    kept: list[int] = []
+
+    def read(start: int) -> tuple[list[int], list[Image]]:
+        good, images = [], []
+        for index in range(start, min(start + size, len(dataset))):
+            try:
+                images.append(dataset.image(index))
+                good.append(index)
+            except BrokenImage as error:
+                skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
+        return good, images
+
+    def batches() -> Iterator[Image]:
+        for good, images in ahead(read, range(0, len(dataset), size), threads):
+            kept.extend(good)
+            if images:
+                yield np.stack(images)
+
+    found = predict_all(models, batches(), Classes.of(dataset))
+    for model, (predictions, confidences) in zip(models, found, strict=True):
+        store.write(
+            model.name,
+            model_folder(model),
+            cell,
+            samples=[str(dataset.ids[i]) for i in kept],
+            labels=dataset.labels[kept],
+            predictions=predictions,
+            confidences=confidences,
+        )
