@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli import corrupt, show
+from brittle.cli import compare, corrupt, demo, failure_points, fetch, probe, report, run, show
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
 
 EXAMPLES = (
+    ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
+    ("brittle run -m timm:resnet50 -d imagenet:val/ -b imagenet-c -o run", "test a model of yours"),
     ("brittle list", "which corruptions there are"),
     ("brittle show -o grid.png", "how they look, on a photograph of a cat"),
     ("brittle corrupt photos/ out/", "make ImageNet-C of your own photographs"),
@@ -59,6 +61,13 @@ def _add(name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str
 _add("list", list_.list_verb, list_.EXAMPLES)
 _add("show", show.show_verb, show.EXAMPLES)
 _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
+_add("run", run.run_verb, run.EXAMPLES)
+_add("compare", compare.compare_verb, compare.EXAMPLES)
+_add("report", report.report_verb, report.EXAMPLES)
+_add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES)
+_add("probe", probe.probe_verb, probe.EXAMPLES)
+_add("fetch", fetch.fetch_verb, fetch.EXAMPLES)
+_add("demo", demo.demo_verb, demo.EXAMPLES)
 
 
 def main() -> None:

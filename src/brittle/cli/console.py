@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -51,6 +51,12 @@ def progress_bar() -> Progress:
         transient=True,
         expand=True,
     )
+
+
+def interrupted() -> NoReturn:
+    """Say that nothing is lost, and leave as programs do that were interrupted."""
+    console(stderr=True).print("Interrupted. All files in place are complete; the same command goes on.")
+    raise typer.Exit(130) from None
 
 
 class Verbs(TyperGroup):

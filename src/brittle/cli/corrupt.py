@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, progress_bar, say_if_compiling
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.recipe import chosen_recipe
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ def corrupt_verb(
         raise ValueError("--format and --prepare are for folders of images; an array stays as it is and becomes .npy")
     if labels is not None and not is_array:
         raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
-    recipe = _recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed, is_array)
+    default = "cifar10-c" if is_array else "imagenet-c"
+    recipe = chosen_recipe(
+        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default=default
+    )
+    assert recipe is not None
     say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("corrupting", total=None)
@@ -111,29 +115,8 @@ def corrupt_verb(
                 )
         except KeyboardInterrupt:
             bar.stop()
-            console(stderr=True).print("Interrupted. All files in place are complete; the same command goes on.")
-            raise typer.Exit(130) from None
+            interrupted()
     _summary(destination, recipe, account)
-
-
-def _recipe(
-    benchmark: str | None, corruptions: list[str], severities: list[float], seed: int | None, is_array: bool
-) -> Benchmark:
-    """The benchmark as asked for; without one, named corruptions need not be part of any."""
-    import brittle
-    from brittle.benchmarks import Benchmark, Entry
-
-    if benchmark is None and corruptions:
-        entries = tuple(Entry(name, tuple(severities) or (1, 2, 3, 4, 5)) for name in corruptions)
-        return Benchmark("custom", entries, seed=seed or 0)
-    recipe = brittle.benchmark(benchmark or ("cifar10-c" if is_array else "imagenet-c"))
-    entries = tuple(recipe.entry(name) for name in corruptions) or recipe.entries
-    if severities:
-        entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
-    changed = replace(recipe, entries=entries, seed=recipe.seed if seed is None else seed)
-    if changed.hash == recipe.hash:
-        return recipe
-    return replace(changed, name=f"{recipe.name}-custom", title=f"Made from {recipe.name}")
 
 
 def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from brittle.cli.console import console, progress_bar, say_if_compiling
+from brittle.cli.save import check_picture, save_picture
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
     from brittle.arrays import Image
     from brittle.benchmarks import Entry
     from brittle.corruptions import Corruption
-
-SAVING: dict[str, dict[str, Any]] = {
-    ".png": {"optimize": True},
-    ".jpg": {"quality": 92, "subsampling": 0},
-    ".jpeg": {"quality": 92, "subsampling": 0},
-    ".webp": {"quality": 90, "method": 4},
-}
 
 EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
@@ -62,8 +54,7 @@ def show_verb(
     import brittle
     from brittle.report import contact_sheet
 
-    if output.suffix.lower() not in SAVING:
-        raise ValueError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
+    check_picture(output)
     recipe = None if benchmark is None else brittle.benchmark(benchmark)
     levels = several_numbers(severities, "severities")
     named = several(corruptions)
@@ -75,7 +66,7 @@ def show_verb(
     _check(levels, rows)
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
-    picture = _photograph(photo)
+    picture = photograph(photo)
     say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5))
@@ -89,7 +80,7 @@ def show_verb(
             table=None if recipe is None else recipe.table,
             progress=lambda: bar.advance(task),
         )
-    _save(sheet, output)
+    save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
 
 
@@ -102,7 +93,8 @@ def _check(levels: list[float], rows: list[Entry] | list[Corruption]) -> None:
         check_severity(level, largest)
 
 
-def _photograph(name: str) -> Image:
+def photograph(name: str) -> Image:
+    """A photograph by its file, or one of the two bundled ones."""
     from brittle.datasets import photo, read_image
 
     if name in ("cat", "coffee") and not Path(name).exists():
@@ -113,8 +105,3 @@ def _photograph(name: str) -> Image:
         raise FileNotFoundError(f"there is no photograph {name!r}; give an image file, or `cat` or `coffee`") from None
     except ValueError as error:
         raise ValueError(f"cannot read the photograph {name!r}: {error}") from None
-
-
-def _save(sheet: Picture, output: Path) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(output, **SAVING[output.suffix.lower()])

@@ -20,3 +20,17 @@ def photo(name: str = "cat", size: int = 224) -> Image:
     picture = cv2.imread(str(FOLDER / f"{name}.jpg"), cv2.IMREAD_COLOR_RGB)
     assert picture is not None
     return np.asarray(cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def square(image: Image, side: int) -> Image:
+    """The central square of a photograph H×W×3 of uint8, brought to side×side."""
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ValueError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
+    if side < 1:
+        raise ValueError(f"a side is at least 1 px, got {side}")
+    height, width = image.shape[:2]
+    short = min(height, width)
+    top, left = (height - short) // 2, (width - short) // 2
+    how = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
+    middle = np.ascontiguousarray(image[top : top + short, left : left + short])
+    return np.asarray(cv2.resize(middle, (side, side), interpolation=how), np.uint8)

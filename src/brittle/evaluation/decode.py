@@ -39,6 +39,17 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
     return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
 
 
+def image_shape(dataset: Dataset) -> tuple[int, int, int]:
+    """The shape of the images: that of the first one that can be read."""
+    for index in range(len(dataset)):
+        try:
+            height, width, channels = dataset.image(index).shape
+        except BrokenImage:
+            continue
+        return height, width, channels
+    raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+
+
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
     path = folder / READ

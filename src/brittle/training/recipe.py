@@ -1,0 +1,55 @@
+"""How a network is trained: every number that the weights depend on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SCHEDULES = ("cosine", "step")
+
+CIFAR_MEAN = (125.3 / 255, 123.0 / 255, 113.9 / 255)
+CIFAR_STD = (63.0 / 255, 62.1 / 255, 66.7 / 255)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """SGD with Nesterov momentum; by default the learning rate warms up briefly and falls along a cosine."""
+
+    epochs: int = 24
+    batch_size: int = 128
+    learning_rate: float = 0.1
+    schedule: str = "cosine"
+    warm_up: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    flip: bool = True
+    crop: int = 4
+    mean: tuple[float, float, float] = CIFAR_MEAN
+    std: tuple[float, float, float] = CIFAR_STD
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
+        if self.epochs < 1 or self.batch_size < 2:
+            raise ValueError(
+                f"epochs must be at least 1 and batch_size at least 2, got {self.epochs}, {self.batch_size}"
+            )
+        if not (self.learning_rate > 0 and 0 <= self.warm_up < 1 and self.crop >= 0):
+            raise ValueError(
+                "learning_rate must be above 0, warm_up a share of the training below 1, and crop at least 0; "
+                f"got {self.learning_rate}, {self.warm_up}, {self.crop}"
+            )
+
+    def rate(self, progress: float) -> float:
+        """The learning rate when a share `progress` of the training is done.
+
+        `cosine`: from a tenth up to the full rate while warming up, then down to zero. `step`: a tenth after half of
+        the epochs, a hundredth after three quarters, as NOC trains (40 epochs, at 20 and 30).
+        """
+        if self.schedule == "step":
+            return self.learning_rate * (1.0 if progress < 0.5 else 0.1 if progress < 0.75 else 0.01)
+        if progress < self.warm_up:
+            return self.learning_rate * (0.1 + 0.9 * progress / self.warm_up)
+        left = (progress - self.warm_up) / (1 - self.warm_up)
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * left))

@@ -1,0 +1,105 @@
+"""One small trainer: plain torch, resumable, the same weights from the same recipe on the same machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from brittle.arrays import Image
+from brittle.datasets.atomic import replacing
+from brittle.training.batches import Augment, batches
+from brittle.training.recipe import Recipe
+
+Progress = Callable[[int, int, float], None]
+"""Called with (steps done, steps in all, the loss) after each step."""
+
+
+def train(
+    network: nn.Module,
+    images: Image,
+    labels: NDArray[np.integer[Any]],
+    recipe: Recipe | None = None,
+    *,
+    augment: Augment | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
+) -> list[float]:
+    """Train a network in place, and give the mean loss of each epoch.
+
+    Args:
+        network: takes N×3×H×W, gives logits.
+        images: N×H×W×3 uint8; `labels` their classes.
+        recipe: epochs, rates and the seed. The initial weights are the network's own.
+        augment: applied after flip and crop, with the sample's own draws.
+        checkpoint: a file that holds the state after each epoch; training goes on from it if it is there.
+        progress: called after each step.
+    """
+    recipe = recipe or Recipe()
+    _check(images, labels, recipe)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimiser = torch.optim.SGD(
+        network.parameters(),
+        recipe.learning_rate,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+        nesterov=recipe.momentum > 0,
+    )
+    losses = _resume(checkpoint, network, optimiser, recipe)
+    targets = torch.from_numpy(np.asarray(labels, np.int64))
+    steps = len(images) // recipe.batch_size
+    network.train()
+    for epoch in range(len(losses), recipe.epochs):
+        total = 0.0
+        for step, (chosen, batch) in enumerate(batches(images, recipe, augment, epoch)):
+            done = epoch * steps + step
+            for group in optimiser.param_groups:
+                group["lr"] = recipe.rate(done / (recipe.epochs * steps))
+            shown = torch.from_numpy(batch).permute(0, 3, 1, 2)  # channels last already
+            loss = nn.functional.cross_entropy(network(shown), targets[chosen])
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total += loss.item()
+            if progress is not None:
+                progress(done + 1, recipe.epochs * steps, loss.item())
+        losses.append(total / steps)
+        if checkpoint is not None:
+            _keep(Path(checkpoint), network, optimiser, recipe, losses)
+    network.eval()
+    return losses
+
+
+def _keep(path: Path, network: nn.Module, optimiser: Any, recipe: Recipe, losses: list[float]) -> None:
+    state = {"network": network.state_dict(), "optimiser": optimiser.state_dict(), "recipe": repr(recipe)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        torch.save({**state, "losses": losses}, part)
+
+
+def _resume(path: str | Path | None, network: nn.Module, optimiser: Any, recipe: Recipe) -> list[float]:
+    if path is None or not Path(path).is_file():
+        return []
+    state = torch.load(path, weights_only=True)
+    if state["recipe"] != repr(recipe):
+        raise ValueError(
+            f"{str(path)!r} holds a training with another recipe, {state['recipe']}; remove it to start anew"
+        )
+    network.load_state_dict(state["network"])
+    optimiser.load_state_dict(state["optimiser"])
+    losses: list[float] = state["losses"]
+    return losses
+
+
+def _check(images: Image, labels: NDArray[np.integer[Any]], recipe: Recipe) -> None:
+    if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
+        raise ValueError(f"training images are N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
+    if len(images) != len(labels):
+        raise ValueError(f"there are {len(images)} images and {len(labels)} labels; each image needs one")
+    if len(images) < recipe.batch_size:
+        raise ValueError(f"{len(images)} images do not fill a batch of {recipe.batch_size}; lower batch_size")
