@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli import compare, corrupt, demo, failure_points, fetch, probe, report, run, show
+from brittle.cli import compare, corrupt, demo, failure_points, fetch, import_, probe, report, run, show
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
 
@@ -62,6 +62,7 @@ _add("list", list_.list_verb, list_.EXAMPLES)
 _add("show", show.show_verb, show.EXAMPLES)
 _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
 _add("run", run.run_verb, run.EXAMPLES)
+_add("import", import_.import_verb, import_.EXAMPLES)
 _add("compare", compare.compare_verb, compare.EXAMPLES)
 _add("report", report.report_verb, report.EXAMPLES)
 _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES)

@@ -1,7 +1,9 @@
 """Run the test, keep every prediction."""
 
 from brittle.evaluation.cell import Cell, plan
+from brittle.evaluation.elsewhere import import_predictions
 from brittle.evaluation.failure_search import load_failure_points, search_failure_points
+from brittle.evaluation.probe import Flip, Probe, probe
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.scores import Scores, as_baseline, compare, scores
@@ -9,15 +11,19 @@ from brittle.evaluation.stored import evaluate_stored
 
 __all__ = [
     "Cell",
+    "Flip",
+    "Probe",
     "Results",
     "Scores",
     "as_baseline",
     "compare",
     "evaluate",
     "evaluate_stored",
+    "import_predictions",
     "load_failure_points",
     "load_results",
     "plan",
+    "probe",
     "scores",
     "search_failure_points",
 ]

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.results import Cells, Results
-from brittle.metrics import Baseline, Estimate, accuracy_estimate, baseline, bootstrap, difference, mce, relative_mce
+from brittle.metrics import (
+    Baseline,
+    Estimate,
+    accuracy_estimate,
+    baseline,
+    bootstrap,
+    difference,
+    mce,
+    relative_mce,
+    robustness_score,
+)
 from brittle.metrics.fraction import Floats
 
 BASELINES = {
@@ -26,8 +37,8 @@ class Scores:
     """One model on one benchmark.
 
     `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
-    What needs clean images is missing if they were not run, as with a published set from disk; `mce` and
-    `relative_mce` are there if the benchmark has a reference model.
+    What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
+    resamples leave undefined. `mce` and `relative_mce` are there if the benchmark has a reference model.
     """
 
     model: str
@@ -69,10 +80,10 @@ def scores(
     found = []
     for model in models or results.models:
         rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
-        mine = {
-            field: bootstrap(rows, measure, name=NAMES[field], seed=seed, resamples=resamples)
-            for field, measure in measures.items()
-        }
+        mine = {}
+        for field, measure in measures.items():
+            with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
+                mine[field] = bootstrap(rows, measure, name=NAMES[field], seed=seed, resamples=resamples)
         if has_clean:
             mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
         found.append(Scores(model, benchmark.name, **mine))
@@ -102,7 +113,7 @@ def _measures(
     found: dict[str, Callable[[Floats], Floats]] = {"mean_accuracy": corrupted, "error": lambda a: 1 - corrupted(a)}
     if has_clean:
         found["drop"] = lambda a: a[..., 0] - corrupted(a)
-        found["robustness"] = lambda a: corrupted(a) / a[..., 0]
+        found["robustness"] = lambda a: robustness_score(corrupted(a), a[..., 0])
     if reference is not None:
         below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
         found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)

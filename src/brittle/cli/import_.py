@@ -1,0 +1,40 @@
+"""`brittle import`: predictions that were made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brittle.cli.console import console
+from brittle.cli.run import DATA, load_data
+from brittle.cli.scores import print_scores
+
+EXAMPLES = (
+    ("brittle import preds.csv -d imagenet:val/ -b imagenet-c -o run", "with columns sample, corruption, level, …"),
+    ("brittle import a.npz -d demo -b cifar10-c -o run --name mine", "into a run that is there"),
+)
+
+
+def import_verb(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .npz file of predictions.")],
+    data: DATA,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; one that is there is added to.")],
+    benchmark: Annotated[
+        str | None, typer.Option("--benchmark", "-b", help="The recipe that the predictions belong to.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Of the model.", show_default="the file's name")] = None,
+) -> None:
+    """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
+
+    The file has a row for each prediction: sample, corruption (or `clean`), level, prediction (the number of a class),
+    and confidence if it is known. Samples are named as the data set names them: by relative path or by index.
+    """
+    import brittle
+    from brittle.evaluation import import_predictions
+
+    recipe = None if benchmark is None else brittle.benchmark(benchmark)
+    results = import_predictions(file, load_data(data, None, None, {}), output, name=name, benchmark=recipe)
+    print_scores(results)
+    console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)

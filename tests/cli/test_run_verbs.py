@@ -1,0 +1,149 @@
+"""run, import, compare, failure-points, probe and report, as a user calls them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image as Pil
+from typer.testing import Result
+
+import brittle
+from brittle.datasets import load_dataset
+
+Run = Callable[..., Result]
+
+MODELS = """
+import numpy as np
+from brittle.models import from_callable
+
+def tones():
+    return from_callable(lambda x: -np.abs(x.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 10)), name="tones")
+
+def reds():
+    return from_callable(lambda x: -np.abs(x[..., 0].mean((1, 2))[:, None] - np.linspace(60, 190, 10)), name="reds")
+
+def nan():
+    return from_callable(lambda x: np.full((len(x), 10), np.nan), name="nan")
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(MODELS)
+    return tmp_path / "nets.py"
+
+
+@pytest.fixture
+def finished(run: Run, models: Path, tmp_path: Path) -> Path:
+    """A run of two models on 40 images."""
+    how = ["-d", "demo", "--limit", 40, "-b", "cifar10-c", "-c", "fog,contrast", "-s", "1,2.5"]
+    result = run("run", "-m", f"{models}:tones", "-m", f"{models}:reds", *how, "-o", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    return tmp_path / "run"
+
+
+def test_run_keeps_every_prediction_and_prints_the_scores(finished: Path) -> None:
+    results = brittle.load_results(finished)
+    assert results.models == ["reds", "tones"]
+    assert results.cells == [("clean", 0), *((f"imagenet-c/{c}", s) for c in ("contrast", "fog") for s in (1, 2.5))]
+    assert len(results.rows.collect()) == 2 * 5 * 40
+
+
+def test_the_same_command_again_does_nothing_new(run: Run, models: Path, finished: Path) -> None:
+    before = sorted(p.stat().st_mtime_ns for p in finished.glob("cells/*/*"))
+    how = ["-d", "demo", "--limit", 40, "-b", "cifar10-c", "-c", "fog,contrast", "-s", "1,2.5", "-o", finished]
+    result = run("run", "-m", f"{models}:tones", *how)
+    assert result.exit_code == 0, result.stderr
+    assert "tones" in result.stdout
+    assert "mean accuracy" in result.stdout
+    assert sorted(p.stat().st_mtime_ns for p in finished.glob("cells/*/*")) == before
+
+
+def test_compare_ranks_and_pairs(run: Run, finished: Path) -> None:
+    result = run("compare", finished)
+    assert result.exit_code == 0, result.stderr
+    assert "to the best" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]
+    assert [row["rank"] for row in found] == [1, 2]
+    assert found[0]["to_the_best"] is None
+    assert found[1]["to_the_best"]["value"] <= 0
+    own = json.loads(run("compare", finished, "--json", "--reference", found[0]["model"]).stdout)["cifar10-c-custom"]
+    assert own[0]["mce"]["value"] == pytest.approx(1)
+
+
+def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: Path) -> None:
+    how = ["-d", "demo", "--limit", 30, "-c", "fog,c-bar/sparkles", "--tolerance", 0.25, "-o", tmp_path / "run"]
+    result = run("failure-points", "-m", f"{models}:tones", *how)
+    assert result.exit_code == 0, result.stderr
+    assert "fog" in result.stdout
+    assert "a grid as fine takes" in result.stdout
+    files = list((tmp_path / "run" / "failure-points").glob("*/*.parquet"))
+    assert len(files) == 2
+    assert set(pl.read_parquet(files[0]).columns) >= {"sample", "failed", "held", "shown"}
+
+
+def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> None:
+    result = run("probe", "cat", "-m", f"{models}:tones", "--size", 32, "-c", "fog,contrast", "-o", tmp_path / "p.png")
+    assert result.exit_code == 0, result.stderr
+    assert "tones sees class" in result.stdout
+    with Pil.open(tmp_path / "p.png") as picture:
+        assert picture.width > 200
+
+
+def test_predictions_made_elsewhere_are_a_run(run: Run, tmp_path: Path) -> None:
+    data = load_dataset("demo")
+    recipe = brittle.benchmark("cifar10-c")
+    rng = np.random.default_rng(0)
+    tables = [pl.DataFrame({"sample": list(map(str, data.ids)), "corruption": "clean", "level": 0.0})]
+    for corruption, level in recipe.cells():
+        row = {"sample": list(map(str, data.ids)), "corruption": corruption.name, "level": float(level)}
+        tables.append(pl.DataFrame(row))
+    table = pl.concat(tables)
+    table = table.with_columns(prediction=pl.Series(rng.integers(0, 10, len(table))))
+    table.write_csv(tmp_path / "guesses.csv")
+    result = run("import", tmp_path / "guesses.csv", "-d", "demo", "-b", "cifar10-c", "-o", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    assert "guesses" in result.stdout
+    [mine] = brittle.evaluation.scores(brittle.load_results(tmp_path / "run"), recipe, resamples=20)
+    assert abs(mine.mean_accuracy.value - 0.1) < 0.01
+    assert run("report", tmp_path / "run").exit_code == 0
+
+
+def test_the_report_is_one_file(run: Run, finished: Path) -> None:
+    result = run("report", finished, "--title", "Two <odd> models")
+    assert result.exit_code == 0, result.stderr
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    assert "Two &lt;odd&gt; models" in page
+    assert "tones" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "-m", "NETS:nan", "-d", "demo", "-o", "OUT"], "the model 'nan' gave scores that are not numbers"),
+        (["run", "-m", "NETS:tone", "-d", "demo", "-o", "OUT"], "has no 'tone'; did you mean 'tones'?"),
+        (["run", "-m", "resnet50", "-d", "demo", "-o", "OUT"], "does not say what kind of model it is"),
+        (["run", "-m", "NETS:tones", "-d", "nowhere", "-o", "OUT"], "nowhere"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "-b", "cifar-c", "-o", "OUT"], "there is no benchmark 'cifar-c'"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "-s", "3", "-o", "OUT"], "need a --benchmark or a --corruption"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "--clean", "demo", "-o", "OUT"], "--clean belongs to published"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "--engine", "dask", "-o", "OUT"], "there are: local, ray"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "--limit", "0", "-o", "OUT"], "--limit must be at least 1, got 0"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "-o", "."], "is not empty and holds no run of brittle"),
+        (["compare", "OUT"], "holds no run of brittle"),
+        (["report", "OUT", "-o", "page.pdf"], "the report is an .html file, got 'page.pdf'"),
+        (["failure-points", "-m", "NETS:tones", "-d", "demo", "--step", "3", "-o", "OUT"], "whole steps must end at 5"),
+        (["probe", "no.jpg", "-m", "NETS:tones"], "there is no photograph 'no.jpg'"),
+        (["fetch", "imagenet"], "there is nothing called 'imagenet' to fetch; there is: cifar10"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, models: Path, tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    placed = [a.replace("NETS", str(models)).replace("OUT", str(tmp_path / "out")) for a in arguments]
+    result = run(*placed, columns=400)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert sentence in result.stderr
