@@ -58,7 +58,7 @@ def test_the_same_command_again_does_nothing_new(run: Run, models: Path, finishe
     result = run("run", "-m", f"{models}:tones", *how)
     assert result.exit_code == 0, result.stderr
     assert "tones" in result.stdout
-    assert "mean accuracy" in result.stdout
+    assert "mean acc." in result.stdout
     assert sorted(p.stat().st_mtime_ns for p in finished.glob("cells/*/*")) == before
 
 

@@ -83,18 +83,18 @@ def _print(recipe: Benchmark, rows: list[Scores], differences: dict[str, Estimat
 
     fields = [
         ("clean", "clean"),
-        ("mean_accuracy", "mean acc."),
-        ("error", "unnorm. error"),
+        ("error", "error"),
         ("mce", "mCE"),
         ("relative_mce", "rel. mCE"),
     ]
     fields = [(f, title) for f, title in fields if any(getattr(row, f) is not None for row in rows)]
     table = Table(title=recipe.name, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.padding = (0, 1, 0, 0)
     table.add_column("", justify="right", style="dim")
     table.add_column("model", overflow="fold")
     for _, title in fields:
-        table.add_column(title, justify="right")
-    table.add_column("to the best", justify="right")
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("to the best", justify="right", no_wrap=True)
     for rank, row in enumerate(rows, 1):
         gap = differences.get(row.model)
         table.add_row(
@@ -112,7 +112,7 @@ def _print(recipe: Benchmark, rows: list[Scores], differences: dict[str, Estimat
         if any(f in shown for f, _ in fields):
             table.add_row("", who, *(shown.get(f, "") for f, _ in fields), "", style="dim")
     console().print(table)
-    note = "percent, 95 % intervals over images; differences are paired, * leaves out zero"
+    note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
     console().print(f"[dim]{note}{'; dim rows: as published' if known else ''}[/]")
 
 

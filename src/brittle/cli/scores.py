@@ -28,19 +28,20 @@ def print_table(benchmark: str, rows: list[Scores]) -> None:
     from rich.table import Table
 
     table = Table(title=benchmark, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.padding = (0, 1, 0, 0)
     table.add_column("model", overflow="fold")
     columns = [
         ("clean", "clean"),
-        ("mean_accuracy", "mean accuracy"),
+        ("mean_accuracy", "mean acc."),
         ("robustness", "R"),
         ("mce", "mCE"),
-        ("relative_mce", "relative mCE"),
+        ("relative_mce", "rel. mCE"),
     ]
     if all(row.mce is None for row in rows):
         columns = [*columns[:3], ("error", "unnorm. error")]
     columns = [(field, title) for field, title in columns if any(getattr(row, field) is not None for row in rows)]
     for _, title in columns:
-        table.add_column(title, justify="right")
+        table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row.model, *(cell(getattr(row, field)) for field, _ in columns))
     console().print(table)

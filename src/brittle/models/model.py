@@ -17,8 +17,15 @@ Scores = NDArray[np.float32]
 class Model(Protocol):
     """Anything with a name, a key that changes when its weights do, and scores for a batch N×H×W×3 of uint8."""
 
-    name: str
-    key: str
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Another one when its weights, or anything else that its scores depend on, are others."""
+        ...
 
     def scores(self, images: Image) -> Scores:
         """Class scores of a batch, as probabilities or logits."""
