@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
 
-.PHONY: help test demo docs perf lint clean
+.PHONY: help test light timm demo docs perf lint clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -14,7 +14,7 @@ help:  ## show what can be made
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	touch $@
 
-test: .venv/ready lint  ## set up, check the style and types, run all tests
+test: .venv/ready lint light  ## set up, check the style and types, run all tests, and try the core alone
 	$(BIN)/pytest -n 2
 
 lint: .venv/ready
@@ -22,11 +22,27 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-SETS := imagenet-c c-bar noc syn2nat
+light: .venv-light/ready  ## try the core without any extra, in an environment of its own
+	$(LIGHT)/brittle list > /dev/null
+	$(LIGHT)/brittle show -c fog,noc/blur,c-bar/plasma_noise --output .venv-light/sheet.png
+	$(LIGHT)/pytest tests/metrics tests/benchmarks tests/datasets/test_dataset.py
 
-demo: .venv/ready  ## set up and write a gallery of each set of corruptions on a bundled photograph
-	@for set in $(SETS); do $(BIN)/brittle show --source $$set --output demo/$$set.png || exit 1; done
-	@echo "Open demo/*.png: every corruption at five severities, a sheet for each published set."
+LIGHT := .venv-light/bin
+
+.venv-light/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-light
+	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt -e . pytest hypothesis scipy
+	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
+	touch $@
+
+timm:  ## test timm and torchvision models, in an environment of their own
+	$(PYTHON) -m venv .venv-timm
+	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[transformers]' pytest
+	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
+	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
+
+demo: .venv/ready  ## set up, run two bundled models through two benchmarks, and write demo/report.html
+	$(BIN)/brittle demo --output demo
 
 docs: .venv/ready  ## build the site into site/
 	$(PIP) install -c constraints.txt -e '.[docs]'
@@ -38,6 +54,7 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(PIP) install --no-deps imagecorruptions-imaug==1.1.5
 	$(BIN)/python perf/speed.py
 	$(BIN)/python perf/fidelity.py
+	$(BIN)/python perf/evaluation.py
 
 clean:  ## remove what was built
-	rm -rf .venv site demo docs/sets
+	rm -rf .venv .venv-light .venv-timm site demo docs/sets

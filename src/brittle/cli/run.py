@@ -160,7 +160,8 @@ def batch_for(models: list[Model], folder: Path, shape: tuple[int, int, int]) ->
 
     if any(Store(folder).batch_size(model) for model in models):
         return None
-    return min(best_batch_size(model, shape) for model in models)
+    free = [model for model in models if getattr(model, "batch_size", None) is None]  # the others split batches
+    return min((best_batch_size(model, shape) for model in free), default=None)
 
 
 def follow(bar: Any) -> Callable[[str, int, int], None]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-SCHEDULES = ("cosine", "step")
+from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD
 
-CIFAR_MEAN = (125.3 / 255, 123.0 / 255, 113.9 / 255)
-CIFAR_STD = (63.0 / 255, 62.1 / 255, 66.7 / 255)
+SCHEDULES = ("cosine", "step")
 
 
 @dataclass(frozen=True)

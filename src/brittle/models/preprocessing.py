@@ -1,0 +1,129 @@
+"""What a network is shown: an image at the size it was trained on, standardised."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle.arrays import Image
+from brittle.models.resize import INTERPOLATIONS, Sides, central_crop, cover, resize
+
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CIFAR_MEAN, CIFAR_STD = (125.3 / 255, 123.0 / 255, 113.9 / 255), (63.0 / 255, 62.1 / 255, 66.7 / 255)
+
+
+class Prepare(Protocol):
+    """Anything that turns uint8 images N×H×W×3 into a network's float32 input N×3×H×W; `fingerprint` names how."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is another one whenever the pixels may be."""
+        ...
+
+    def tensor(self, images: Image, device: str) -> Any:
+        """The network's input, on a device."""
+        ...
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """Resize, central crop, scale to [0, 1], standardise.
+
+    Args:
+        mean: of each channel on the scale [0, 1]; `std` likewise.
+        size: a number with `crop` is the length of the shorter side; a number without, the side of a square; a pair,
+            exactly this height and width. None leaves images as they are.
+        crop: the side, or height and width, of the central part that is shown.
+        interpolation: one of nearest, bilinear, bicubic, lanczos, box, hamming, as Pillow does them.
+
+    Images that already have the final size are not resized and not cropped: the published corrupted sets are stored
+    that way.
+    """
+
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
+    size: int | Sides | None = None
+    crop: int | Sides | None = None
+    interpolation: str = "bilinear"
+
+    def __post_init__(self) -> None:
+        for field in ("mean", "std"):
+            object.__setattr__(self, field, tuple(float(number) for number in getattr(self, field)))
+        if len(self.mean) != 3 or len(self.std) != 3 or not min(self.std) > 0 or not _finite(self.mean, self.std):
+            raise ValueError(
+                f"mean and std are three numbers each, std above 0; got mean={self.mean!r}, std={self.std!r}"
+            )
+        for field in ("size", "crop"):
+            object.__setattr__(self, field, _sides(field, getattr(self, field)))
+        if self.interpolation not in INTERPOLATIONS:
+            raise ValueError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {self.interpolation!r}")
+        if self.crop is not None and self.size is not None and not _covers(_pair(self.size), _pair(self.crop)):
+            raise ValueError(f"crop is a part of size, so it cannot be larger; got size={self.size}, crop={self.crop}")
+
+    @property
+    def fingerprint(self) -> str:
+        """Every number of it."""
+        return repr(self)
+
+    @property
+    def shown(self) -> Sides | None:
+        """Height and width that the network sees; None if they are the images' own."""
+        final = self.size if self.crop is None else self.crop
+        return None if final is None else _pair(final)
+
+    def pixels(self, images: Image) -> Image:
+        """Images at the size the network sees, still uint8."""
+        if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
+            raise ValueError(f"a model takes images N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
+        if self.shown is None or images.shape[1:3] == self.shown:
+            return images
+        if self.crop is None:
+            return resize(images, self.shown, self.interpolation)
+        if self.size is not None:
+            height, width = images.shape[1:3]
+            sides = cover((height, width), self.size) if isinstance(self.size, int) else self.size
+            images = resize(images, sides, self.interpolation)
+        if not _covers(images.shape[1:3], self.shown):
+            raise ValueError(f"images of {images.shape[1:3]} are smaller than crop={self.crop}; give a size as well")
+        return central_crop(images, self.shown)
+
+    def array(self, images: Image) -> NDArray[np.float32]:
+        """The network's input N×H×W×3, for those without torch."""
+        mean, std = (np.array(numbers, np.float32) for numbers in (self.mean, self.std))
+        standardised: NDArray[np.float32] = (self.pixels(images).astype(np.float32) / np.float32(255) - mean) / std
+        return standardised
+
+    def tensor(self, images: Image, device: str) -> Any:
+        """The network's input N×3×H×W; channels are last in memory."""
+        import torch
+
+        shown = torch.from_numpy(np.ascontiguousarray(self.pixels(images))).to(device).permute(0, 3, 1, 2)
+        mean, std = (torch.tensor(numbers, device=device).view(1, 3, 1, 1) for numbers in (self.mean, self.std))
+        return (shown.float() / 255 - mean) / std
+
+
+def _pair(sides: int | Sides) -> Sides:
+    return (sides, sides) if isinstance(sides, int) else sides
+
+
+def _covers(outer: Sequence[int], inner: Sequence[int]) -> bool:
+    return all(large >= small for large, small in zip(outer, inner, strict=True))
+
+
+def _finite(*numbers: tuple[float, ...]) -> bool:
+    return all(math.isfinite(number) for several in numbers for number in several)
+
+
+def _sides(field: str, given: Any) -> int | Sides | None:
+    if given is None:
+        return None
+    several = isinstance(given, tuple | list)
+    sides = tuple(given) if several else (given,)
+    if len(sides) != 1 + several or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
+        raise ValueError(f"{field} is a whole number above 0, or two of them, height and width; got {given!r}")
+    return (int(sides[0]), int(sides[1])) if several else int(sides[0])

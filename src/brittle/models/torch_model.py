@@ -1,0 +1,92 @@
+"""A torch network as a model."""
+
+from __future__ import annotations
+
+import copy
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle.arrays import Image
+from brittle.models.device import find_device
+from brittle.models.features import last_linear_input
+from brittle.models.model import Scores
+from brittle.models.needs import needs
+from brittle.models.preprocessing import Prepare
+
+
+class TorchModel:
+    """A classifier in torch, with what is done to images before it sees them.
+
+    The key names the weights, the classes of the layers, the preprocessing and the precision, and not the device.
+    A pickle of it holds the weights on the CPU; where it is opened, it goes to the device that was asked for, and with
+    "auto" to the best one there.
+    """
+
+    def __init__(self, module: Any, name: str, prepare: Prepare, *, device: str = "auto", bf16: bool = False) -> None:
+        self.name = name
+        self.prepare = prepare
+        self.bf16 = bf16
+        self._asked = device
+        self.device = find_device(device)
+        self.module = self._placed(module)
+        self.key = _key(module, prepare, bf16)
+
+    def scores(self, images: Image) -> Scores:
+        """Logits of a batch."""
+        scores: Scores = self._logits(images).float().cpu().numpy()
+        return scores
+
+    def features(self, images: Image) -> NDArray[np.float32]:
+        """What the last linear layer sees, one row an image."""
+        seen = last_linear_input(self.module, lambda: self._logits(images), self.name)
+        features: NDArray[np.float32] = seen.float().cpu().numpy()
+        return features
+
+    def _logits(self, images: Image) -> Any:
+        torch = needs("torch")
+        kind = self.device.partition(":")[0]
+        with torch.inference_mode(), torch.autocast(kind, dtype=torch.bfloat16, enabled=self.bf16):
+            shown = self.prepare.tensor(images, self.device)
+            given = self.module(shown if self._channels_last else shown.contiguous())
+        if hasattr(given, "logits"):
+            given = given.logits
+        if isinstance(given, tuple | list) and given:
+            given = given[0]
+        if not isinstance(given, torch.Tensor):
+            raise TypeError(
+                f"the network of {self.name!r} gives a {type(given).__name__}; it must give a tensor of class scores"
+            )
+        return given
+
+    @property
+    def _channels_last(self) -> bool:
+        return self.device == "cpu" or (self.bf16 and self.device.startswith("cuda"))
+
+    def _placed(self, module: Any) -> Any:
+        torch = needs("torch")
+        module = module.eval().to(self.device)
+        return module.to(memory_format=torch.channels_last) if self._channels_last else module
+
+    def __getstate__(self) -> dict[str, Any]:
+        module = self.module if self.device == "cpu" else copy.deepcopy(self.module).cpu()
+        return {**self.__dict__, "module": module}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.device = find_device(self._asked)
+        self.module = self._placed(self.module)
+
+
+def _key(module: Any, prepare: Prepare, bf16: bool) -> str:
+    torch = needs("torch")
+    layers = [(name, type(layer).__name__) for name, layer in module.named_modules()]
+    seen = sha256(repr((layers, prepare.fingerprint, bf16)).encode())
+    for name, value in sorted(module.state_dict().items()):
+        if isinstance(value, torch.Tensor):
+            numbers = value.detach().cpu().contiguous()
+            seen.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
+            seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return seen.hexdigest()[:16]

@@ -1,0 +1,179 @@
+"""A text on the command line names a model, or is refused with a way out."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from graphs import write
+from networks import images, small_net
+from test_transformers import save
+
+from brittle.models import SCHEMES, from_callable, from_torch, load_model, save_weights
+from brittle.models.needs import INSTALL
+from brittle.models.small_resnet import SmallResNet
+
+FILE = """
+from __future__ import annotations
+from dataclasses import dataclass
+import numpy as np
+from networks import small_net  # beside this file
+from brittle.models import from_callable
+
+@dataclass
+class Mean:
+    scale: float = 1.0
+    def __call__(self, images):
+        return images.mean((1, 2)) * self.scale
+
+def network():
+    return small_net()
+
+def callable_():
+    return Mean(2.0)
+
+def model():
+    return from_callable(Mean(), name="mean colour", version="7")
+
+ready = network()
+number = 3
+def gives_number():
+    return number
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(FILE)
+    return tmp_path / "nets.py"
+
+
+def test_each_kind_of_text_finds_its_model(tmp_path: Path, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "net.onnx", ("n", 3, 32, 32))
+    save(tmp_path / "vit")
+    save_weights(SmallResNet(), tmp_path / "standard.safetensors")
+    for spec, options, name, classes in [
+        ("net.onnx", {}, "net", 5),
+        ("onnx:net.onnx", {"name": "n"}, "n", 5),
+        (Path("net.onnx"), {"mean": (0, 0, 0)}, "net", 5),
+        ("transformers:vit", {}, "vit", 5),
+        ("demo:standard", {"folder": tmp_path}, "demo-standard", 10),
+        (f"torch:{code}:network", {}, "network", 5),
+        ("nets.py:network", {}, "network", 5),
+        ("torch:nets.py:ready", {"name": "mine", "size": 16}, "mine", 5),
+        ("torch:nets.py:callable_", {"version": "2"}, "callable_", 3),
+        ("torch:nets.py:model", {}, "mean colour", 3),
+        ("torch:networks:small_net", {"mean": (0.5, 0.5, 0.5)}, "small_net", 5),
+    ]:
+        model = load_model(spec, device="cpu", **options)
+        assert (model.name, model.scores(images(2)).shape) == (name, (2, classes)), spec
+
+
+def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
+    torch.save(small_net(4).state_dict(), tmp_path / "net.pt")
+    model = load_model(f"torch:{code}:network", weights=tmp_path / "net.pt", size=40, crop=32, bf16=True)
+    assert model.key == from_torch(small_net(4), name="a", size=40, crop=32, bf16=True).key
+    there = from_callable(lambda x: x.mean((1, 2)), name="there")
+    assert load_model(there) is there
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "error", "message"),
+    [
+        ("tim:resnet50", {}, ValueError, "there is no kind of model 'tim'; did you mean 'timm'?"),
+        ("keras:resnet50", {}, ValueError, f"there are: {', '.join(sorted(SCHEMES))}"),
+        ("timm:", {}, ValueError, "'timm:' has no name; write one of demo:standard"),
+        ("timm", {}, ValueError, r"'timm' does not say what kind of model it is; did you mean timm:…\?"),
+        ("resnet50", {}, ValueError, "does not say what kind of model it is; write one of demo:standard"),
+        (".", {}, ValueError, r"a folder of Hugging Face is transformers:\."),
+        (__file__, {}, ValueError, "for weights, write the function that makes the network"),
+        ("demo:best", {}, ValueError, "the demo models are standard and augmix, got 'best'"),
+        ("demo:standard", {"size": 3}, TypeError, "demo has no option 'size'; it has: device, bf16, folder"),
+        ("a.onnx", {"bf16": True}, ValueError, "'a.onnx' has its own precision; leave bf16 out"),
+        ("a.onnx", {}, FileNotFoundError, "there is no ONNX file 'a.onnx'"),
+        ("torch:nowhere.py:f", {}, FileNotFoundError, "there is no file 'nowhere.py'"),
+        ("torch:function", {}, ValueError, "write package.module:function or path/to/file.py:function, got 'function'"),
+        ("torch:networks:small_nets", {}, ValueError, "'networks' has no 'small_nets'; did you mean 'small_net'?"),
+        ("torch:networks:small_net", {"version": "2"}, TypeError, "gave a torch.nn.Module, which takes no version"),
+        (from_callable(str, name="a"), {"size": 3}, TypeError, "a model that is there already takes no options"),
+        (3, {}, TypeError, "a model is a text such as timm:resnet50.*got 3"),
+    ],
+)
+def test_texts_that_name_no_model(spec, options: dict, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        load_model(spec, **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        ("model", {"size": 3}, "gave a model, which takes no size"),
+        ("callable_", {"bf16": True}, "gave a function on batches, which takes no bf16"),
+        ("callable_", {"weights": "a.pt"}, "gave a function on batches, which takes no weights"),
+        ("gives_number", {}, "gave 3; it must give a torch.nn.Module, a model, or a function"),
+    ],
+)
+def test_functions_that_give_something_else(code: Path, function: str, options: dict, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        load_model(f"torch:{code}:{function}", **options)
+
+
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=sys.argv[1])
+sys.meta_path.insert(0, Hidden())
+from brittle.models import load_model, load_weights
+try:
+    load_weights(sys.argv[3]) if sys.argv[2] == "weights" else load_model(sys.argv[2])
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "spec"),
+    [
+        ("torch", "timm:resnet50"),
+        ("torch", "transformers:x"),
+        ("torchvision", "torchvision:resnet50"),
+        ("transformers", "transformers:x"),
+        ("onnxruntime", "there.onnx"),
+        ("safetensors", "weights"),
+    ],
+)
+def test_a_package_that_is_not_there_is_named_with_its_command(tmp_path: Path, missing: str, spec: str) -> None:
+    write(tmp_path / "there.onnx", ("n", 3, 32, 32))
+    save_weights(small_net(), tmp_path / "net.safetensors")
+    command = [sys.executable, "-c", HIDE, missing, spec, "net.safetensors"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == (
+        f"this model needs {missing}, which is not installed: pip install '{INSTALL[missing]}'"
+    )
+
+
+def test_timm_brings_torchvision_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HIDE, "torchvision", "timm:resnet50"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip().endswith("pip install 'brittle[timm]'")
+
+
+def test_the_room_opens_without_its_heavy_packages() -> None:
+    heavy = ["torch", "torchvision", "timm", "transformers", "onnxruntime", "safetensors"]
+    code = f"import brittle.models, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_scheme_takes_a_device() -> None:
+    import inspect
+
+    for scheme, maker in SCHEMES.items():
+        options = inspect.signature(maker).parameters
+        assert "device" in options, scheme
+        assert np.all([options[name].kind == options[name].KEYWORD_ONLY for name in list(options)[1:]])

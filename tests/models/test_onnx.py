@@ -1,0 +1,99 @@
+"""ONNX files of every layout, batch size and number type give what their graph says."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from graphs import MATRIX, write
+from networks import images
+
+from brittle.models import Preprocessing, from_onnx
+
+MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
+STANDARD = Preprocessing(MEAN, STD)
+
+
+def expected(given: np.ndarray, prepare: Preprocessing = STANDARD) -> np.ndarray:
+    return prepare.array(given).mean((1, 2)) @ MATRIX
+
+
+@pytest.mark.parametrize("batch", ["n", 1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8"])
+@pytest.mark.parametrize("channels_first", [True, False])
+@pytest.mark.parametrize("side", [24, "s"])
+def test_scores_are_those_of_the_graph(tmp_path: Path, batch, dtype: str, channels_first: bool, side) -> None:
+    shape = (batch, 3, side, side) if channels_first else (batch, side, side, 3)
+    path = write(tmp_path / "net.onnx", shape, dtype=dtype, channels_first=channels_first)
+    model = from_onnx(path, mean=MEAN, std=STD)
+    prepare = STANDARD if side == "s" else Preprocessing(MEAN, STD, 24)
+    for count in (1, 4, 6):
+        given = images(count, 40, 30)
+        wanted = expected(given, prepare)
+        if dtype == "uint8":
+            wanted = prepare.pixels(given).mean((1, 2)) @ MATRIX
+        np.testing.assert_allclose(model.scores(given), wanted, rtol=1e-3, atol=1e-2 if dtype == "float16" else 1e-4)
+    assert (model.name, model.batch_size) == ("net", batch if isinstance(batch, int) else None)
+
+
+def test_size_crop_and_interpolation_are_used(tmp_path: Path) -> None:
+    path = write(tmp_path / "net.onnx", ("n", 3, "h", "w"))
+    how = {"size": 36, "crop": (32, 20), "interpolation": "bicubic"}
+    given = images(3, 40, 64)
+    model = from_onnx(path, mean=MEAN, std=STD, name="mine", **how)
+    np.testing.assert_allclose(model.scores(given), expected(given, Preprocessing(MEAN, STD, **how)), atol=1e-4)
+    assert model.name == "mine"
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["one file", "weights beside it"])
+def test_the_key_names_all_weights_and_a_model_can_travel(tmp_path: Path, alone: bool) -> None:
+    how = {} if alone else {"save_as_external_data": True, "location": "beside.bin", "size_threshold": 64}
+    path = write(tmp_path / "net.onnx", ("n", 3, 32, 32), **how)
+    assert (tmp_path / "beside.bin").exists() != alone
+    model = from_onnx(path, mean=MEAN, std=STD)
+    text, given = pickle.dumps(model), images(3)
+    if alone:
+        path.rename(tmp_path / "elsewhere.onnx")
+    again = pickle.loads(text)
+    assert again.key == model.key
+    np.testing.assert_array_equal(again.scores(given), model.scores(given))
+    if not alone:
+        (tmp_path / "beside.bin").unlink()
+    other = from_onnx(write(tmp_path / "net.onnx", ("n", 3, 32, 32), scale=2, **how), mean=MEAN, std=STD)
+    assert other.key != model.key
+    assert from_onnx(path).key != other.key
+    np.testing.assert_allclose(other.scores(given), 2 * model.scores(given), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        (("n", "c", "h", "w"), {}, r"does not tell the channels; give layout='NCHW' or 'NHWC'"),
+        (("n", 3, 3, 3), {}, r"does not tell the channels"),
+        (("n", 3, 32, 32), {"layout": "NHWC"}, "has not 3 channels as NHWC"),
+        (("n", 3, 32, 32), {"layout": "HWC"}, "layout must be one of auto, NCHW, NHWC, got 'HWC'"),
+        (("n", 3, 32, 32), {"size": 64}, r"takes images of \(32, 32\); size and crop would give \(64, 64\)"),
+        (("n", 3, "h", 32), {"size": 64, "crop": 40}, r"takes images of \('h', 32\)"),
+        (("n", 3, 32, 32), {"device": "gpu"}, "device must be auto, cpu"),
+        (("n", 3, 32, 32), {"device": "cpu:1"}, "device must be auto, cpu"),
+        (("n", 3, 32, 32), {"providers": ["Magic"]}, "this onnxruntime has no 'Magic'; it has: .*CPUExecutionProvider"),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path: Path, shape: tuple, options: dict, message: str) -> None:
+    path = write(tmp_path / "net.onnx", shape)
+    with pytest.raises(ValueError, match=message):
+        from_onnx(path, **options)
+
+
+def test_a_layout_that_is_given_is_used(tmp_path: Path) -> None:
+    path = write(tmp_path / "net.onnx", ("n", "h", "w", "c"), channels_first=False)
+    model = from_onnx(path, mean=MEAN, std=STD, layout="NHWC", providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(model.scores(images(2)), expected(images(2)), atol=1e-4)
+
+
+def test_files_that_are_no_image_classifiers_are_named(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("hello")
+    with pytest.raises(ValueError, match=r"onnxruntime cannot open .*text\.onnx"):
+        from_onnx(tmp_path / "text.onnx")
+    with pytest.raises(FileNotFoundError, match="there is no ONNX file"):
+        from_onnx(tmp_path / "nothing.onnx")
