@@ -29,6 +29,11 @@ class Draws:
         kind = "s" if isinstance(sample, str) else "i"
         self._address = f"{seed}\0{corruption}\0{kind}{sample}\0"
 
+    @property
+    def name(self) -> str:
+        """What names these draws among all others, fit to be a sample id."""
+        return self._address.replace("\0", "/")
+
     def _digest(self, name: str) -> bytes:
         address = (self._address + name).encode("utf-8", "surrogateescape")  # file names may be any bytes
         return blake2b(address, digest_size=16).digest()

@@ -7,20 +7,25 @@ from dataclasses import dataclass
 
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD
 
-SCHEDULES = ("cosine", "step")
+SCHEDULES, OPTIMISERS = ("cosine", "step"), ("sgd", "adamw")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """SGD with Nesterov momentum; by default the learning rate warms up briefly and falls along a cosine."""
+    """By default SGD with Nesterov momentum, and a learning rate that warms up briefly and falls along a cosine.
+
+    `ema` above 0 keeps a running average of the weights with that decay, and gives it back instead of the last ones.
+    """
 
     epochs: int = 24
     batch_size: int = 128
     learning_rate: float = 0.1
+    optimiser: str = "sgd"
     schedule: str = "cosine"
     warm_up: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
+    ema: float = 0.0
     flip: bool = True
     crop: int = 4
     mean: tuple[float, float, float] = CIFAR_MEAN
@@ -30,6 +35,11 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
+        if self.optimiser not in OPTIMISERS or not 0 <= self.ema < 1:
+            raise ValueError(
+                f"optimiser must be one of {', '.join(OPTIMISERS)} and ema at least 0 and below 1, got "
+                f"{self.optimiser!r}, {self.ema}"
+            )
         if self.epochs < 1 or self.batch_size < 2:
             raise ValueError(
                 f"epochs must be at least 1 and batch_size at least 2, got {self.epochs}, {self.batch_size}"

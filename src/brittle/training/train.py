@@ -43,14 +43,10 @@ def train(
     recipe = recipe or Recipe()
     _check(images, labels, recipe)
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    optimiser = torch.optim.SGD(
-        network.parameters(),
-        recipe.learning_rate,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        nesterov=recipe.momentum > 0,
-    )
-    losses = _resume(checkpoint, network, optimiser, recipe)
+    optimiser = _optimiser(network, recipe)
+    average = _average(network, recipe.ema) if recipe.ema else None
+    parts = {"network": network, "optimiser": optimiser, **({} if average is None else {"average": average})}
+    losses = _resume(checkpoint, parts, recipe)
     targets = torch.from_numpy(np.asarray(labels, np.int64))
     steps = len(images) // recipe.batch_size
     network.train()
@@ -65,24 +61,46 @@ def train(
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            if average is not None:
+                average.update_parameters(network)
             total += loss.item()
             if progress is not None:
                 progress(done + 1, recipe.epochs * steps, loss.item())
         losses.append(total / steps)
         if checkpoint is not None:
-            _keep(Path(checkpoint), network, optimiser, recipe, losses)
+            _keep(Path(checkpoint), parts, recipe, losses)
+    if average is not None:
+        network.load_state_dict(average.module.state_dict())
     network.eval()
     return losses
 
 
-def _keep(path: Path, network: nn.Module, optimiser: Any, recipe: Recipe, losses: list[float]) -> None:
-    state = {"network": network.state_dict(), "optimiser": optimiser.state_dict(), "recipe": repr(recipe)}
+def _average(network: nn.Module, decay: float) -> torch.optim.swa_utils.AveragedModel:
+    average = torch.optim.swa_utils.get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+    return torch.optim.swa_utils.AveragedModel(network, multi_avg_fn=average, use_buffers=True)
+
+
+def _optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    weights = [weight for weight in network.parameters() if weight.requires_grad]
+    if recipe.optimiser == "adamw":
+        return torch.optim.AdamW(weights, recipe.learning_rate, weight_decay=recipe.weight_decay)
+    return torch.optim.SGD(
+        weights,
+        recipe.learning_rate,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+        nesterov=recipe.momentum > 0,
+    )
+
+
+def _keep(path: Path, parts: dict[str, Any], recipe: Recipe, losses: list[float]) -> None:
+    state = {name: part.state_dict() for name, part in parts.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        torch.save({**state, "losses": losses}, part)
+        torch.save({**state, "recipe": repr(recipe), "losses": losses}, part)
 
 
-def _resume(path: str | Path | None, network: nn.Module, optimiser: Any, recipe: Recipe) -> list[float]:
+def _resume(path: str | Path | None, parts: dict[str, Any], recipe: Recipe) -> list[float]:
     if path is None or not Path(path).is_file():
         return []
     state = torch.load(path, weights_only=True)
@@ -90,8 +108,8 @@ def _resume(path: str | Path | None, network: nn.Module, optimiser: Any, recipe:
         raise ValueError(
             f"{str(path)!r} holds a training with another recipe, {state['recipe']}; remove it to start anew"
         )
-    network.load_state_dict(state["network"])
-    optimiser.load_state_dict(state["optimiser"])
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
     losses: list[float] = state["losses"]
     return losses
 
