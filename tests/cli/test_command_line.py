@@ -67,3 +67,20 @@ def test_an_interrupt_leaves_only_complete_files_and_the_run_can_go_on(tmp_path:
     again = _brittle(*arguments)
     assert again.returncode == 0, again.stderr
     assert f"{600 - len(pictures)}  pictures written" in again.stdout
+
+
+def test_corruptions_of_ones_own_are_known_to_every_verb(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "from brittle.corruptions import corruption, levels\n"
+        '@corruption(family="colour", source="mine", amount=levels(10, 20, 30, 40, 50, clean=0))\n'
+        "def redden(image, rng, *, amount):\n"
+        '    """Add red."""\n'
+        "    return np.clip(image + np.array([amount, 0, 0]), 0, 255).astype(np.uint8)\n"
+    )
+    listed = _brittle("--import", tmp_path / "own.py", "list", "redden")
+    assert listed.returncode == 0, listed.stderr
+    assert "Add red." in listed.stdout
+    missing = _brittle("--import", "nowhere.py", "list")
+    assert missing.returncode == 2
+    assert "--import takes a Python file, got 'nowhere.py'" in missing.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from brittle.cli import compare, corrupt, demo, failure_points, fetch, import_, probe, report, run, show
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
+from brittle.cli.own_code import run_file
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -48,9 +50,15 @@ def brittle(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    imports: Annotated[
+        builtins.list[str] | None,  # `list` is a verb here
+        typer.Option("--import", metavar="FILE", help="Python with corruptions of your own, run first; repeatable."),
+    ] = None,
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it."""
     del version, traceback  # the first is done by its callback, the second is read by Verbs
+    for name in imports or ():
+        run_file(name)
 
 
 def _add(name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str]]) -> None:
