@@ -1,0 +1,76 @@
+"""Calibration finds where a model keeps so much of its accuracy."""
+
+import numpy as np
+import pytest
+
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import load_dataset
+from brittle.design.calibrate import calibrate, calibrated
+from brittle.evaluation import evaluate
+from brittle.models import from_callable
+
+DATA = load_dataset("demo").subset(range(0, 1000, 5))
+IMAGES = np.stack(list(DATA.images()))
+
+
+def nearest(images: np.ndarray) -> np.ndarray:
+    """Knows every image by heart, and takes a corrupted one for the nearest of them."""
+    flat, known = (x.reshape(len(x), -1)[:, ::7].astype(np.float32) for x in (images, IMAGES))
+    distance = (flat**2).sum(1)[:, None] - 2 * flat @ known.T + (known**2).sum(1)
+    scores = np.full((len(images), 10), -1e12, np.float32)
+    for label in range(10):
+        scores[:, label] = -distance[:, DATA.labels == label].min(1)
+    return scores
+
+
+MODEL = from_callable(nearest, name="nearest")
+RECIPE = Benchmark("candidates", (Entry("noc/brightness", ((1, 5),)), Entry("noc/rotation", ((1, 5),))))
+
+
+def test_the_severities_are_those_of_an_evaluation(tmp_path) -> None:
+    found = calibrate("noc/rotation", MODEL, DATA, (0.95, 0.6), benchmark=RECIPE, tolerance=0.01)
+    assert found.reached == (True, True)
+    low, high = found.severities
+    assert low < high
+    levels = (round(low - 0.02, 4), low, high, min(5.0, high + 0.02))
+    recipe = Benchmark("check", (Entry("noc/rotation", levels),))
+    table = evaluate(MODEL, DATA, recipe, tmp_path / "run").accuracy()
+    accuracy = dict(zip(table["level"], table["accuracy"], strict=True))
+    assert accuracy[0.0] == 1
+    assert found.robustness == pytest.approx((accuracy[low], accuracy[high]))
+    assert accuracy[levels[0]] >= 0.95 > accuracy[low]
+    assert accuracy[high] < 0.6
+
+
+def test_a_value_that_is_never_reached_gives_the_end_of_the_axis() -> None:
+    steady = from_callable(lambda x: np.tile(np.eye(10)[0], (len(x), 1)), name="steady")
+    zeros = DATA.subset(np.flatnonzero(DATA.labels == 0))
+    found = calibrate("noc/brightness", steady, zeros, (0.5,), benchmark=RECIPE)
+    assert (found.severities, found.reached, found.robustness) == ((5.0,), (False,), (1.0,))
+
+
+def test_a_calibrated_recipe_draws_from_the_ranges() -> None:
+    both = [calibrate(entry.id, MODEL, DATA, (0.95, 0.6), benchmark=RECIPE) for entry in RECIPE.entries]
+    recipe = calibrated(RECIPE, both, name="ours")
+    assert recipe.name == "ours"
+    for entry, mine in zip(recipe.entries, both, strict=True):
+        np.testing.assert_allclose(entry.levels[0], mine.severities, atol=0.005)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"robustness": (1.2,)}, "between 0 and 1, got"),
+        ({"robustness": ()}, "between 0 and 1, got"),
+        ({"tolerance": 0}, "tolerance must be above 0"),
+    ],
+)
+def test_bad_wishes_are_named(how: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        calibrate("noc/brightness", MODEL, DATA, **how)
+
+
+def test_a_model_that_knows_nothing_cannot_be_calibrated_with() -> None:
+    blind = from_callable(lambda x: np.tile(np.eye(10)[0], (len(x), 1)), name="blind")
+    with pytest.raises(ValueError, match=r"'blind' has 6.0 % on clean images: too little to lose any"):
+        calibrate("noc/brightness", blind, DATA)

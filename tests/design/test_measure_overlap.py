@@ -1,0 +1,66 @@
+"""The models of an overlap matrix: made once, in every mode, and better at what they were taught."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import arrays
+from brittle.design.measure_overlap import Plan, accuracy_table, correct_cube, measure_overlap
+from brittle.training import Recipe
+
+RNG = np.random.default_rng(0)
+COLOURS = RNG.integers(40, 216, (4, 3))
+LABELS = np.arange(256) % 4
+
+
+def squares(labels: np.ndarray, seed: int) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(0, 25, (len(labels), 16, 16, 3))
+    return np.clip(COLOURS[labels][:, None, None] + noise, 0, 255).astype(np.uint8)
+
+
+TRAINING = arrays(squares(LABELS, 1), LABELS, list("abcd"), name="training")
+TEST = arrays(squares(LABELS[:64], 2), LABELS[:64], list("abcd"), name="test")
+CANDIDATES = Benchmark("two", (Entry("noc/brightness", ((3, 5),)), Entry("noc/hue", ((3, 5),))))
+QUICK = Recipe(epochs=6, batch_size=32, learning_rate=0.05, crop=0)
+
+
+@pytest.mark.parametrize("mode", ["scratch", "finetune", "batchnorm"])
+def test_every_mode_teaches(mode: str, tmp_path: Path) -> None:
+    plan = Plan(mode, "small:4", standard=QUICK, tuning=Recipe(epochs=4, batch_size=32, learning_rate=0.05, crop=0))
+    results = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
+    table = accuracy_table(results, CANDIDATES)
+    assert table.shape == (3, 3)
+    assert correct_cube(results, CANDIDATES).shape == (3, 3, 64)
+    assert table[0, 0] > 0.9
+    if mode != "batchnorm":
+        assert table[2, 2] > table[0, 2]  # who was taught hue is better at it
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
+    assert len(stamps) == 3
+    again = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
+    assert (accuracy_table(again, CANDIDATES) == table).all()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")} == stamps
+
+
+def test_an_interrupted_matrix_goes_on(tmp_path: Path) -> None:
+    plan = Plan("scratch", "small:4", standard=QUICK)
+
+    def stop(what: str, done: int, _total: int) -> None:
+        if what == "training noc/hue" and done % 7 == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path / "torn", plan, progress=stop)
+    torn = accuracy_table(measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path / "torn", plan), CANDIDATES)
+    calm = accuracy_table(measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path / "calm", plan), CANDIDATES)
+    np.testing.assert_array_equal(torn, calm)
+
+
+def test_a_folder_belongs_to_one_plan(tmp_path: Path) -> None:
+    plan = Plan("batchnorm", "small:4", standard=QUICK)
+    measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
+    with pytest.raises(ValueError, match="holds overlap models with plan"):
+        measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, Plan("finetune", "small:4", standard=QUICK))
+    with pytest.raises(ValueError, match="mode must be one of scratch, finetune, batchnorm, got 'quick'"):
+        Plan("quick")
