@@ -1,0 +1,106 @@
+"""What was run on what, with what: enough to do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from brittle.evaluation.scores import BASELINES
+from brittle.report.page.definitions import definitions
+from brittle.report.page.markup import Html, tag, together
+from brittle.report.page.measure import RESAMPLES
+from brittle.report.page.numbers import count
+from brittle.report.page.parts import Part
+
+STORED = {"none": "pixels as drawn", "jpeg85": "stored as JPEG of quality 85"}
+SKIPPED = 5
+"""So many unreadable images are named."""
+
+
+def methods(several: list[Part]) -> Html:
+    """Definitions, recipes, and each run."""
+    runs = [run for group in dict.fromkeys(part.results for part in several) for run in group.runs]
+    return together(
+        tag("h3", "Definitions"),
+        definitions(RESAMPLES, corrupted=any(part.benchmark for part in several)),
+        tag("h3", "Recipes"),
+        _recipes(several),
+        tag("h3", "Runs") if runs else None,
+        [_run(run) for run in runs],
+    )
+
+
+def _recipes(several: list[Part]) -> Html:
+    rows = []
+    for part in several:
+        recipe = part.benchmark
+        if recipe is None:
+            continue
+        what = f"{count(len(recipe.entries), 'corruption')}, {count(len(recipe), 'cell')}"
+        how = f"seed {recipe.seed}, version {recipe.version}, {STORED[recipe.storage]}"
+        cells = (
+            recipe.name,
+            tag("code", recipe.hash),
+            what,
+            how,
+            BASELINES.get(recipe.name, "–"),
+            recipe.source or "–",
+        )
+        rows.append(tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:])))
+    if not rows:
+        return tag("p", "No recipe: the images were shown as they are.")
+    names = ("recipe", "hash", "what", "how", "reference of mCE", "source")
+    head = tag("tr", *(tag("th", name, scope="col") for name in names))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="words")
+    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="recipes")
+
+
+def _run(run: dict[str, Any]) -> Html:
+    sessions = run.get("sessions", [])
+    key, skipped = run.get("data_key"), run.get("skipped", {})
+    for session in sessions:  # a published set on disk notes them cell by cell
+        if isinstance(session.get("skipped"), dict):
+            skipped = {**skipped, **session["skipped"]}
+    models = [together(model["name"], " ", tag("code", model["key"])) for model in run.get("models", [])]
+    facts: list[tuple[str, Any]] = [
+        ("folder", Path(run["folder"]).name),
+        ("images", together(f"{run['data']}, {count(run['images'], 'image')} ", tag("code", key) if key else None)),
+        ("classes", f"{len(run['classes']):,}" if run["classes"] else "not named"),
+        ("models", tag("ul", *(tag("li", model) for model in models))),
+        ("not readable", _skipped(skipped) if skipped else "none"),
+        ("run", tag("ul", *(tag("li", _session(session)) for session in sessions)) if sessions else "not recorded"),
+        ("versions", _versions(sessions)),
+        ("notes", listed_once(note for session in sessions for note in session.get("notes", ()))),
+    ]
+    rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
+    return tag("dl", *rows, class_="facts")
+
+
+def _skipped(skipped: dict[str, str]) -> Html:
+    named = [tag("li", f"{sample}: {reason}") for sample, reason in list(skipped.items())[:SKIPPED]]
+    more = len(skipped) - len(named)
+    last = tag("li", f"and {more:,} more") if more else None
+    return together(f"{count(len(skipped), 'image')}, left out of every cell", tag("ul", *named, last))
+
+
+def _session(session: dict[str, Any]) -> str:
+    when = str(session.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
+    what = session.get("benchmark") or session.get("stored") or session.get("predictions") or "clean images"
+    machine = session.get("machine", {})
+    how = [f"engine {session['engine']}" if "engine" in session else ""]
+    how.append(f"batches of {session['batch_size']}" if "batch_size" in session else "")
+    where = f"{machine.get('system', '?')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores"
+    facts = ", ".join(filter(None, (what, *how, where)))
+    return f"{when}: {facts}; {session.get('state', 'not finished')}"
+
+
+def _versions(sessions: list[dict[str, Any]]) -> str:
+    return listed_once(
+        ", ".join(f"{name} {number}" for name, number in session.get("versions", {}).items()) for session in sessions
+    )
+
+
+def listed_once(texts: Iterable[str]) -> str:
+    """Different sentences, each once."""
+    return "; ".join(dict.fromkeys(text for text in texts if text))

@@ -1,0 +1,55 @@
+"""How numbers are written: percents with one decimal, a real minus, and no line break inside."""
+
+from __future__ import annotations
+
+import math
+
+from brittle.benchmarks import Level, ends
+from brittle.metrics import Estimate
+
+THIN = "\u202f"
+"""A narrow space that does not break."""
+
+
+def percent(value: float) -> str:
+    """0.5721 is "57.2 %"."""
+    return f"{tenths(value)}{THIN}%" if math.isfinite(value) else "–"
+
+
+def tenths(value: float) -> str:
+    """0.5721 is "57.2"."""
+    return f"{100 * value:.1f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def signed(value: float) -> str:
+    """0.141 is "+14.1", and what rounds to nothing has no sign."""
+    text = f"{100 * value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+
+
+def interval(estimate: Estimate, *, sign: bool = False) -> str:
+    """The two ends in percents, "[55.3, 59.3]"."""
+    if estimate.low is None or estimate.high is None or not math.isfinite(estimate.low + estimate.high):
+        return ""
+    write = signed if sign else tenths
+    return f"[{write(estimate.low)},\u00a0{write(estimate.high)}]"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """1 is "1 image", 1000 is "1,000 images"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(words: list[str], last: str = "and") -> str:
+    """a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
+
+
+def p_value(p: float) -> str:
+    """Two digits, down to a thousandth."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def severity(level: Level) -> str:
+    """2.0 is "2", 2.5 is "2.5", and a range is "1–5"."""
+    return "–".join(f"{end:.4g}" for end in dict.fromkeys(ends(level)))

@@ -1,0 +1,181 @@
+"""The report says what the scores say, shows what the models saw, and stands alone."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
+from strict_html import StrictHtml
+
+from brittle.evaluation import Results, compare, evaluate, scores
+from brittle.metrics import failure_points
+from brittle.report import report_html, write_report
+
+LIMIT = 1_500_000
+
+
+def plain(text: str) -> str:
+    return text.replace("−", "-")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_page_is_whole_and_stands_alone(made, case: str) -> None:
+    _, page = made(case)
+    assert len(page.encode()) < LIMIT
+    read = StrictHtml(page)
+    assert read.tags.count("h1") == 1
+    assert "nan" not in plain(read.text).lower().split()
+    assert not re.search(r'="[^"]*\bnan\b', page)
+
+
+@pytest.mark.parametrize(
+    "case", ["two recipes", "one model", "mixed levels", "ranges", "never right", "no clean images"]
+)
+def test_numbers_are_those_of_the_scores(made, case: str) -> None:
+    results, page = made(case)
+    text = plain(StrictHtml(page).text)
+    for recipe in results.benchmarks():
+        for own in scores(results, recipe):
+            for estimate in filter(None, (own.clean, own.mean_accuracy, own.robustness, own.mce or own.error)):
+                assert str(estimate) in text, own.model
+
+
+def test_differences_are_paired(made) -> None:
+    results, page = made("mixed levels")
+    best, *others = scores(results, results.benchmarks()[0])
+    text = plain(StrictHtml(page).text)
+    for other in others:
+        gap = compare(results, results.benchmarks()[0], other.model, best.model)
+        words = f"{100 * gap.value:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
+        assert re.sub(r"[+-]0\.0\b", "0.0", words) in text
+
+
+def test_every_cell_shows_its_accuracy(made) -> None:
+    results, page = made("one model")
+    rows = re.findall(r'<tr><th scope="row" class="f-\w+" title="\w+">(.*?)</th>(.*?)</tr>', page)
+    shown = {name.replace("<wbr>", ""): re.findall(r"<td[^>]*>([\d.]+)</td>", cells) for name, cells in rows}
+    for corruption, group in results.accuracy().filter(pl.col("corruption") != "clean").group_by("corruption"):
+        levels = [f"{100 * value:.1f}" for value in group.sort("level")["accuracy"]]
+        mean = f"{100 * group['accuracy'].mean():.1f}"
+        clean = f"{100 * results.clean_accuracy('only'):.1f}"
+        assert shown[str(corruption[0]).rpartition("/")[2]] == [clean, *levels, mean]
+
+
+@pytest.mark.parametrize("case", ["one model", "mixed levels"])
+def test_failure_points_are_those_of_the_metric(made, case: str) -> None:
+    results, page = made(case)
+    model = scores(results, results.benchmarks()[0])[0].model
+    text = StrictHtml(page).text
+    for entry in results.benchmarks()[0].entries:
+        if len(entry.levels) > 1:
+            correct, severities, _ = results.correct(model, entry.id)
+            points = failure_points(correct, severities).right_at_zero()
+            last = severities[-1]
+            median = f"> {last:g}" if np.isinf(points.median()) else f"{points.median():g}"
+            survive = f"{100 * points.survival([last])[0]:.1f} %"
+            assert f"{entry.corruption.name} {median} {points.mean():.2f} {survive}" in text
+
+
+def test_names_are_escaped_everywhere(made) -> None:
+    _, page = made("two recipes")
+    read = StrictHtml(page)
+    assert "<b>ü" not in page
+    assert NASTY in read.text
+    assert page.count("</script>") == read.tags.count("script") == 2
+    assert any(NASTY in title for title in read.titles)
+    title = f"A & B {NASTY}"
+    again = StrictHtml(report_html(made("one model")[0], title=title))
+    assert again.text.count(title) == 2  # in the head and on the page
+
+
+@pytest.mark.parametrize("name", ["squares", "files"])  # sample ids are numbers, or names of files
+def test_pictures_are_what_the_model_saw(tmp_path: Path, name: str) -> None:
+    """Under each picture stand the right class and the wrong one: the model says the same of the pictures."""
+    page = report_html(evaluate(models("a"), dataset(name=name), STEPS, tmp_path / "run"))
+    names = list(dataset().classes)
+    shots = re.findall(r'<figure class="shot">.*?</figure>', page, re.S)
+    assert len(shots) > 3
+    for shot in shots:
+        read = StrictHtml(f"<!doctype html>\n{shot}")
+        clean, seen = (int(scores_of(0)(picture[None]).argmax()) for picture in read.pictures)
+        words = " ".join(read.words).split()
+        assert words[words.index("✓") + 1] == names[clean].split()[0]
+        assert words[words.index("✗") + 1] == names[seen].split()[0]
+        assert clean != seen
+
+
+def test_skipped_images_are_counted(made) -> None:
+    text = StrictHtml(made("two recipes")[1]).text
+    assert "2 images, left out of every cell" in text
+    assert "cut off at <3>" in text
+    assert "38 images" in text
+
+
+def test_sections_follow_the_results(made) -> None:
+    sections = {case: set(re.findall(r'id="part1-(\w+)"', made(case)[1])) for case in CASES}
+    assert sections["two recipes"] == {"summary", "families", "corruptions", "heat", "failure", "examples", "models"}
+    assert "models" not in sections["one model"]
+    assert sections["clean only"] == {"summary", "models"}
+    assert "failure" not in sections["ranges"]
+    assert "failure" not in sections["no clean images"]
+    ranges = made("ranges")[1]
+    assert 'class="panel"' not in ranges  # one level makes no curve
+    assert "1–5" in StrictHtml(ranges).text
+
+
+def test_many_models_do_not_burst_the_page(made) -> None:
+    page = made("forty models")[1]
+    assert page.count('class="card ') == 6
+    assert "34 other models" in page
+    assert page.count('<tr><td data-v="') == 40
+
+
+def test_several_runs_keep_their_images_apart(made) -> None:
+    results, page = made("several runs")
+    text = StrictHtml(page).text
+    assert page.count('class="part"') == 3
+    assert "Not shown, because some cells are missing: b." in text  # it was not run through the second recipe
+    assert results.models == ["a", "b"]
+
+
+def test_the_same_results_give_the_same_bytes(made, tmp_path: Path) -> None:
+    results, page = made("two recipes")
+    path = write_report(results, tmp_path / "new" / "report.html")
+    assert path.read_bytes() == page.encode() == report_html(results).encode()
+
+
+def test_the_date_is_that_of_the_run(tmp_path: Path) -> None:
+    results = evaluate(models("a"), dataset(), STEPS, tmp_path / "run")
+    results.runs[0]["sessions"][0]["started"] = "2001-02-03T04:05:06+00:00"
+    assert "3 February 2001" in report_html(results)
+
+
+def test_without_its_images_a_run_has_no_pictures(tmp_path: Path) -> None:
+    results = evaluate(models("a"), dataset(), STEPS, tmp_path / "run")
+    (tmp_path / "run" / "images.npy").unlink()
+    read = StrictHtml(report_html(results))
+    assert not read.pictures
+    assert "There are no pictures" in read.text
+
+
+def test_large_images_are_reduced(tmp_path: Path) -> None:
+    small = dataset(12)
+    small._read = lambda i, read=small._read: np.kron(read(i), np.ones((20, 20, 1), np.uint8))
+    page = StrictHtml(report_html(evaluate(models("a"), small, STEPS, tmp_path / "run")))
+    assert page.pictures
+    assert max(max(picture.shape[:2]) for picture in page.pictures) <= 144
+
+
+def test_a_folder_is_no_file(tmp_path: Path, made) -> None:
+    with pytest.raises(IsADirectoryError, match="is a folder; name the HTML file"):
+        write_report(made("one model")[0], tmp_path)
+
+
+def test_results_without_a_whole_cell_say_so() -> None:
+    rows = pl.DataFrame({"model": ["a"], "corruption": ["odd"], "level": [1.0], "sample": ["0"], "correct": [True]})
+    with pytest.raises(
+        ValueError, match="none of the models a has results on all cells of a recipe, or on clean images"
+    ):
+        report_html(Results(rows.lazy()))
