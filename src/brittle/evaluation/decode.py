@@ -50,6 +50,11 @@ def image_shape(dataset: Dataset) -> tuple[int, int, int]:
     raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
 
 
+def decoded_ids(folder: Path) -> list[str | int]:
+    """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
+    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
+
+
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
     path = folder / READ
@@ -82,5 +87,6 @@ def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], Non
         raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
     array.flush()
     part(folder / IMAGES).replace(folder / IMAGES)
+    about = {"kept": kept, "ids": [dataset.ids[i] for i in kept], "skipped": skipped}
     with replacing(folder / READ) as path:
-        path.write_text(json.dumps({"kept": kept, "skipped": skipped}), encoding="utf-8")
+        path.write_text(json.dumps(about), encoding="utf-8")

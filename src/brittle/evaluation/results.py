@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.store import Store
 
@@ -40,18 +40,32 @@ class Results:
     @cached_property
     def models(self) -> list[str]:
         """The names of the models, sorted."""
-        return sorted(self.rows.select("model").unique().collect()["model"])
+        return sorted(self._there)
 
     @cached_property
     def cells(self) -> Cells:
         """What there are results for, sorted."""
-        return [(c, x) for c, x in self.rows.select("corruption", "level").unique().collect().sort(pl.all()).rows()]
+        return sorted(set().union(*self._there.values()))
 
     def benchmarks(self) -> list[Benchmark]:
-        """The recipes of the runs, each once; those whose cells are all there."""
+        """The recipes of the runs, each once; those whose cells are all there for some model."""
         found = {recipe.hash: recipe for run in self.runs for recipe in Store(run["folder"]).recipes()}
-        there = {corruption for corruption, _ in self.cells}
-        return [recipe for recipe in found.values() if {entry.id for entry in recipe.entries} <= there]
+        wanted = {
+            recipe.hash: [(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()]
+            for recipe in found.values()
+        }
+        return [recipe for key, recipe in found.items() if self.models_with(wanted[key])]
+
+    def models_with(self, cells: Cells) -> list[str]:
+        """The models that have results on all these cells."""
+        return [model for model in self.models if self._there[model].issuperset(cells)]
+
+    @cached_property
+    def _there(self) -> dict[str, set[tuple[str, float]]]:
+        found: dict[str, set[tuple[str, float]]] = {}
+        for model, corruption, level in self.rows.select("model", "corruption", "level").unique().collect().rows():
+            found.setdefault(model, set()).add((corruption, level))
+        return found
 
     def accuracy(self) -> pl.DataFrame:
         """For each model, corruption and level: how many samples, and the share that was right."""
@@ -91,7 +105,10 @@ class Results:
                 f"there are no results of {model!r} on {name} {level:g} ({len(missing)} of {len(cells)} cells are "
                 f"missing); run it again to fill them; there are models {', '.join(self.models)}"
             )
-        samples, row = np.unique(chosen["sample"].to_numpy(), return_inverse=True)
+        samples = chosen["sample"].unique().sort()
+        row = chosen.join(samples.to_frame().with_row_index("row"), on="sample", maintain_order="left")[
+            "row"
+        ].to_numpy()
         seen = np.zeros((len(samples), len(cells)), np.uint8)
         np.add.at(seen, (row, chosen["cell"].to_numpy()), 1)
         if seen.max() > 1:
@@ -103,8 +120,7 @@ class Results:
         whole = seen.all(axis=1)
         if not whole.any():
             raise ValueError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
-        values, samples = values[whole], samples[whole]
-        return Matrix(values, samples.astype(str))
+        return Matrix(values[whole], samples.to_numpy().astype(str)[whole])
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""

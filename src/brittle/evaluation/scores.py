@@ -19,6 +19,7 @@ from brittle.metrics import (
     difference,
     mce,
     relative_mce,
+    resampled_means,
     robustness_score,
 )
 from brittle.metrics.fraction import Floats
@@ -68,22 +69,26 @@ def scores(
 ) -> list[Scores]:
     """The scores of every model that was run through the whole benchmark, the best mean accuracy first.
 
-    `reference` divides the errors of mCE: a published baseline, one made with `as_baseline`, or by default the one
-    of the benchmark's authors.
+    `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
+    published baseline, one made with `as_baseline`, or by default the one of the benchmark's authors.
     """
     if reference is None and benchmark.name in BASELINES:
         reference = BASELINES[benchmark.name]
     if isinstance(reference, str):
         reference = baseline(reference)
+    check_same_images(results)
     has_clean = CLEAN_CELL in results.cells
     cells, measures = cells_of(benchmark), _measures(benchmark, reference, has_clean)
     found = []
-    for model in models or results.models:
+    for model in results.models_with(cells_of(benchmark)) if models is None else models:
         rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
+        drawn = resampled_means(rows, seed=seed, resamples=resamples)
         mine = {}
         for field, measure in measures.items():
             with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
-                mine[field] = bootstrap(rows, measure, name=NAMES[field], seed=seed, resamples=resamples)
+                mine[field] = bootstrap(
+                    rows, measure, name=NAMES[field], seed=seed, resamples=resamples, resampled=drawn
+                )
         if has_clean:
             mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
         found.append(Scores(model, benchmark.name, **mine))
@@ -124,6 +129,7 @@ def _measures(
 
 def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
     """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval."""
+    check_same_images(results)
     a, b = (results.matrix(model, cells_of(benchmark)) for model in (first, second))
     shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
     if not shared.size:
@@ -140,6 +146,16 @@ def as_baseline(results: Results, benchmark: Benchmark, model: str) -> Baseline:
     return Baseline(
         model, 1 - table[0], {e.corruption.name: float(x) for e, x in zip(benchmark.entries, errors, strict=True)}
     )
+
+
+def check_same_images(results: Results) -> None:
+    """Raise if the runs are on different images, whose rows must not be averaged together."""
+    data = {(run.get("data_key"), run.get("stored")): run["data"] for run in results.runs}
+    if len(data) > 1:
+        raise ValueError(
+            f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "
+            "runs on the same data, or put them side by side in a report"
+        )
 
 
 def cells_of(benchmark: Benchmark) -> Cells:

@@ -27,12 +27,13 @@ def bootstrap(
     resamples: int = 1000,
     level: float = 0.95,
     percent: bool = True,
+    resampled: Floats | None = None,
 ) -> Estimate:
     """A statistic of the column means of per-sample rows, with its percentile bootstrap interval over samples.
 
     A row is all that is known of one sample: right or wrong in each cell, for one model or for several side by
     side. Whole rows are drawn, so cells that share images stay together. Without a statistic it is the
-    mean of the columns.
+    mean of the columns. `resampled` are the `resampled_means` with this seed, where several statistics share them.
 
         bootstrap(correct, lambda accuracy: mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), alexnet), name="mCE")
     """
@@ -41,7 +42,9 @@ def bootstrap(
     tail = (1 - check_level(level)) / 2
     value = float(np.asarray(statistic(means(table)[np.newaxis])).reshape(()))
     try:
-        drawn = np.asarray(statistic(resampled_means(table, seed=seed, resamples=resamples)), dtype=np.float64)
+        if resampled is None:
+            resampled = resampled_means(table, seed=seed, resamples=resamples)
+        drawn = np.asarray(statistic(resampled), dtype=np.float64)
     except ValueError as error:
         raise ValueError(f"{name} is undefined in a resample ({error}); it needs more samples") from error
     if drawn.shape != (resamples,):

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from PIL import Image as Pil
 from PIL import features
 
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Level, severity_of
-from brittle.evaluation.cell import CLEAN
-from brittle.evaluation.decode import IMAGES
-from brittle.evaluation.store import Store
+from brittle.evaluation.decode import IMAGES, decoded_ids
 from brittle.report.page.markup import Html, tag
 from brittle.report.page.numbers import severity
 from brittle.report.page.parts import Part
@@ -34,12 +31,8 @@ class Pictures:
     def __init__(self, run: dict[str, Any], benchmark: Benchmark) -> None:
         self.benchmark = benchmark
         self.images = np.load(Path(run["folder"]) / IMAGES, mmap_mode="r")
-        imported = [name for session in run["sessions"] if "predictions" in session for name in session["models"]]
-        rows = Store(run["folder"]).scan().filter(pl.col("corruption") == CLEAN).select("model", "sample").collect()
-        rows = rows.filter(~pl.col("model").is_in(imported))  # their rows come in any order, the others' as the images
-        samples: list[str] = rows.filter(pl.col("model") == rows["model"][0])["sample"].to_list()
-        self.place = {sample: i for i, sample in enumerate(samples)}
-        self.numbered = all(sample.isdecimal() and str(int(sample)) == sample for sample in samples)
+        self.ids = decoded_ids(Path(run["folder"]))
+        self.place = {str(sample): i for i, sample in enumerate(self.ids)}
 
     def clean(self, sample: str) -> Image:
         """The image as it is."""
@@ -58,7 +51,7 @@ class Pictures:
 
     def _identity(self, sample: str) -> str | int:
         """Rows hold ids as text, though numbers address other draws than text."""
-        return int(sample) if self.numbered else sample
+        return self.ids[self.place[sample]]
 
 
 def pictures(part: Part) -> Pictures | None:

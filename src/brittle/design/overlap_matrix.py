@@ -1,0 +1,151 @@
+"""How much each pair of corruptions measures the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittle.datasets.near import nearest
+from brittle.design.linkage import average_linkage, leaf_order
+from brittle.design.overlap_files import read_overlap, write_overlap
+from brittle.metrics.fraction import Floats
+
+SAME = 1e-6
+"""Two entries that differ by less are the same number, written down twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class OverlapMatrix:
+    """Overlapping scores of named corruptions: symmetric, 1 on the diagonal, NaN where one is masked.
+
+    About 0 means that learning one corruption does not help with the other, 1 that it helps as much as learning the
+    other itself. `low` and `high`, if known, are the ends of each entry's confidence interval; an infinite `high` says
+    that the samples set no upper bound.
+    """
+
+    names: tuple[str, ...]
+    scores: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+    def __post_init__(self) -> None:
+        names = check_names(self.names)
+        scores = _square(self.scores, names, "scores")
+        if np.isinf(scores).any():
+            i, j = np.argwhere(np.isinf(scores))[0]
+            raise ValueError(
+                f"the overlap of {names[i]} and {names[j]} is infinite; write NaN for an entry that is not known"
+            )
+        odd = np.flatnonzero(~(np.abs(np.diagonal(scores) - 1) < SAME))
+        if odd.size:
+            given = scores[odd[0], odd[0]]
+            raise ValueError(
+                f"the overlap of {names[odd[0]]} with itself must be 1, got {given:g}; if these are distances, "
+                "give 1 − distance"
+            )
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has two ends: give both low and high, or neither")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "scores", scores)
+        if self.low is not None and self.high is not None:
+            low, high = _square(self.low, names, "low"), _square(self.high, names, "high")
+            if (low > high).any():
+                i, j = np.argwhere(low > high)[0]
+                raise ValueError(f"the interval of {names[i]} and {names[j]} ends before it begins; swap low and high")
+            object.__setattr__(self, "low", low)
+            object.__setattr__(self, "high", high)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        """The overlap of two corruptions: `overlap["fog", "contrast"]`."""
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"ask for a pair, such as overlap['fog', 'contrast'], got {pair!r}")
+        i, j = self.positions(pair)
+        return float(self.scores[i, j])
+
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Where these corruptions stand in the matrix."""
+        where = {name: i for i, name in enumerate(self.names)}
+        for name in names:
+            if name not in where:
+                raise ValueError(f"there is no {name!r} in this overlap matrix; {nearest(str(name), self.names)}")
+        return [where[name] for name in names]
+
+    def masked(self) -> list[tuple[str, str]]:
+        """The pairs whose overlap is not known."""
+        rows, columns = np.nonzero(np.triu(np.isnan(self.scores), 1))
+        return [(self.names[i], self.names[j]) for i, j in zip(rows, columns, strict=True)]
+
+    def subset(self, names: Sequence[str]) -> OverlapMatrix:
+        """The same scores for these corruptions only, in this order."""
+        at = np.ix_(*[self.positions(check_names(names))] * 2)
+        low, high = (None if one is None else one[at] for one in (self.low, self.high))
+        return OverlapMatrix(tuple(names), self.scores[at], low, high)
+
+    def mean_pair(self, names: Sequence[str] | None = None) -> float:
+        """The mean overlap over all pairs of different corruptions; NaN if there is no pair or one is masked."""
+        chosen = self if names is None else self.subset(names)
+        pairs = chosen.scores[np.triu_indices(len(chosen), 1)]
+        return float(pairs.mean()) if pairs.size else float("nan")
+
+    def ordered(self) -> list[str]:
+        """The names with alike corruptions side by side, for a heat map.
+
+        The leaves of an average-linkage tree on 1 − overlap, branches turned so that the most alike ends meet. A
+        masked pair counts as not overlapping here.
+        """
+        known = np.nan_to_num(self.scores)
+        return [self.names[i] for i in leaf_order(average_linkage(1 - known), known)]
+
+    def save(self, path: str | Path) -> Path:
+        """Write a `.csv` (scores only, names in the first row and column) or a `.parquet` (long, with intervals)."""
+        return write_overlap(Path(path), self.names, self.scores, self.low, self.high)
+
+    @classmethod
+    def load(cls, path: str | Path) -> OverlapMatrix:
+        """Read what `save` wrote, or any table of that shape."""
+        try:
+            return cls(*read_overlap(Path(path)))
+        except ValueError as error:
+            raise ValueError(f"{path} is not an overlap matrix: {error}") from error
+
+
+def check_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names as a tuple: at least one, each once."""
+    if isinstance(names, str):
+        raise TypeError(f"give a list of names, got the single word {names!r}")
+    twice = sorted({name for name in names if list(names).count(name) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(map(repr, twice))} is named more than once; name each corruption once")
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"give one name or more, none empty, got {list(names)!r}")
+    return tuple(names)
+
+
+def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> Floats:
+    """A read-only symmetric copy with one row and one column a name."""
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{what} must be square, one row and one column a corruption, got shape {array.shape}")
+    if len(array) != len(names):
+        raise ValueError(f"there are {len(names)} names for {len(array)} rows of {what}; give one name a row")
+    mirrored = array.T
+    same = (np.isnan(array) & np.isnan(mirrored)) | (array == mirrored)
+    with np.errstate(invalid="ignore"):
+        same |= np.abs(array - mirrored) < SAME
+    if not same.all():
+        i, j = np.argwhere(~same)[0]
+        raise ValueError(
+            f"{what} must be symmetric, but {names[i]} with {names[j]} is {array[i, j]:g} and {names[j]} with "
+            f"{names[i]} is {array[j, i]:g}; give the mean of both if they are two estimates"
+        )
+    lower = np.tril_indices(len(array), -1)
+    array[lower] = array.T[lower]
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,159 @@
+"""Categories: clustering against SciPy and brute force, and what is said about them."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brittle.design import Categories, OverlapMatrix, agreement, categories, hierarchical, published_overlap
+from brittle.design.draw import generator
+from brittle.design.k_means import k_means
+from brittle.design.linkage import average_linkage, cut
+
+cluster = pytest.importorskip("scipy.cluster.hierarchy")
+spatial = pytest.importorskip("scipy.spatial.distance")
+stats = pytest.importorskip("scipy.stats")
+
+
+def grouped(sizes: tuple[int, ...], seed: int = 0) -> OverlapMatrix:
+    """Corruptions a0, a1, …, b0, … that overlap within their letter, in random order."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(
+        [f"{letter}{i}" for letter, size in zip("abcdef", sizes, strict=False) for i in range(size)]
+    )
+    letters = np.array([name[0] for name in names])
+    noise = np.triu(rng.uniform(0, 0.15, (len(names), len(names))), 1)
+    scores = np.where(letters[:, None] == letters, 0.6, 0.05) + noise + noise.T
+    np.fill_diagonal(scores, 1)
+    return OverlapMatrix(tuple(map(str, names)), scores)
+
+
+def partition(found: Categories) -> set[frozenset[str]]:
+    return {frozenset(group) for group in found.members.values()}
+
+
+def letters(overlap: OverlapMatrix) -> set[frozenset[str]]:
+    return {frozenset(n for n in overlap.names if n[0] == letter) for letter in {name[0] for name in overlap.names}}
+
+
+@pytest.mark.parametrize("count", [2, 7, 40])
+def test_average_linkage_is_scipys(count: int) -> None:
+    distance = spatial.pdist(np.random.default_rng(count).normal(size=(count, 5)))
+    mine, theirs = average_linkage(spatial.squareform(distance)), cluster.linkage(distance, "average")
+    assert mine == pytest.approx(theirs)
+    for k in range(1, count + 1):
+        labels = cluster.fcluster(theirs, k, "maxclust")
+        assert {frozenset(c) for c in cut(mine, k)} == {frozenset(np.flatnonzero(labels == x)) for x in set(labels)}
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_k_means_finds_the_best_partition(count: int) -> None:
+    points = np.random.default_rng(count).normal(size=(8, 3))
+
+    def cost(labels: np.ndarray) -> float:
+        return sum(((points[labels == k] - points[labels == k].mean(0)) ** 2).sum() for k in set(labels))
+
+    best = min(cost(np.array(labels)) for labels in product(range(count), repeat=8) if len(set(labels)) == count)
+    found = k_means(points, count, starts=100, rng=generator(0))
+    assert cost(found) == pytest.approx(best)
+    assert list(dict.fromkeys(found)) == list(range(count))
+
+
+def test_growing_k_stops_at_the_groups() -> None:
+    overlap = grouped((9, 8, 7, 6, 6, 4))
+    found = categories(overlap)
+    assert found == categories(overlap)
+    assert [step.count for step in found.path] == list(range(2, len(found) + 1))
+    assert found.path[-1].scc == found.scc > 0.5 >= max(step.scc for step in found.path[:-1])
+    six = categories(overlap, count=6)
+    assert partition(six) == letters(overlap) == partition(hierarchical(overlap, count=6))
+    assert categories(overlap, count=1).members == {"1": overlap.names}
+
+
+def test_the_correlations_word_for_word() -> None:
+    overlap = published_overlap("noc-table7")
+    for found in (categories(overlap), hierarchical(overlap, min_correlation=0.5)):
+        same, different = [], []
+        for i, a in enumerate(overlap.names):
+            for j, b in enumerate(overlap.names):
+                if a != b:
+                    r = stats.pearsonr(overlap.scores[i], overlap.scores[j]).statistic
+                    (same if found.of(a) == found.of(b) else different).append(r)
+        assert found.scc == pytest.approx(np.mean(same))
+        assert found.dcc == pytest.approx(np.mean(different))
+        assert found.scc > 0.5 > found.dcc
+        assert len({found.of(noise) for noise in ("gaussian_noise", "shot_noise", "impulse_noise")}) == 1
+
+
+def test_agreement_with_models(rng: np.random.Generator) -> None:
+    """Models have one skill a category, so their drops agree within categories and not across."""
+    overlap = grouped((4, 4, 4))
+    found = categories(overlap, count=3)
+    skill = {letter: rng.normal(size=400) for letter in "abc"}
+    drops = np.column_stack([skill[name[0]] + rng.normal(size=400) for name in overlap.names])
+    told = agreement(found, drops, overlap.names)
+    assert told.scc == pytest.approx(0.5, abs=0.1)
+    assert told.dcc == pytest.approx(0, abs=0.1)
+    assert told.models == 400
+    with pytest.raises(ValueError, match="there are no drops on"):
+        agreement(found, drops[:, 1:], overlap.names[1:])
+    with pytest.raises(ValueError, match=r"all values of .* are equal"):
+        agreement(found, np.zeros((5, 12)), overlap.names)
+
+
+@pytest.mark.parametrize("ending", ["toml", "csv"])
+def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
+    found = categories(grouped((5, 4, 3))).renamed({"1": 'blurs "soft"'})
+    again = Categories.load(found.save(tmp_path / "new" / f"categories.{ending}"))
+    assert again.members == found.members
+    if ending == "toml":
+        assert again == found
+    else:
+        assert np.isnan(again.scc)
+    by_hand = Categories({"x": ("fog",), "y": ("snow", "frost")})
+    assert Categories.load(by_hand.save(tmp_path / f"by_hand.{ending}")).members == by_hand.members
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "", "every category needs a member, got nothing"),
+        ("a.toml", "category = 3", r"one \[\[category\]\] block"),
+        ("a.toml", '[[category]]\nname = "x"\nmembers = []', "none in 'x'"),
+        ("a.toml", '[[category]]\nname = "x"\nmembers = ["a"]\n' * 2, "same name"),
+        ("a.csv", "corruption,group\nfog,1\n", "corruption and category, got corruption, group"),
+        ("a.csv", "corruption,category\nfog,1\nfog,2\n", "'fog' stands in the categories twice"),
+        ("a.txt", "", r"\.toml or a \.csv"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Categories.load(tmp_path / name)
+
+
+def masked() -> OverlapMatrix:
+    return OverlapMatrix(("a", "b", "c"), np.array([[1, 0.1, np.nan], [0.1, 1, 0.2], [np.nan, 0.2, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda o: categories(o, count=13), "12 corruptions .* make 1 to 12 categories, got 13"),
+        (lambda o: categories(o, min_correlation=1), "above 1 .the highest is"),
+        (lambda o: categories(o, starts=0), "at least one start"),
+        (lambda o: hierarchical(o), "either count or min_correlation"),
+        (lambda o: hierarchical(o, count=2, min_correlation=0.5), "either count or min_correlation"),
+        (lambda o: hierarchical(o, count=0), "got 0"),
+        (lambda _: categories(masked()), "overlap of a and c is masked .1 pairs"),
+        (lambda _: hierarchical(masked(), count=2), "leave such corruptions out"),
+        (lambda o: categories(o).of("a00"), "did you mean 'a0'"),
+        (lambda o: categories(o, count=2).renamed(["x"]), "there are 2 categories, got 1 names"),
+        (lambda o: categories(o, count=2).renamed(["x", "x"]), "cannot share a name"),
+        (lambda o: categories(o, count=2).renamed({"7": "x"}), "no category '7'"),
+    ],
+)
+def test_bad_input(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(grouped((5, 4, 3)))

@@ -1,0 +1,137 @@
+"""Correlations of synthetic with natural drops, against SciPy; where drops come from."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from brittle.design import Drops, correlate, correlation_rows, correlation_table, drops_of, read_drops, shift_drops
+from brittle.evaluation import Results
+
+stats = pytest.importorskip("scipy.stats")
+
+NAMES = ["fog", "snow", "blur", "noise"]
+BENCHMARKS = [["fog"], ["fog", "snow"], ["snow", "blur", "noise"]]
+
+
+def test_every_correlation_is_scipys(rng: np.random.Generator) -> None:
+    drops, natural = rng.random((21, 4)), rng.random(21)
+    found = correlate(drops, NAMES, BENCHMARKS, natural)
+    expected = [stats.pearsonr(drops[:, [NAMES.index(n) for n in b]].mean(1), natural) for b in BENCHMARKS]
+    assert found.r == pytest.approx([e.statistic for e in expected])
+    assert found.p == pytest.approx([e.pvalue for e in expected])
+    assert found.mean_r == pytest.approx(np.mean([e.statistic for e in expected]))
+    assert found.mean_p == pytest.approx(np.mean([e.pvalue for e in expected]))
+    assert found.std == pytest.approx(np.std([e.statistic for e in expected]))
+
+
+def test_the_whole_table(rng: np.random.Generator) -> None:
+    drops, natural = rng.random((21, 4)), {"ImageNet-A": rng.random(21), "ObjectNet": rng.random(21)}
+    groups = {"(1,1)": BENCHMARKS[:1], "mixed": BENCHMARKS[1:]}
+    table = correlation_table(drops, NAMES, groups, natural)
+    assert table.columns == ["natural", "(1,1)", "mixed"]
+    assert table["natural"].to_list() == ["ImageNet-A", "ObjectNet", "mean"]
+    mixed = [correlate(drops, NAMES, BENCHMARKS[1:], values).mean_r for values in natural.values()]
+    assert table["mixed"].to_list() == pytest.approx([*mixed, np.mean(mixed)])
+    rows = correlation_rows(drops, NAMES, groups, natural)
+    assert rows.filter(pl.col("group") == "mixed")["benchmarks"].to_list() == [2, 2]
+
+
+def test_a_benchmark_that_is_the_shift_correlates_perfectly(rng: np.random.Generator) -> None:
+    drops = rng.random((8, 4))
+    found = correlate(drops, NAMES, BENCHMARKS, 3 * drops[:, :2].mean(1) + 1)
+    assert found.r[1] == pytest.approx(1)
+    assert found.p[1] == pytest.approx(0, abs=1e-12)
+
+
+GOOD = np.random.default_rng(0).random((5, 4))
+
+
+@pytest.mark.parametrize(
+    ("drops", "names", "benchmarks", "natural", "message"),
+    [
+        (GOOD[:2], NAMES, BENCHMARKS, [0, 1], "three or more models, got 2"),
+        (np.where(GOOD[1, 2] == GOOD, np.nan, GOOD), NAMES, BENCHMARKS, range(5), "drop of model 1 on blur is nan"),
+        (GOOD, NAMES[:3], BENCHMARKS, range(5), r"models × 3 corruptions.*\(5, 4\)"),
+        (GOOD, NAMES, [["fogg"]], range(5), "no drops on 'fogg'; did you mean 'fog'"),
+        (GOOD, NAMES, [["fog", "fog"]], range(5), "'fog' is named more than once"),
+        (GOOD, NAMES, [], range(5), "at least one benchmark"),
+        (GOOD, NAMES, BENCHMARKS, range(4), r"one drop for each of 5 models.*\(4,\)"),
+        (GOOD, NAMES, BENCHMARKS, [0, 1, 2, 3, np.nan], "drop of model 4 on the natural benchmark is nan"),
+        (GOOD, NAMES, BENCHMARKS, [0.1] * 5, "all models drop equally on the natural"),
+        (GOOD * [0, 1, 1, 1], NAMES, BENCHMARKS, range(5), "all models drop equally on the benchmark fog"),
+    ],
+)
+def test_bad_drops(drops, names, benchmarks, natural, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        correlate(drops, names, benchmarks, natural)
+    with pytest.raises(ValueError, match="got 0 and 1"):
+        correlation_table(drops, names, {}, {"shift": natural})
+
+
+def results(accuracy: dict[tuple[str, str, float], float]) -> Results:
+    """Ten predictions in each cell, so many of them right."""
+    rows = [
+        (model, corruption, float(level), str(i), 0, int(i >= 10 * share), 0.5, i < 10 * share)
+        for (model, corruption, level), share in accuracy.items()
+        for i in range(10)
+    ]
+    columns = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    return Results(pl.LazyFrame(rows, schema=columns, orient="row"))
+
+
+RUN = {
+    ("m", "clean", 0): 0.9,
+    ("m", "fog", 1): 0.8,
+    ("m", "fog", 2): 0.4,
+    ("m", "snow", 1): 0.7,
+    ("n", "clean", 0): 0.8,
+    ("n", "fog", 1): 0.7,
+    ("n", "fog", 2): 0.7,
+    ("n", "snow", 1): 0.9,
+}
+
+
+def test_drops_of_results() -> None:
+    found = drops_of(results(RUN))
+    assert (found.models, found.names) == (("m", "n"), ("fog", "snow"))
+    assert found.values == pytest.approx(np.array([[0.3, 0.2], [0.1, -0.1]]))
+    assert found.of(["n"]).values == pytest.approx(np.array([[0.1, -0.1]]))
+    assert drops_of(results(RUN), models=["n"], corruptions=["snow"]).values == pytest.approx(-0.1)
+    for cell in (("n", "fog", 2), ("m", "clean", 0)):
+        lacking = {key: value for key, value in RUN.items() if key != cell}
+        with pytest.raises(ValueError, match=f"no results of '{cell[0]}' on {cell[1]} {cell[2]}"):
+            drops_of(results(lacking))
+    with pytest.raises(ValueError, match="no results on 'snoww'; did you mean 'snow'"):
+        drops_of(results(RUN), corruptions=["snoww"])
+    with pytest.raises(ValueError, match="no drops of the model 'o'"):
+        found.of(["o"])
+
+
+def test_drops_on_natural_shifts() -> None:
+    sketch = results({("n", "clean", 0): 0.3, ("m", "clean", 0): 0.5})
+    found = shift_drops(results(RUN), {"sketch": sketch})
+    assert found.models == ("m", "n")
+    assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
+    with pytest.raises(ValueError, match="no model was run on all of these"):
+        shift_drops(results(RUN), {"sketch": results({("o", "clean", 0): 0.3})})
+
+
+def test_drops_from_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "drops.csv"
+    path.write_text("model,fog,snow\nresnet,0.1,0.2\nvit,0.05,-0.01\n")
+    found = read_drops(path)
+    assert (found.models, found.names) == (("resnet", "vit"), ("fog", "snow"))
+    assert found.values.tolist() == [[0.1, 0.2], [0.05, -0.01]]
+    for text, message in (
+        ("model,fog\n", "one row for each model"),
+        ("model,fog\nvit,\n", "model 'vit': could not convert"),
+        ("model,fog\nvit,0.1,0.2\n", "3 cells, but the first row has 2"),
+        ("model,fog\nvit,0.1\nvit,0.2\n", "'vit' is named more than once"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_drops(path)
+    with pytest.raises(ValueError, match=r"1 models under 2 shifts cannot have drops of \(1, 1\)"):
+        Drops(("m",), ("fog", "snow"), np.zeros((1, 1)))

@@ -1,0 +1,52 @@
+"""Coverage: what a benchmark says about corruptions outside it."""
+
+import numpy as np
+import pytest
+
+from brittle.design import OverlapMatrix, coverage, published_overlap
+
+NOISES = ["gaussian_noise", "shot_noise", "impulse_noise"]
+OVERLAP = OverlapMatrix(
+    ("a", "b", "c", "d"),
+    np.array([[1, 0.4, 0.3, 0], [0.4, 1, 0.7, np.nan], [0.3, 0.7, 1, 0.1], [0, np.nan, 0.1, 1]]),
+)
+
+
+def test_one_noise_covers_all_noises() -> None:
+    overlap = published_overlap("noc-table7")
+    assert coverage(overlap, ["shot_noise"], of=NOISES).share == 1
+    assert coverage(overlap, ["brightness"], of=NOISES).share == 0
+    one_of_each = ["gaussian_noise", "brightness", "elastic_transform"]  # the example of NOC's section 3.2
+    everything = [coverage(overlap, benchmark, of=overlap.names).share for benchmark in (NOISES, one_of_each)]
+    assert everything[0] < everything[1]
+
+
+def test_nothing_of_imagenet_noc_covers_the_rest() -> None:
+    overlap = published_overlap("noc-table8")
+    for name in overlap.names:
+        assert coverage(overlap, [name], of=overlap.names).covered == [name]
+
+
+def test_who_covers_whom() -> None:
+    found = coverage(OVERLAP, ["a", "b"], of=["c", "d", "b"])
+    assert found.covered_by == {"c": {"b": 0.7}, "d": {}, "b": {"b": 1.0, "a": 0.4}}  # 0.3 is not more than 0.3
+    assert (found.covered, found.uncovered, found.unknown) == (["c", "b"], ["d"], ("d",))
+    assert found.share == 2 / 3
+    assert str(found) == "2 of 3 covered (overlap > 0.3), 1 unknown"
+    assert coverage(OVERLAP, ["a", "b"], of=["c"], threshold=0.2).covered_by == {"c": {"b": 0.7, "a": 0.3}}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "of", "threshold", "message"),
+    [
+        (["a", "e"], ["b"], 0.3, "no 'e' in this overlap matrix; there are: a, b, c, d"),
+        (["a"], ["e"], 0.3, "no 'e'"),
+        ([], ["a"], 0.3, "one name or more"),
+        (["a"], [], 0.3, "one name or more"),
+        (["a"], ["b", "b"], 0.3, "more than once"),
+        (["a"], ["b"], float("nan"), "such as 0.3, got nan"),
+    ],
+)
+def test_bad_input(benchmark: list[str], of: list[str], threshold: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        coverage(OVERLAP, benchmark, of=of, threshold=threshold)

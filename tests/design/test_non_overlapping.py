@@ -1,0 +1,119 @@
+"""The largest non-overlapping subsets, against brute force and the published benchmark."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brittle.design import OverlapMatrix, non_overlapping, published_overlap, sweep
+from brittle.design.cliques import cliques_of_size, graph_of
+from brittle.design.lightest import lightest_cliques, weight_of
+
+
+def matrix(scores: np.ndarray) -> OverlapMatrix:
+    upper = np.triu(scores, 1)
+    return OverlapMatrix(tuple(f"c{i:03}" for i in range(len(upper))), upper + upper.T + np.eye(len(upper)))
+
+
+@st.composite
+def overlaps(draw: st.DrawFn) -> OverlapMatrix:
+    """Up to nine corruptions; few different values, so that there are ties, and some masked entries."""
+    count = draw(st.integers(1, 9))
+    entries = st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.2, float("nan")])
+    return matrix(np.array(draw(st.lists(entries, min_size=count**2, max_size=count**2))).reshape(count, count))
+
+
+def by_force(overlap: OverlapMatrix, threshold: float) -> dict[tuple[str, ...], float]:
+    """Every largest subset with all pairs under the threshold, and its mean overlap."""
+    for size in range(len(overlap), 0, -1):
+        found = {
+            names: float(np.mean([overlap[pair] for pair in combinations(names, 2)] or [0]))
+            for names in combinations(overlap.names, size)
+            if all(overlap[pair] < threshold for pair in combinations(names, 2))
+        }
+        if found:
+            return found
+    raise AssertionError
+
+
+@settings(max_examples=150, deadline=None)
+@given(overlaps(), st.sampled_from([0.05, 0.1, 0.2, 2.0]))
+def test_against_brute_force(overlap: OverlapMatrix, threshold: float) -> None:
+    expected = by_force(overlap, threshold)
+    found = non_overlapping(overlap, threshold, limit=1000)
+    assert found.counted
+    assert found.count == len(expected)
+    assert set(found.ties) == set(expected)
+    assert found.members == found.ties[0]
+    means = [expected[names] for names in found.ties]
+    assert means == pytest.approx(sorted(expected.values()))
+    assert found.size == 1 or found.mean_overlap == pytest.approx(means[0])
+    assert bool(found.notes) == bool(overlap.masked())
+
+
+@settings(max_examples=100, deadline=None)
+@given(overlaps(), st.integers(1, 5))
+def test_the_lightest_of_many_against_all_of_them(overlap: OverlapMatrix, limit: int) -> None:
+    """The search that takes over when there are too many subsets to list."""
+    graph, order = graph_of(overlap.scores < 0.2)
+    weights = np.nan_to_num(overlap.scores[np.ix_(order, order)])
+    size = non_overlapping(overlap, 0.2).size
+    expected = sorted(weight_of(clique, weights) for clique in cliques_of_size(graph, size))
+    found = lightest_cliques(graph, weights, size, limit)
+    assert [weight_of(clique, weights) for clique in found] == pytest.approx(expected[:limit])
+    assert len(set(found)) == len(found)
+
+
+def test_imagenet_noc_does_not_overlap() -> None:
+    overlap = published_overlap("noc-table8")
+    found = non_overlapping(overlap, 0.1)
+    assert found.members == overlap.names
+    assert (found.size, found.count, found.counted, found.notes) == (8, 1, True, ())
+    assert found.mean_overlap == pytest.approx(overlap.mean_pair())
+
+
+def test_imagenet_c_overlaps() -> None:
+    """Its noises, blurs, weathers and digital artifacts overlap: at 0.1 little is left, and of each kind one."""
+    overlap = published_overlap("noc-table7")
+    table = sweep(overlap, [0.05, 0.1, 0.2, 0.5, 2])
+    assert table.columns == ["threshold", "size", "mean_overlap", "count", "counted", "members"]
+    assert table["size"].is_sorted()
+    assert table["size"][-1] == 15
+    best = non_overlapping(overlap, 0.1)
+    assert by_force(overlap, 0.1)[best.members] == min(by_force(overlap, 0.1).values())
+    assert len({"gaussian_noise", "shot_noise", "impulse_noise"} & set(best.members)) <= 1
+
+
+def test_more_subsets_than_anyone_can_list() -> None:
+    """Twenty pairs of twins: any of 2²⁰ choices is largest, and the best is still exact."""
+    rng = np.random.default_rng(0)
+    better = rng.integers(0, 2, 20)
+    worse = np.arange(40) % 2 != np.repeat(better, 2)
+    scores = 0.03 + 0.02 * (worse[:, None].astype(float) + worse) + rng.uniform(0, 0.001, (40, 40))
+    twins = np.arange(40) // 2
+    overlap = matrix(np.where(twins[:, None] == twins, 0.9, scores))
+    found = non_overlapping(overlap, 0.1)
+    assert found.members == tuple(f"c{2 * i + side:03}" for i, side in enumerate(better))
+    assert not found.counted
+    assert found.count > 20_000
+    assert "more than 20000" in found.notes[0]
+    assert len(found.ties) == 20
+
+
+def test_two_hundred_candidates() -> None:
+    found = non_overlapping(matrix(np.random.default_rng(1).random((200, 200))), 0.4)
+    assert found.size in (9, 10)  # C(200, 9) · 0.4³⁶ = 5.6 are expected
+    assert not found.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"threshold": float("nan")}, "finite overlap, such as 0.1, got nan"), ({"limit": 0}, "at least one.*limit=0")],
+)
+def test_bad_options(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        non_overlapping(published_overlap("noc-table8"), **options)
+    with pytest.raises(ValueError, match="at least one threshold"):
+        sweep(published_overlap("noc-table8"), [])

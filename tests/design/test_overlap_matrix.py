@@ -1,0 +1,125 @@
+"""An overlap matrix is checked when it is made, and comes back from disk as it went."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from brittle.design import OverlapMatrix
+
+
+def matrix(count: int, seed: int = 0) -> OverlapMatrix:
+    upper = np.triu(np.random.default_rng(seed).uniform(0, 0.9, (count, count)), 1)
+    return OverlapMatrix(tuple(f"c{i}" for i in range(count)), upper + upper.T + np.eye(count))
+
+
+def masked() -> OverlapMatrix:
+    scores = np.array([[1, 0.1, np.nan], [0.1, 1, 1 / 3], [np.nan, 1 / 3, 1]])
+    return OverlapMatrix(("fog", "noc/blur", "a, b"), scores, scores - 0.1, np.where(scores < 0.2, np.inf, scores))
+
+
+@pytest.mark.parametrize(
+    ("names", "scores", "message"),
+    [
+        ("ab", np.ones((2, 3)), r"must be square.*\(2, 3\)"),
+        ("abc", np.eye(2), "3 names for 2 rows"),
+        ("aa", np.eye(2), "'a' is named more than once"),
+        (["a", ""], np.eye(2), "none empty"),
+        ([], np.empty((0, 0)), "one name or more"),
+        ("ab", [[1, 0.2], [0.3, 1]], "symmetric, but a with b is 0.2 and b with a is 0.3"),
+        ("ab", [[1, np.nan], [0.3, 1]], "symmetric, but a with b is nan"),
+        ("ab", [[1, np.inf], [np.inf, 1]], "overlap of a and b is infinite"),
+        ("ab", [[0, 0.5], [0.5, 0]], "a with itself must be 1, got 0; if these are distances"),
+        ("ab", [[1, 0.5], [0.5, np.nan]], "b with itself must be 1, got nan"),
+    ],
+)
+def test_bad_matrices(names: list[str], scores: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        OverlapMatrix(tuple(names), np.asarray(scores))
+
+
+def test_bad_intervals() -> None:
+    for low, high, message in ((np.eye(2), None, "two ends"), (np.ones((2, 2)), np.eye(2), "a and b ends before")):
+        with pytest.raises(ValueError, match=message):
+            OverlapMatrix(("a", "b"), np.eye(2), low, high)
+
+
+def test_pairs_and_subsets() -> None:
+    overlap = masked()
+    assert overlap["noc/blur", "fog"] == overlap["fog", "noc/blur"] == 0.1
+    part = overlap.subset(["a, b", "noc/blur"])
+    assert part.names == ("a, b", "noc/blur")
+    assert part["a, b", "noc/blur"] == pytest.approx(1 / 3)
+    assert part.low is not None
+    assert part.low[0, 1] == pytest.approx(1 / 3 - 0.1)
+    assert overlap.mean_pair(["fog", "noc/blur"]) == 0.1
+    assert np.isnan(overlap.mean_pair())
+    assert np.isnan(overlap.mean_pair(["fog"]))
+    assert overlap.masked() == [("fog", "a, b")]
+    assert matrix(4).mean_pair() == pytest.approx(matrix(4).scores[np.triu_indices(4, 1)].mean())
+    for wrong in (lambda: overlap["fog", "noc/blu"], lambda: overlap.subset(["noc/blu"])):
+        with pytest.raises(ValueError, match="did you mean 'noc/blur'"):
+            wrong()
+    with pytest.raises(ValueError, match="read-only"):
+        overlap.scores[0, 1] = 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
+    overlap = masked()
+    again = OverlapMatrix.load(overlap.save(tmp_path / "new" / f"overlap.{ending}"))
+    assert again.names == overlap.names
+    assert np.array_equal(again.scores, overlap.scores, equal_nan=True)
+    if ending == "csv":
+        assert again.low is None
+    else:
+        assert np.array_equal(again.low, overlap.low, equal_nan=True)
+        assert np.array_equal(again.high, overlap.high, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "one name or more"),
+        ("corruption,a,b\nb,1,0\na,0,1\n", "same order"),
+        ("corruption,a,b\na,1\nb,0,1\n", "every row must have 3 cells"),
+        ("corruption,a,b\na,1,x\nb,0,1\n", "could not convert"),
+        ("corruption,a,b\na,1,0.2\nb,0.3,1\n", "symmetric"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "overlap.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"overlap\.csv is not an overlap matrix: .*{message}"):
+        OverlapMatrix.load(path)
+
+
+def test_bad_tables(tmp_path: Path) -> None:
+    whole = pl.read_parquet(masked().save(tmp_path / "overlap.parquet"))
+    for table, message in (
+        (whole.head(8), "9 ordered pairs, there are 8"),
+        (whole.drop("overlap"), "no column overlap"),
+    ):
+        table.write_parquet(tmp_path / "odd.parquet")
+        with pytest.raises(ValueError, match=message):
+            OverlapMatrix.load(tmp_path / "odd.parquet")
+    (tmp_path / "odd.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="it cannot be read"):
+        OverlapMatrix.load(tmp_path / "odd.parquet")
+    with pytest.raises(ValueError, match=r"a \.csv or a \.parquet file, got 'overlap.txt'"):
+        masked().save(tmp_path / "overlap.txt")
+
+
+def test_order_of_a_heat_map() -> None:
+    group = np.random.default_rng(3).permutation(np.repeat([0, 1, 2], 5))
+    scores = np.where(group[:, None] == group, 0.8, 0.05) + 0.01 * matrix(15).scores
+    np.fill_diagonal(scores, 1)
+    overlap = OverlapMatrix(tuple(f"c{i}" for i in range(15)), scores)
+    order = overlap.ordered()
+    assert sorted(order) == sorted(overlap.names)
+    shown = [group[int(name[1:])] for name in order]
+    assert sum(a != b for a, b in pairwise(shown)) == 2
+    assert OverlapMatrix(("fog",), np.eye(1)).ordered() == ["fog"]
+    assert sorted(masked().ordered()) == sorted(masked().names)

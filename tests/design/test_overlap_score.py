@@ -1,0 +1,150 @@
+"""The overlapping score, against its formula written out, published tables and simulated samples."""
+
+import numpy as np
+import pytest
+
+from brittle import metrics
+from brittle.design import (
+    VanishingGain,
+    overlap_from_relative_errors,
+    overlap_matrix,
+    overlap_with_intervals,
+    published_overlap,
+)
+
+NAMES = ["fog", "snow", "blur"]
+ACCURACY = np.array(
+    [
+        [0.80, 0.40, 0.50, 0.30],
+        [0.78, 0.70, 0.60, 0.28],
+        [0.75, 0.55, 0.72, 0.20],
+        [0.79, 0.42, 0.40, 0.65],
+    ]
+)
+"""Rows: standard, trained with each. Columns: clean, tested on each."""
+
+
+@pytest.mark.parametrize("form", ["ratio", "accuracy"])
+def test_the_formula_word_for_word(form: str) -> None:
+    def gain(model: int, test: int) -> float:
+        own = ACCURACY[:, 0] if form == "ratio" else np.ones(4)
+        return ACCURACY[model, test] / own[model] - ACCURACY[0, test] / own[0]
+
+    found = overlap_matrix(ACCURACY, NAMES, form=form)
+    for a in range(1, 4):
+        for b in range(1, 4):
+            expected = max(0, (gain(a, b) / gain(b, b) + gain(b, a) / gain(a, a)) / 2)
+            assert found[NAMES[a - 1], NAMES[b - 1]] == pytest.approx(expected)
+
+
+def test_a_vanishing_gain_is_named_and_masked() -> None:
+    table = ACCURACY.copy()
+    table[2, 2] = 0.47  # trained with snow, and no better on snow
+    with pytest.warns(VanishingGain, match=r"trained with snow is only \+0.002 better"):
+        found = overlap_matrix(table, NAMES)
+    assert found.masked() == [("fog", "snow"), ("snow", "blur")]
+    assert found["snow", "snow"] == 1
+    assert found["fog", "blur"] == overlap_matrix(ACCURACY, NAMES)["fog", "blur"]
+    assert not overlap_matrix(table, NAMES, floor=0.001).masked()
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "message"),
+    [
+        (ACCURACY[1:], {}, ValueError, r"3 corruptions need 4 × 4 accuracies.*\(3, 4\)"),
+        (100 * ACCURACY, {}, ValueError, "divide percents by 100"),
+        (np.where(ACCURACY == 0.72, np.nan, ACCURACY), {}, ValueError, "between 0 and 1, got nan"),
+        (ACCURACY * [0, 1, 1, 1], {}, ValueError, "clean accuracy is 0"),
+        (ACCURACY, {"form": "drop"}, ValueError, "'ratio'.*'accuracy'.*got 'drop'"),
+        (ACCURACY, {"floor": -1}, ValueError, "floor.*got -1"),
+    ],
+)
+def test_bad_accuracies(table: np.ndarray, options: dict, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        overlap_matrix(table, NAMES, **options)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "quoted"),
+    [("gaussian_noise", "shot_noise", 0.97), ("fog", "contrast", 0.49), ("snow", "frost", 0.47)],
+)
+def test_overlaps_of_imagenet_c(a: str, b: str, quoted: float) -> None:
+    assert round(published_overlap("noc-table7")[a, b], 2) == quoted
+
+
+def test_no_two_of_imagenet_noc_overlap() -> None:
+    overlap = published_overlap("noc-table8")
+    assert len(overlap) == 8
+    assert overlap.scores[np.triu_indices(8, 1)].max() < 0.1
+
+
+def test_relative_errors_give_the_overlaps_of_the_accuracies() -> None:
+    """Whatever the reference model is; and the clean accuracies matter."""
+    reference = np.array([0.7, 0.55, 0.9])
+    errors = metrics.relative_corruption_errors(1 - ACCURACY[:, 1:], 1 - ACCURACY[:, 0], reference, 0.4)
+    found = overlap_from_relative_errors(errors, NAMES, clean_errors=1 - ACCURACY[:, 0])
+    assert found.scores == pytest.approx(overlap_matrix(ACCURACY, NAMES).scores)
+    blind = overlap_from_relative_errors(errors, NAMES)
+    assert np.abs(blind.scores - found.scores).max() > 0.01
+    equal = ACCURACY.copy()
+    equal[:, 0] = 0.8
+    errors = metrics.relative_corruption_errors(1 - equal[:, 1:], 0.2, reference, 0.4)
+    assert overlap_from_relative_errors(errors, NAMES).scores == pytest.approx(overlap_matrix(equal, NAMES).scores)
+
+
+@pytest.mark.parametrize(
+    ("shape", "value", "clean", "message"),
+    [
+        ((3, 3), 0.5, None, r"4 × 3 relative errors.*\(3, 3\)"),
+        ((4, 3), np.nan, None, "finite"),
+        ((4, 3), 87, None, "divide percents by 100"),
+        ((4, 3), 0.5, [0.2, 0.2], "one clean error a row, 4"),
+        ((4, 3), 0.5, [0.2, 1, 0.2, 0.2], "knows nothing"),
+    ],
+)
+def test_bad_relative_errors(shape: tuple, value: float, clean: list | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        overlap_from_relative_errors(np.full(shape, value), NAMES, clean_errors=clean)
+    with pytest.raises(ValueError, match="noc-table5 is not a table of models trained with one corruption each"):
+        published_overlap("noc-table5")
+
+
+def samples(count: int, seed: int) -> np.ndarray:
+    """Right or wrong with the accuracies above: hard samples are hard in all cells."""
+    hardness = np.random.default_rng(seed).random(count)
+    return hardness < ACCURACY[:, :, None]
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    truth = overlap_matrix(ACCURACY, NAMES)["fog", "snow"]
+    held = 0
+    for seed in range(60):
+        found = overlap_with_intervals(samples(500, seed), NAMES, resamples=200, seed=seed, level=0.9)
+        i, j = found.positions(["fog", "snow"])
+        held += found.low[i, j] <= truth <= found.high[i, j]
+    assert 48 <= held <= 60
+
+
+def test_intervals_belong_to_the_same_scores() -> None:
+    correct = samples(2000, 1)
+    found = overlap_with_intervals(correct, NAMES, seed=3)
+    assert found.scores == pytest.approx(overlap_matrix(correct.mean(-1), NAMES).scores)
+    assert (found.low <= found.scores).all()
+    assert (found.scores <= found.high).all()
+    assert (np.diagonal(found.low) == 1).all()
+    again = overlap_with_intervals(correct, NAMES, seed=3)
+    assert np.array_equal(found.high, again.high)
+    wider = overlap_with_intervals(correct, NAMES, seed=3, level=0.99)
+    assert (wider.high >= found.high).all()
+
+
+def test_a_gain_that_may_vanish_bounds_nothing() -> None:
+    correct = samples(300, 0)
+    correct[2, 2] = correct[0, 2]
+    correct[2, 2, np.flatnonzero(~correct[2, 2])[:15]] = True  # 5 points better: some resamples see none
+    found = overlap_with_intervals(correct, NAMES, form="accuracy", floor=0.04)
+    assert np.isfinite(found["fog", "snow"])
+    assert found.high[0, 1] == np.inf
+    assert np.isfinite(found.high[0, 2])
+    with pytest.raises(ValueError, match=r"4 models × 4 test sets × samples, got shape \(3, 4, 300\)"):
+        overlap_with_intervals(correct[1:], NAMES)
