@@ -9,7 +9,7 @@ import pytest
 from report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
 from strict_html import StrictHtml
 
-from brittle.evaluation import Results, compare, evaluate, scores
+from brittle.evaluation import Results, compare, evaluate, scores, search_failure_points
 from brittle.metrics import failure_points
 from brittle.report import report_html, write_report
 
@@ -179,3 +179,15 @@ def test_results_without_a_whole_cell_say_so() -> None:
         ValueError, match="none of the models a has results on all cells of a recipe, or on clean images"
     ):
         report_html(Results(rows.lazy()))
+
+
+def test_failure_points_between_the_levels_are_drawn(tmp_path: Path) -> None:
+    run, data = tmp_path / "run", dataset()
+    results = evaluate(models("a", "b"), data, STEPS, run)
+    assert "Between the levels" not in report_html(results)
+    table = search_failure_points(models("a", "b"), data, STEPS, run, tolerance=0.25)
+    page = report_html(results)
+    text = StrictHtml(page).text
+    assert "Between the levels" in text
+    shown = table.group_by("model", "corruption").agg(pl.col("shown").first())["shown"].mean()
+    assert f"{shown:.1f} looks an image and corruption, where a grid as fine takes 21" in " ".join(text.split())

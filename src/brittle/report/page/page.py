@@ -24,6 +24,7 @@ from brittle.report.page.models import Looks
 from brittle.report.page.numbers import count, listed
 from brittle.report.page.palette import theme_css
 from brittle.report.page.parts import Part, in_order, parts
+from brittle.report.page.searched import searched
 
 HERE = Path(__file__).parent
 NAMED = 3
@@ -36,6 +37,7 @@ SECTIONS: tuple[tuple[str, str, Section], ...] = (
     ("corruptions", "Corruptions", curves),
     ("heat", "Every cell", heat_maps),
     ("failure", "Failure points", failures),
+    ("searched", "Between the levels", searched),
     ("examples", "What broke it", examples),
     ("models", "Models", comparison),
 )
