@@ -1,0 +1,120 @@
+"""Scores come from the rows: the plain formulas on the stored predictions, each with an interval around it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import load_dataset
+from brittle.evaluation import as_baseline, compare, evaluate, load_results, scores
+from brittle.evaluation.results import Results
+from brittle.metrics import baseline
+from brittle.models import from_callable
+
+DATA = load_dataset("demo").subset(range(0, 1000, 10))
+RECIPE = brittle.benchmark("cifar10-c")
+
+
+def made_up(accuracy: dict[str, float], *, seed: int = 0) -> Results:
+    """Rows of models that are right so often, on all cells of CIFAR-10-C."""
+    rng = np.random.default_rng(seed)
+    cells = [("clean", 0.0), *((c.id, float(level)) for c, level in RECIPE.cells())]
+    parts = []
+    for model, share in accuracy.items():
+        for corruption, level in cells:
+            right = rng.random(200) < (share if level else 0.95)
+            parts.append(
+                pl.DataFrame({"sample": [str(i) for i in range(200)], "label": 1, "correct": right}).with_columns(
+                    prediction=pl.when("correct").then(1).otherwise(0),
+                    confidence=pl.lit(0.5),
+                    model=pl.lit(model),
+                    corruption=pl.lit(corruption),
+                    level=pl.lit(level),
+                )
+            )
+    return Results(pl.concat(parts).lazy())
+
+
+def test_each_score_is_its_formula_on_the_rows() -> None:
+    results = made_up({"good": 0.8, "poor": 0.5})
+    best, worst = scores(results, RECIPE, resamples=200)
+    assert (best.model, worst.model) == ("good", "poor")
+    table = results.accuracy().filter(pl.col("model") == "good")
+    clean = table.filter(pl.col("corruption") == "clean")["accuracy"][0]
+    errors = 1 - np.array(
+        [table.filter(pl.col("corruption") == entry.id)["accuracy"].mean() for entry in RECIPE.entries]
+    )
+    reference = baseline("reference-cifar10-c")
+    below = reference.of([entry.id for entry in RECIPE.entries])
+    expected = {
+        "clean": clean,
+        "mean_accuracy": 1 - errors.mean(),
+        "error": errors.mean(),
+        "drop": clean - (1 - errors.mean()),
+        "robustness": (1 - errors.mean()) / clean,
+        "mce": (errors / below).mean(),
+        "relative_mce": ((errors - (1 - clean)) / (below - reference.clean_error)).mean(),
+    }
+    for field, value in expected.items():
+        score = getattr(best, field)
+        assert score.value == pytest.approx(value), field
+        assert score.low < score.value < score.high, field
+    assert len(best.all()) == 7
+
+
+def test_a_model_of_ones_own_may_be_the_reference() -> None:
+    results = made_up({"good": 0.8, "poor": 0.5})
+    mine = as_baseline(results, RECIPE, "poor")
+    by_model = {row.model: row for row in scores(results, RECIPE, reference=mine, resamples=50)}
+    assert by_model["poor"].mce.value == pytest.approx(1)
+    assert by_model["good"].mce.value < 0.6
+
+
+def test_differences_are_paired() -> None:
+    results = made_up({"a": 0.7, "b": 0.6})
+    gap = compare(results, RECIPE, "a", "b", resamples=300)
+    assert gap.low < 0.1 < gap.high
+    assert gap.low > 0.05
+    same = compare(results, RECIPE, "a", "a", resamples=50)
+    assert (same.value, same.low, same.high) == (0, 0, 0)
+
+
+def test_a_model_that_lacks_cells_is_left_out_or_named() -> None:
+    results = made_up({"whole": 0.7, "half": 0.6})
+    cut = Results(results.rows.filter((pl.col("model") != "half") | (pl.col("level") < 4)))
+    assert [row.model for row in scores(cut, RECIPE, resamples=20)] == ["whole"]
+    with pytest.raises(ValueError, match=r"no results of 'half' on .* 4 \(30 of 76 cells are missing\)"):
+        scores(cut, RECIPE, models=["half"])
+
+
+def tones(images: np.ndarray) -> np.ndarray:
+    return -np.abs(images.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 10))
+
+
+SMALL = Benchmark("small", (Entry("fog", (2,)),))
+
+
+def test_weights_that_changed_are_another_model_in_the_same_folder(tmp_path: Path) -> None:
+    for version in "12":
+        evaluate(from_callable(tones, name="m", version=version), DATA, SMALL, tmp_path)
+    results = load_results(tmp_path)
+    assert len(results.models) == 2
+    assert all(name.startswith("m ") for name in results.models)
+    assert {row.model for row in scores(results, SMALL, resamples=10)} == set(results.models)
+
+
+def test_two_draws_of_one_cell_are_not_mixed(tmp_path: Path) -> None:
+    evaluate(from_callable(tones, name="m"), DATA, SMALL, tmp_path)
+    with pytest.raises(ValueError, match=r"holds fog 2 of 'small', drawn with another seed.*; choose another folder"):
+        evaluate(from_callable(tones, name="m"), DATA, replace(SMALL, seed=1, name="other"), tmp_path)
+
+
+def test_runs_on_other_images_are_not_averaged_together(tmp_path: Path) -> None:
+    evaluate(from_callable(tones, name="m"), DATA, SMALL, tmp_path / "a")
+    evaluate(from_callable(tones, name="m"), DATA.subset(range(50)), SMALL, tmp_path / "b")
+    with pytest.raises(ValueError, match="these runs are on different images"):
+        scores(load_results(tmp_path / "a", tmp_path / "b"), SMALL)
