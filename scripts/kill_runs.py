@@ -32,12 +32,15 @@ def main(times: int, seed: int) -> None:
         start = time.monotonic()
         subprocess.run([*COMMAND, *RECIPE, "-o", str(calm)], check=True, capture_output=True)
         whole = time.monotonic() - start
-        screen.print(f"in peace: {whole:.0f} s, {cells(calm)} cells")
+        start = time.monotonic()
+        subprocess.run([*COMMAND, *RECIPE, "-o", str(calm)], check=True, capture_output=True)
+        idle = time.monotonic() - start  # starting up and printing scores, with nothing to compute
+        screen.print(f"in peace: {whole:.0f} s, {cells(calm)} cells; with nothing to do: {idle:.0f} s")
         killed = 0
         while killed < times:
             process = subprocess.Popen([*COMMAND, *RECIPE, "-o", str(torn)], stdout=subprocess.DEVNULL)
             try:
-                process.wait(moments.uniform(0.05, 0.5) * whole)
+                process.wait(moments.uniform(0.2, 1.0) * idle + moments.uniform(0, 2 / times) * (whole - idle))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.wait()

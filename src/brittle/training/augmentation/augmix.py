@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.training.augmentation.base import BASES, LOWEST, Base, picture_of
+from brittle.training.augmentation.base import BASES, LOWEST, Base
 
 WIDTH, DEPTH = 3, 3
 
@@ -24,6 +25,8 @@ class AugMix:
     mix is float32 on 0..255 and not rounded, as in the authors' code.
     """
 
+    takes_stacks: ClassVar[bool] = True
+
     bases: tuple[str, ...] = tuple(BASES)
     severity: float = 3.0
 
@@ -35,24 +38,23 @@ class AugMix:
             raise ValueError(f"severity must be above {LOWEST}, got {self.severity}")
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[np.float32]:
-        """One augmented image; equal draws give the same transform of any image."""
+        """One augmented image; equal draws give the same transform of any image, and of a stack of them."""
         if not self.bases:
             return image.astype(np.float32)
         weights = _dirichlet([draws.uniform(f"weight {i}") for i in range(WIDTH)])
         share = draws.uniform("share")
         mixed = image * np.float32(1 - share)
         for i, weight in enumerate(weights):
-            mixed += np.float32(share * weight) * np.asarray(self._chain(image, draws, i))
+            mixed += np.float32(share * weight) * self._chain(image, draws, i)
         return mixed
 
-    def _chain(self, image: Image, draws: Draws, i: int) -> object:
-        picture = picture_of(image)
+    def _chain(self, image: Image, draws: Draws, i: int) -> Image:
         for step in range(1 + draws.integer(f"depth {i}", DEPTH)):
             where = f"{i}.{step}"
             base: Base = BASES[self.bases[draws.integer(f"base {where}", len(self.bases))]]
             level = draws.uniform(f"level {where}", LOWEST, self.severity)
-            picture = base(picture, level, 1.0 if draws.integer(f"sign {where}", 2) else -1.0)
-        return picture
+            image = base(image, level, 1.0 if draws.integer(f"sign {where}", 2) else -1.0)
+        return image
 
 
 def powerset() -> list[AugMix]:

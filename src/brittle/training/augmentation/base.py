@@ -7,72 +7,63 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import PIL.Image
-from PIL import ImageOps
-from PIL.Image import Image as Picture
-from PIL.Image import Resampling, Transform
+import numpy as np
+
+from brittle.arrays import Image
+from brittle.training.augmentation import grey_levels, warp
 
 LOWEST = 0.1
 """Levels are uniform from here to the severity of the scheme."""
 
-Base = Callable[[Picture, float, float], Picture]
-"""A function of a picture, a level ℓ, and a sign that is +1 or −1."""
+Base = Callable[[Image, float, float], Image]
+"""A function of an image H×W×3 or a stack N×H×W×3, a level ℓ, and a sign that is +1 or −1."""
 
 
-def autocontrast(picture: Picture, _level: float, _sign: float) -> Picture:
+def autocontrast(images: Image, _level: float, _sign: float) -> Image:
     """Stretch each channel to the full range."""
-    return ImageOps.autocontrast(picture)
+    return grey_levels.autocontrast(images)
 
 
-def equalize(picture: Picture, _level: float, _sign: float) -> Picture:
+def equalize(images: Image, _level: float, _sign: float) -> Image:
     """Flatten each channel's histogram."""
-    return ImageOps.equalize(picture)
+    return grey_levels.equalize(images)
 
 
-def posterize(picture: Picture, level: float, _sign: float) -> Picture:
+def posterize(images: Image, level: float, _sign: float) -> Image:
     """Keep 4 − ⌊0.4ℓ⌋ bits."""
-    return ImageOps.posterize(picture, 4 - int(0.4 * level))
+    return grey_levels.posterize(images, 4 - int(0.4 * level))
 
 
-def solarize(picture: Picture, level: float, _sign: float) -> Picture:
+def solarize(images: Image, level: float, _sign: float) -> Image:
     """Invert values from 256 − ⌊25.6ℓ⌋ upwards."""
-    return ImageOps.solarize(picture, 256 - int(25.6 * level))
+    return grey_levels.solarize(images, 256 - int(25.6 * level))
 
 
-def shear_x(picture: Picture, level: float, sign: float) -> Picture:
+def shear_x(images: Image, level: float, sign: float) -> Image:
     """Shear rows by ±0.03ℓ."""
-    return _affine(picture, (1, sign * 0.03 * level, 0, 0, 1, 0))
+    return warp.affine(images, (1, sign * 0.03 * level, 0, 0, 1, 0))
 
 
-def shear_y(picture: Picture, level: float, sign: float) -> Picture:
+def shear_y(images: Image, level: float, sign: float) -> Image:
     """Shear columns by ±0.03ℓ."""
-    return _affine(picture, (1, 0, 0, sign * 0.03 * level, 1, 0))
+    return warp.affine(images, (1, 0, 0, sign * 0.03 * level, 1, 0))
 
 
-def translate_x(picture: Picture, level: float, sign: float) -> Picture:
+def translate_x(images: Image, level: float, sign: float) -> Image:
     """Move sideways by ±ℓ/30 of the side."""
-    return _affine(picture, (1, 0, sign * level * picture.width / 30, 0, 1, 0))
+    return warp.affine(images, (1, 0, sign * level * np.shape(images)[-2] / 30, 0, 1, 0))
 
 
-def translate_y(picture: Picture, level: float, sign: float) -> Picture:
+def translate_y(images: Image, level: float, sign: float) -> Image:
     """Move up or down by ±ℓ/30 of the side."""
-    return _affine(picture, (1, 0, 0, 0, 1, sign * level * picture.height / 30))
+    return warp.affine(images, (1, 0, 0, 0, 1, sign * level * np.shape(images)[-3] / 30))
 
 
-def rotate(picture: Picture, level: float, sign: float) -> Picture:
+def rotate(images: Image, level: float, sign: float) -> Image:
     """Turn by ±3ℓ degrees."""
-    return picture.rotate(sign * 3 * level, resample=Resampling.BILINEAR)
+    return warp.rotate(images, sign * 3 * level)
 
 
 GEOMETRIC: dict[str, Base] = {f.__name__: f for f in (shear_x, shear_y, translate_x, translate_y, rotate)}
 COLOUR: dict[str, Base] = {f.__name__: f for f in (autocontrast, equalize, posterize, solarize)}
 BASES: dict[str, Base] = {**COLOUR, **GEOMETRIC}
-
-
-def _affine(picture: Picture, matrix: tuple[float, ...]) -> Picture:
-    return picture.transform(picture.size, Transform.AFFINE, matrix, resample=Resampling.BILINEAR)
-
-
-def picture_of(image: object) -> Picture:
-    """An array as Pillow sees it."""
-    return PIL.Image.fromarray(image)  # type: ignore[arg-type]

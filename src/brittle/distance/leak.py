@@ -1,0 +1,154 @@
+"""Did the training augmentation come near the test? Nearer than augmentations that nobody would blame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from brittle.distance.corruption_features import CorruptionFeatures
+from brittle.distance.msd import sample_distances
+from brittle.distance.rank_test import holm, rank_test
+from brittle.distance.rows import Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One corruption: the MSD of the augmentation and of the nearest reference, both means over levels.
+
+    `covered` is the share of the way from the clean images to the corruption that the augmentation goes, 1 − MSD /
+    ‖E f(c)‖: about 0 says that it does nothing towards it, 1 that it contains it. `p_nearer` and `p_leaked` are
+    those of being nearer at all and of being nearer by the margin, corrected for the number of corruptions.
+    """
+
+    corruption: str
+    msd: float
+    reference: str
+    reference_msd: float
+    covered: float
+    reference_covered: float
+    p_nearer: float
+    p_leaked: float
+    nearer: bool
+    leaked: bool
+
+
+@dataclass(frozen=True)
+class LeakCheck:
+    """Every corruption of a benchmark, in its order, and how many augmentations were looked at."""
+
+    leaks: tuple[Leak, ...]
+    samples: int
+    margin: float
+    alpha: float
+
+    @property
+    def nearer(self) -> list[str]:
+        """The corruptions that the augmentation is nearer to than every reference, if only by a little."""
+        return [leak.corruption for leak in self.leaks if leak.nearer]
+
+    @property
+    def leaked(self) -> list[str]:
+        """The corruptions that the augmentation leaks."""
+        return [leak.corruption for leak in self.leaks if leak.leaked]
+
+    def table(self) -> pl.DataFrame:
+        """A row a corruption."""
+        return pl.DataFrame([vars(leak) for leak in self.leaks])
+
+
+def leak_check(
+    augmentation: Rows | ArrayLike,
+    references: Mapping[str, Rows | ArrayLike],
+    corruptions: CorruptionFeatures,
+    *,
+    margin: float = 0.5,
+    alpha: float = 0.05,
+    blocks: int = 10,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> LeakCheck:
+    """For each corruption, whether an augmentation comes nearer, and much nearer, to it than every reference does.
+
+    The samples of each scheme, equally many, are cut into blocks in their order, and the smallest distance in each
+    block is averaged over the levels of the corruption. A rank test asks whether these block minima are smaller than
+    those of a reference (nearer), and than `margin` times those (leaked); its largest p-value over the references
+    counts. The p-values are then corrected for the number of corruptions by Holm's method, and what is below `alpha` is
+    called nearer, or leaked.
+
+    Args:
+        augmentation: features of the scheme in question, from `transform_features`.
+        references: features of neutral schemes by name, as of `NEUTRAL`, with the same model and images.
+        corruptions: features of the benchmark.
+        margin: how much nearer counts as a leak, by default half as far. With many samples any difference is
+            significant, and whatever changes colours is nearer to most corruptions than flips and crops are.
+        alpha: the chance of blaming an augmentation that is no nearer, for the whole benchmark.
+        blocks: more of them make a sharper test of minima over fewer samples. A block should hold some samples of
+            everything that the scheme does, so take thousands of samples of one like AutoAugment.
+        permutations: of the rank test.
+        seed: of the permutations.
+    """
+    if not references:
+        raise ValueError("the leak check needs at least one reference augmentation, got none")
+    if not 0 < margin <= 1 or not 0 < alpha < 1:
+        raise ValueError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
+    mine = sample_distances(augmentation, corruptions.means)
+    others = {name: sample_distances(rows, corruptions.means) for name, rows in references.items()}
+    samples = min(len(mine), *map(len, others.values()))
+    if not 2 <= blocks <= samples:
+        raise ValueError(
+            f"blocks must be at least 2 and at most the {samples} samples that each scheme has, got {blocks}"
+        )
+    clean = corruptions.over_levels(np.linalg.norm(corruptions.means, axis=1))
+    minimum = _minima(mine, samples, corruptions)
+    reached = {name: _minima(rows, samples, corruptions) for name, rows in others.items()}
+    smallest = _block_minima(mine, samples, blocks, corruptions)
+    theirs = [_block_minima(rows, samples, blocks, corruptions) for rows in others.values()]
+
+    def p_values(scale: float) -> Floats:
+        """For each corruption, the largest p-value over the references."""
+        tests = [
+            [
+                rank_test(a, scale * b, permutations=permutations, seed=seed)
+                for a, b in zip(smallest.T, one.T, strict=True)
+            ]
+            for one in theirs
+        ]
+        return holm(np.max(tests, axis=0))
+
+    p_nearer, p_leaked = p_values(1.0), p_values(margin)
+    leaks = []
+    for i, corruption in enumerate(corruptions.corruptions):
+        name, distance = min(((name, float(values[i])) for name, values in reached.items()), key=lambda pair: pair[1])
+        leaks.append(
+            Leak(
+                corruption,
+                msd=float(minimum[i]),
+                reference=name,
+                reference_msd=distance,
+                covered=float(1 - minimum[i] / clean[i]),
+                reference_covered=float(1 - distance / clean[i]),
+                p_nearer=float(p_nearer[i]),
+                p_leaked=float(p_leaked[i]),
+                nearer=bool(p_nearer[i] < alpha),
+                leaked=bool(p_leaked[i] < alpha),
+            )
+        )
+    return LeakCheck(tuple(leaks), samples, margin, alpha)
+
+
+def _minima(distances: NDArray[np.float32], samples: int, corruptions: CorruptionFeatures) -> Floats:
+    """The MSD of each corruption, averaged over its levels."""
+    return np.asarray(corruptions.over_levels(distances[:samples].min(0).astype(np.float64)))
+
+
+def _block_minima(distances: NDArray[np.float32], samples: int, blocks: int, corruptions: CorruptionFeatures) -> Floats:
+    """The same within each block of samples, blocks × corruptions; what does not fill a block is left out."""
+    size = samples // blocks
+    cut = distances[: size * blocks].reshape(blocks, size, -1).min(1).astype(np.float64)
+    return np.asarray(corruptions.over_levels(cut))

@@ -1,0 +1,145 @@
+"""What a transform does to an image, seen by a network: f(t) = mean over images of f̂(t(x)) − f̂(x)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle.arrays import Image
+from brittle.corruptions.draws import check_seed
+from brittle.distance.extractor import Extractor, Features, check_extractor, features_of
+from brittle.distance.feature_images import FeatureImages
+from brittle.distance.feature_store import FeatureStore, TransformFeatures
+from brittle.distance.rows import BLOCK
+from brittle.evaluation.engines import cores
+from brittle.evaluation.source import ahead
+from brittle.training.augmentation.fixed import Scheme, Transform, check_shape, fixed
+
+Progress = Callable[[int, int, float], None]
+"""Called with (transforms done, transforms in all, images per second) after each batch."""
+
+BATCH = 200
+
+
+def transform_features(
+    model: Extractor,
+    images: FeatureImages,
+    scheme: Scheme,
+    *,
+    samples: int,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    batch_size: int = BATCH,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> TransformFeatures:
+    """The features of the first `samples` transforms of an augmentation scheme.
+
+    Transform i is one set of random numbers, applied unchanged to all images. Models take 8-bit images, so what a
+    scheme gives as floats is rounded. Batch size and threads change at most the last bits.
+
+    Args:
+        model: the extractor, usually one trained with flips and crops alone.
+        images: what the transforms are applied to; the same for everything that is to be compared.
+        scheme: an augmentation; its repr must name all its settings if there is a folder.
+        samples: how many transforms. 100,000 take no more memory than 200.
+        seed: of the scheme's draws.
+        folder: where features are kept. What is there already is not computed again, so an ended run, however suddenly
+            it ended, goes on, and more samples add to those there are.
+        batch_size: images shown to the model at once, of one transform or of several.
+        threads: that augment while the model works; by default one for each processor.
+        progress: called after each batch.
+    """
+    if folder is not None and " at 0x" in repr(scheme):
+        raise ValueError(
+            f"features of {scheme!r} cannot be kept in a folder, because its repr does not name its settings; wrap it "
+            "in FromCallable, give it a __repr__, or leave out the folder"
+        )
+    identity = {"scheme": repr(scheme), "seed": check_seed(seed)}
+    return collect(
+        model,
+        images,
+        lambda i: fixed(scheme, seed, i),
+        identity,
+        samples=samples,
+        folder=folder,
+        batch_size=batch_size,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def collect(
+    model: Extractor,
+    images: FeatureImages,
+    transform: Callable[[int], Transform],
+    identity: dict[str, Any],
+    *,
+    samples: int,
+    folder: str | Path | None = None,
+    batch_size: int = BATCH,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> TransformFeatures:
+    """The features of transforms 0 … samples−1; `identity` says in plain data what the transforms are."""
+    model = check_extractor(model)
+    for name, value in (
+        ("samples", samples),
+        ("batch_size", batch_size),
+        ("threads", 1 if threads is None else threads),
+    ):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    about = {"model": model.key, "images": images.key, "image ids": [str(i) for i in images.ids]}
+    store = FeatureStore(folder, {**about, **identity})
+    tasks, todo = _plan(store, samples, max(1, batch_size // len(images)))
+    clean: NDArray[np.float64] = np.zeros(0)
+    start, done = time.perf_counter(), 0
+
+    def work(task: int) -> Image:
+        return np.concatenate([_eight_bit(transform(i), images.pixels, identity) for i in tasks[task]])
+
+    pending: list[Features] = []
+    for task, shown in zip(tasks, ahead(work, range(len(tasks)), threads or cores()), strict=False):
+        if not clean.size:
+            clean = features_of(model, images.pixels, batch_size).mean(0, dtype=np.float64)
+            start = time.perf_counter()
+        seen = features_of(model, shown, batch_size).reshape(len(task), len(images), -1)
+        pending.append((seen.mean(1, dtype=np.float64) - clean).astype(np.float32))
+        done += len(task)
+        number = task[0] // BLOCK
+        if (task[-1] + 1) % BLOCK == 0 or task[-1] + 1 == samples:
+            before = store.read(number)
+            store.write(number, np.concatenate(pending if before is None else [before, *pending]))
+            pending = []
+        if progress is not None:
+            progress(samples - todo + done, samples, done * len(images) / (time.perf_counter() - start))
+    seconds = time.perf_counter() - start
+    return TransformFeatures(store, samples, done, done * len(images) / seconds if done else 0.0)
+
+
+def _plan(store: FeatureStore, samples: int, together: int) -> tuple[list[list[int]], int]:
+    """Which transforms are missing, in groups that stay within a block, and how many they are."""
+    tasks: list[list[int]] = []
+    for number, start in enumerate(range(0, samples, BLOCK)):
+        block = store.read(number)
+        missing = list(range(start + (0 if block is None else len(block)), min(start + BLOCK, samples)))
+        tasks += [missing[i : i + together] for i in range(0, len(missing), together)]
+    return tasks, sum(map(len, tasks))
+
+
+def _eight_bit(transform: Transform, images: Image, identity: object) -> Image:
+    """The transformed images as a model takes them."""
+    changed = np.asarray(transform(images))
+    check_shape(identity, images.shape, changed.shape)
+    if changed.dtype == np.uint8:
+        return changed
+    rounded = np.rint(changed)
+    if not np.isfinite(rounded).all():
+        raise ValueError(f"{identity!r} gave values that are not numbers; it must give 0 to 255")
+    return np.asarray(np.clip(rounded, 0, 255), np.uint8)

@@ -1,0 +1,109 @@
+"""The leak check: what is trained on is found, what is neutral is not, and the statistics are the textbook's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from extractors import THREE, few_images, network
+from scipy.stats import mannwhitneyu
+
+from brittle.datasets import arrays
+from brittle.distance import (
+    NEUTRAL,
+    CorruptionFeatures,
+    corruption_features,
+    leak_check,
+    leak_scores,
+    transform_features,
+)
+from brittle.distance.rank_test import holm, rank_test
+from brittle.evaluation import evaluate
+from brittle.training import Corrupted
+from brittle.training.augmentation import FlipCrop, Mixture
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("shift", [-0.8, 0.0, 0.5])
+def test_the_rank_test_is_mann_and_whitneys(shift: float) -> None:
+    a, b = RNG.normal(shift, 1, 15), RNG.normal(0, 1, 18)
+    expected = mannwhitneyu(a, b, alternative="less", method="exact").pvalue
+    assert rank_test(a, b, permutations=20_000) == pytest.approx(expected, abs=0.01)
+
+
+def test_the_rank_test_knows_ties_and_its_limits() -> None:
+    assert rank_test(np.ones(10), np.ones(10)) == 1
+    assert rank_test(np.arange(20), np.arange(20) + 100, permutations=999) == 1 / 1000
+    with pytest.raises(ValueError, match="two samples, got 0 and 3"):
+        rank_test([], [1, 2, 3])
+
+
+def test_holm_is_the_textbooks() -> None:
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.9, 0.8]), [1, 1])
+
+
+def test_a_trained_corruption_is_found_and_the_others_are_not() -> None:
+    images, samples = few_images(), 200
+    corruptions = corruption_features(network(), images, THREE, samples=30)
+
+    def features(scheme: object, seed: int = 0) -> np.ndarray:
+        return np.asarray(transform_features(network(), images, scheme, samples=samples, seed=seed))  # type: ignore[arg-type]
+
+    references = {name: features(scheme) for name, scheme in NEUTRAL.items()}
+    cheat = Mixture((FlipCrop(), Corrupted(THREE, ["imagenet-c/impulse_noise"], share=1.0)), (0.5, 0.5))
+    found = leak_check(features(cheat), references, corruptions)
+    assert found.leaked == ["imagenet-c/impulse_noise"]
+    rows = {row["corruption"]: row for row in found.table().iter_rows(named=True)}
+    noise = rows["imagenet-c/impulse_noise"]
+    assert noise["covered"] > 0.75
+    assert noise["msd"] < 0.5 * noise["reference_msd"]
+    assert noise["reference"] in NEUTRAL
+    honest = leak_check(features(FlipCrop(), seed=9), references, corruptions)
+    assert honest.leaked == honest.nearer == []
+    assert found.samples == samples
+
+
+def test_the_check_blames_the_innocent_as_rarely_as_it_says() -> None:
+    blamed = 0
+    for _ in range(60):
+        corruptions = CorruptionFeatures(
+            tuple((f"c{i}", 1.0) for i in range(4)), RNG.normal(0, 1, (4, 10, 5)).astype(np.float32)
+        )
+        mine, theirs = RNG.normal(0, 1, (2, 200, 5))
+        blamed += bool(leak_check(mine, {"same": theirs}, corruptions, permutations=499).nearer)
+    assert blamed <= 8  # of 60 at 5 %; more than 8 come by chance once in 500
+
+
+def test_scores_with_and_without_what_was_leaked(tmp_path: Path) -> None:
+    images = RNG.integers(0, 256, (20, 32, 32, 3), np.uint8)
+    dataset = arrays(images, np.arange(20) % 10, [str(i) for i in range(10)])
+    results = evaluate(network(), dataset, THREE, tmp_path)
+    table = leak_scores(results, THREE, ["imagenet-c/fog"], resamples=50)
+    assert table["corruptions"].to_list() == ["all", "kept", "leaked"]
+    assert table["count"].to_list() == [3, 2, 1]
+    everything, kept, leaked = table["mean_accuracy"]
+    assert everything == pytest.approx((2 * kept + leaked) / 3)
+    accuracy = {(row[1], row[2]): row[4] for row in results.accuracy().rows()}
+    fog = np.mean([accuracy["imagenet-c/fog", level] for level in (2.0, 4.0)])
+    assert leaked == pytest.approx(fog)
+    assert leak_scores(results, THREE, [], resamples=50)["corruptions"].to_list() == ["all", "kept"]
+    with pytest.raises(ValueError, match="'imagenet-c/fogg' is not part of 'three'; did you mean"):
+        leak_scores(results, THREE, ["imagenet-c/fogg"])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"references": {}}, "at least one reference"),
+        ({"margin": 0}, "margin must be above 0"),
+        ({"alpha": 1}, "alpha between 0 and 1"),
+        ({"blocks": 500}, "at most the 50 samples that each scheme has, got 500"),
+        ({"blocks": 1}, "blocks must be at least 2"),
+    ],
+)
+def test_bad_input_is_named(how: dict, message: str) -> None:
+    corruptions = CorruptionFeatures((("c", 1.0),), np.ones((1, 3, 5), np.float32))
+    given = {"references": {"r": np.zeros((60, 5))}, **how}
+    with pytest.raises(ValueError, match=message):
+        leak_check(np.zeros((50, 5)), corruptions=corruptions, **given)
