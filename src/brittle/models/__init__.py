@@ -3,6 +3,7 @@
 from brittle.models.batch_size import best_batch_size
 from brittle.models.demo_models import DEMO_MODELS, demo_model
 from brittle.models.from_callable import from_callable
+from brittle.models.from_diffusion import from_diffusion
 from brittle.models.from_function import from_function
 from brittle.models.from_onnx import from_onnx
 from brittle.models.from_timm import from_timm
@@ -34,6 +35,7 @@ __all__ = [
     "checked_scores",
     "demo_model",
     "from_callable",
+    "from_diffusion",
     "from_function",
     "from_onnx",
     "from_timm",

@@ -1,0 +1,36 @@
+"""A training that was interrupted goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from brittle.datasets.atomic import replacing
+from brittle.models.needs import needs
+
+
+def save_checkpoint(path: Path, state: Mapping[str, Any], recipe: Mapping[str, Any]) -> None:
+    """Write tensors, numbers and texts to one file, completely or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        needs("torch").save({**state, "recipe": json.dumps(recipe, sort_keys=True)}, part)
+
+
+def load_checkpoint(path: str | Path | None, recipe: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The state that was saved with the same recipe, or None if there is none yet; nothing but numbers is read."""
+    if path is None or not Path(path).is_file():
+        return None
+    try:
+        state: dict[str, Any] = needs("torch").load(path, map_location="cpu", weights_only=True)
+        theirs = json.loads(state["recipe"])
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"{str(path)!r} is no checkpoint of ours, remove it to start anew: {reason}") from error
+    ours = json.loads(json.dumps(recipe))
+    other = sorted(key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key))
+    if other:
+        change = ", ".join(f"{key} = {theirs.get(key)!r} and not {ours.get(key)!r}" for key in other)
+        raise ValueError(f"{str(path)!r} holds a training with {change}; remove it to start anew")
+    return state

@@ -1,0 +1,141 @@
+"""The scores of CNS-Bench against numbers worked out by hand."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from brittle.evaluation.results import Results
+from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
+from brittle.sliders import cns_scores, trajectories
+
+SCALES = (0.0, 0.5, 1.0)
+#             model, shift: right or wrong of each trajectory at each scale
+CORRECT = {
+    ("alexnet", "fog"): [[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]],
+    ("alexnet", "snow"): [[1, 0, 0], [1, 0, 0]],
+    ("deit", "fog"): [[1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 1, 1]],
+    ("deit", "snow"): [[1, 1, 0], [1, 1, 1]],
+    ("vit", "fog"): [[1, 1, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]],
+    ("vit", "snow"): [[1, 1, 1], [0, 1, 1]],
+}
+
+
+def results(*, clean: bool = False, leave_out: tuple[str, ...] = (), scales=SCALES) -> Results:
+    rows = []
+    for (model, shift), matrix in CORRECT.items():
+        for seed, row in enumerate(matrix):
+            for scale, right in zip(scales, row, strict=False):
+                sample = f"{shift}/001_goldfish/seed_{seed:04}_scale_{int(scale * 1000):04}.jpg"
+                if sample not in leave_out:
+                    rows.append((model, f"cns/{shift}", scale, sample, 1, right, 0.5, bool(right)))
+    if clean:
+        for model, hits in (("alexnet", 5), ("deit", 8), ("vit", 7)):
+            rows += [(model, "clean", 0.0, str(i), 1, 1, 0.5, i < hits) for i in range(10)]
+    names = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    return Results(pl.DataFrame(rows, schema=names, orient="row").lazy())
+
+
+def matrix(model: str, shift: str) -> np.ndarray:
+    return np.array(CORRECT[model, shift], bool)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cns_scores(results(), baseline="alexnet", resamples=100)
+
+
+def pick(table: pl.DataFrame, **where) -> pl.DataFrame:
+    return table.filter([pl.col(key) == value for key, value in where.items()])
+
+
+def test_accuracy_and_its_drop(found) -> None:
+    for (model, shift), values in CORRECT.items():
+        mine = pick(found.accuracy, model=model, shift=shift)
+        expected = np.mean(values, axis=0)
+        np.testing.assert_allclose(mine["accuracy"], expected)
+        np.testing.assert_allclose(mine["drop"], expected[0] - expected)
+        assert mine["trajectories"].to_list() == [len(values)] * 3
+        assert ((mine["low"] <= mine["accuracy"]) & (mine["accuracy"] <= mine["high"])).all()
+        assert ((mine["drop_low"] <= mine["drop"]) & (mine["drop"] <= mine["drop_high"])).all()
+    images = np.concatenate([matrix("deit", "fog"), matrix("deit", "snow")]).mean(0)
+    np.testing.assert_allclose(pick(found.accuracy, model="deit", shift="all")["accuracy"], images)
+    shifts = np.mean([matrix("deit", shift).mean(0) for shift in ("fog", "snow")], axis=0)
+    mean = pick(found.accuracy, model="deit", shift="mean")
+    np.testing.assert_allclose(mean["accuracy"], shifts)
+    np.testing.assert_allclose(mean["drop"], shifts[0] - shifts)
+
+
+def test_failure_points_are_shares_of_all_trajectories(found) -> None:
+    assert pick(found.failure_points, model="alexnet", shift="fog")["share"].to_list() == [0.25, 0.5, 0.25]
+    assert pick(found.failure_points, model="deit", shift="fog")["share"].to_list() == [0, 0.25, 0.25]
+    margins = pick(found.margins, model="deit", shift="fog").row(0, named=True)
+    assert (margins["wrong_at_zero"], margins["never_failed"]) == (0, 2)
+    assert margins["mean_margin"] == pytest.approx(np.mean([3 - 3, 3 - 1, 3 - 0.5, 3 - 3]))
+    expected = failure_points(np.concatenate([matrix("vit", s) for s in ("fog", "snow")]), SCALES).mean_margin()
+    assert pick(found.margins, model="vit", shift="all")["mean_margin"].item() == pytest.approx(expected)
+
+
+def test_rce_is_hendrycks_relative_form(found) -> None:
+    errors = {m: 1 - np.array([matrix(m, s).mean(0) for s in ("fog", "snow")]) for m in ("alexnet", "deit", "vit")}
+    for model, error in errors.items():
+        mine = pick(found.rce, model=model)
+        assert mine["shift"].to_list() == ["fog", "snow", "mean"]
+        np.testing.assert_allclose(mine["rce"][:2], shift_rce(error, errors["alexnet"]))
+        assert mine["rce"][2] == pytest.approx(float(rce(error, errors["alexnet"])))
+    assert pick(found.rce, model="alexnet", shift="snow").row(0)[2:] == (1, 1, 1)
+    assert pick(found.rce, model="deit", shift="fog")["low"].item() is None  # four images: some resamples do not rise
+    assert cns_scores(results(), resamples=10).rce.is_empty()
+
+
+def test_rankings_and_how_they_change(found) -> None:
+    last = pick(found.rankings, shift="snow", scale=1.0)
+    assert last.select("model", "rank", "fallen").rows() == [("vit", 1, -2), ("deit", 2, 1), ("alexnet", 3, 2)]
+    agreement = pick(found.agreement, shift="fog")
+    assert agreement["kendall"][0] == pytest.approx(1)
+    assert agreement["models"].to_list() == [3, 3, 3]
+
+
+def test_slopes_of_ood_on_id_accuracy(found) -> None:
+    names = ("alexnet", "deit", "vit")
+    clean = cns_scores(results(clean=True), resamples=10).slopes
+    expected = id_ood_slope([0.5, 0.8, 0.7], [matrix(m, "fog")[:, 2].mean() for m in names])
+    assert pick(clean, shift="fog", scale=1.0)["slope"].item() == pytest.approx(expected.slope)
+    given = cns_scores(results(), id_accuracy={"alexnet": 0.5, "deit": 0.8, "vit": 0.7}, resamples=10).slopes
+    assert given.equals(clean)
+    own = id_ood_slope(*([matrix(m, "snow")[:, i].mean() for m in names] for i in (0, 2)))
+    assert pick(found.slopes, shift="snow", scale=1.0)["slope"].item() == pytest.approx(own.slope)
+    assert 0.0 not in found.slopes["scale"]  # nothing but itself
+    assert cns_scores(results(), models=["deit", "vit"], resamples=10).slopes.is_empty()
+
+
+def test_an_incomplete_trajectory_counts_nowhere() -> None:
+    lost = "fog/001_goldfish/seed_0001_scale_0500.jpg"
+    found = cns_scores(results(leave_out=(lost,)), resamples=10)
+    assert found.dropped == {"fog": 1, "snow": 0}
+    rest = np.delete(matrix("deit", "fog"), 1, axis=0)
+    np.testing.assert_allclose(pick(found.accuracy, model="deit", shift="fog")["accuracy"], rest.mean(0))
+    [fog, _] = trajectories(results(leave_out=(lost,)))
+    assert fog.names == [f"fog/001_goldfish/seed_{seed:04}" for seed in (0, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "vgg"}, "the baseline 'vgg' was not run; there are models alexnet, deit, vit"),
+        ({"models": ["vgg"]}, "'vgg' was not run on all 6 cells"),
+        ({"slope_models": ["vgg"]}, "the slope model 'vgg' was not run"),
+        ({"id_accuracy": {"vit": 0.5}}, "there is no ID accuracy of 'alexnet'"),
+        ({"axes": "log"}, "axes must be one of"),
+    ],
+)
+def test_what_cannot_be_scored_is_said(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cns_scores(results(), resamples=10, **options)
+
+
+def test_results_of_something_else_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"scales \[0\.5, 1\.0, 1\.5\]; it needs scale 0"):
+        cns_scores(results(scales=(0.5, 1.0, 1.5)))
+    only_clean = results(clean=True).rows.filter(pl.col("corruption") == "clean")
+    with pytest.raises(ValueError, match="no shifts of CNS-Bench"):
+        cns_scores(Results(only_clean))

@@ -1,0 +1,144 @@
+"""The out-of-class filter on scores made by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from brittle.datasets import cns_bench
+from brittle.sliders import (
+    FILTER_SCORES,
+    choose_thresholds,
+    compare_filters,
+    filter_quality,
+    kept_samples,
+    ooc_filter,
+    published_thresholds,
+    read_labels,
+    write_labelling_page,
+    write_labels,
+)
+
+LIMITS = dict.fromkeys(FILTER_SCORES, 0.5)
+
+
+def table(passes: list[list[int]], shift: str = "fog") -> pl.DataFrame:
+    """One row of numbers of passed scores for each seed, one number for each scale."""
+    rows = []
+    for seed, scales in enumerate(passes):
+        for scale, count in enumerate(scales):
+            scores = [1.0] * count + [0.5] * (4 - count)  # the threshold itself is not passed
+            rows.append((f"{shift}/{seed}/{scale}", shift, 0, seed, float(scale), *scores))
+    return pl.DataFrame(rows, schema=["sample", "shift", "label", "seed", "scale", *FILTER_SCORES], orient="row")
+
+
+def test_two_of_four_scores_and_whole_trajectories() -> None:
+    filtered = ooc_filter(table([[4, 3, 2], [4, 1, 4], [2, 2, 2]]), LIMITS)
+    assert filtered["passes"].to_list() == [4, 3, 2, 4, 1, 4, 2, 2, 2]
+    assert filtered["passed"].to_list() == [True] * 4 + [False] + [True] * 4
+    assert kept_samples(filtered) == [f"fog/{seed}/{scale}" for seed in (0, 2) for scale in range(3)]
+    strict = ooc_filter(table([[4, 3, 2], [4, 1, 4], [2, 2, 2]]), LIMITS, least=3)
+    with pytest.raises(ValueError, match="no trajectory is left: 4 of 9 images passed"):
+        kept_samples(strict)
+    assert kept_samples(ooc_filter(strict, LIMITS, least=3, scales=[0, 1])) == ["fog/0/0", "fog/0/1"]
+
+
+def test_a_missing_image_and_a_missing_score_drop_the_trajectory() -> None:
+    scores = table([[4, 4], [4, 4], [4, 4]])
+    assert kept_samples(ooc_filter(scores[1:], LIMITS)) == ["fog/1/0", "fog/1/1", "fog/2/0", "fog/2/1"]
+    lost = pl.col("sample") == "fog/1/1"
+    nulls = [pl.when(lost).then(None).otherwise(pl.col(n)).alias(n) for n in FILTER_SCORES[1:]]
+    assert "fog/1/0" not in kept_samples(ooc_filter(scores.with_columns(nulls), LIMITS))
+    both = pl.concat([scores, table([[4, 4, 4], [4, 4, 0]], "snow")])  # a shift may have more scales than another
+    assert len(kept_samples(ooc_filter(both, LIMITS))) == 6 + 3
+
+
+def test_published_thresholds() -> None:
+    assert published_thresholds() == {
+        "CLIP_class": 28.7394449,
+        "CLIP_class_shift": 35.2928484,
+        "CLIP_ref": 0.805859378,
+        "DINO_ref_no_head": 0.781161878,
+    }
+
+
+def random_scores(count: int = 200) -> tuple[pl.DataFrame, dict[str, str]]:
+    numbers = np.random.default_rng(0)
+    outside = numbers.random(count) < 0.4
+    values = numbers.normal(size=(4, count)) + 1.5 * ~outside
+    data = {"sample": [str(i) for i in range(count)], "shift": "fog", "label": 0, "seed": range(count), "scale": 0.0}
+    columns = dict(zip(FILTER_SCORES, values, strict=True))
+    labels = {str(i): "not class" if out else "class" for i, out in enumerate(outside)}
+    return pl.DataFrame({**data, **columns}), labels
+
+
+@pytest.mark.parametrize("tpr", [0.5, 0.9, 0.95])
+def test_thresholds_remove_the_wanted_share_and_no_more(tpr: float) -> None:
+    scores, labels = random_scores()
+    outside = scores.filter(pl.Series([labels[s] == "not class" for s in scores["sample"]]))
+    for name, limit in choose_thresholds(scores, labels, tpr=tpr).items():
+        values = outside[name].to_numpy()
+        assert (values <= limit).mean() >= tpr
+        assert (values < limit).mean() < tpr  # a lower one would not do
+
+
+def test_quality_is_counted() -> None:
+    scores, labels = random_scores()
+    limits = choose_thresholds(scores, labels)
+    found = compare_filters(scores, labels, limits)
+    assert found["filter"].to_list() == ["2 of 4", *FILTER_SCORES]
+    outside = np.array([label == "not class" for label in labels.values()])
+    passed = sum((scores[name].to_numpy() > limits[name]).astype(int) for name in FILTER_SCORES)
+    for row, removed in ((0, passed < 2), (1, scores["CLIP_class"].to_numpy() <= limits["CLIP_class"])):
+        mine = found.row(row, named=True)
+        assert mine["tpr"] == pytest.approx(removed[outside].mean())
+        assert mine["fpr"] == pytest.approx(removed[~outside].mean())
+        assert mine["accuracy"] == pytest.approx((removed == outside).mean())
+        assert mine["tpr_low"] < mine["tpr"] < mine["tpr_high"]
+    assert found["accuracy"][0] > found["accuracy"][1]  # four scores say more than one
+    quality = filter_quality([1, 1, 0, 0], [1, 0, 1, 0])
+    assert (quality.tpr.value, quality.fpr.value, quality.accuracy.value) == (0.5, 0.5, 0.5)
+
+
+def test_partial_labels_count_as_the_user_says() -> None:
+    scores, labels = random_scores(60)
+    partly = {s: "partial" if i < 20 else label for i, (s, label) in enumerate(labels.items())}
+    asked = {how: compare_filters(scores, partly, LIMITS, partial=how) for how in ("class", "not class", "skip")}
+    assert [found["images"][0] for found in asked.values()] == [60, 60, 40]
+    expected = compare_filters(scores, {s: "class" if p == "partial" else p for s, p in partly.items()}, LIMITS)
+    assert asked["class"].equals(expected)
+
+
+def test_labels_are_a_csv_file(tmp_path: Path) -> None:
+    labels = {'fog/003_a, "b"/seed_0001_scale_0500.jpg': "partial", "x": "not class"}
+    write_labels(labels, tmp_path / "labels.csv")
+    assert read_labels(tmp_path / "labels.csv") == labels
+    (tmp_path / "own.csv").write_text("\ufeffsample,label,who\na,class,me\nb,,me\n", encoding="utf-8")
+    assert read_labels(tmp_path / "own.csv") == {"a": "class"}
+
+
+def test_the_labelling_page_is_one_file_with_every_image(tmp_path: Path) -> None:
+    import json
+    import re
+
+    from PIL import Image
+
+    place = tmp_path / "fog" / "022_bald <eagle>"
+    place.mkdir(parents=True)
+    for scale in (0, 500, 1000):
+        Image.new("RGB", (64, 64), (scale // 5, 0, 0)).save(place / f"seed_0001_scale_{scale:04}.jpg")
+    (place / "seed_0001_scale_1000.jpg").write_bytes(b"")
+    data = cns_bench(tmp_path)
+    assert write_labelling_page(data, tmp_path / "label.html", side=32) == [data.ids[2]]
+    page = (tmp_path / "label.html").read_text(encoding="utf-8")
+    assert "://" not in page  # asks nobody for anything
+    found = re.search(r'id="data">(.*?)</script>', page)
+    assert found is not None
+    inside = json.loads(found[1])
+    assert [item[:2] for item in inside["items"]] == [[sample, "bald <eagle>"] for sample in data.ids[:2]]
+    assert inside["labels"] == ["class", "partial", "not class"]
+    write_labelling_page(data, tmp_path / "one.html", samples=data.ids[:1])
+    assert (tmp_path / "one.html").stat().st_size < len(page) + 2000
+    with pytest.raises(ValueError, match="has no image 'elsewhere'"):
+        write_labelling_page(data, tmp_path / "no.html", samples=["elsewhere"])
