@@ -9,7 +9,24 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli import compare, corrupt, demo, failure_points, fetch, import_, probe, report, run, show
+from brittle.cli import (
+    build,
+    calibrate,
+    categories,
+    compare,
+    correlate,
+    corrupt,
+    coverage,
+    demo,
+    failure_points,
+    fetch,
+    import_,
+    overlap,
+    probe,
+    report,
+    run,
+    show,
+)
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
 from brittle.cli.own_code import run_file
@@ -61,9 +78,11 @@ def brittle(
         run_file(name)
 
 
-def _add(name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str]]) -> None:
+def _add(
+    name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str]], *, group: typer.Typer = app
+) -> None:
     paragraphs = (inspect.getdoc(verb) or "").split("\n\n")  # each becomes one line, to be wrapped by the terminal
-    app.command(name, help="\n\n".join(" ".join(p.split()) for p in paragraphs), epilog=_examples(examples))(verb)
+    group.command(name, help="\n\n".join(" ".join(p.split()) for p in paragraphs), epilog=_examples(examples))(verb)
 
 
 _add("list", list_.list_verb, list_.EXAMPLES)
@@ -77,6 +96,22 @@ _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPL
 _add("probe", probe.probe_verb, probe.EXAMPLES)
 _add("fetch", fetch.fetch_verb, fetch.EXAMPLES)
 _add("demo", demo.demo_verb, demo.EXAMPLES)
+_add("overlap", overlap.overlap_verb, overlap.EXAMPLES)
+_add("categories", categories.categories_verb, categories.EXAMPLES)
+_add("coverage", coverage.coverage_verb, coverage.EXAMPLES)
+_add("correlate", correlate.correlate_verb, correlate.EXAMPLES)
+_add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
+
+builds = typer.Typer(
+    help="Build a benchmark: corruptions that do not overlap, or that represent all categories alike.",
+    epilog=_examples(build.EXAMPLES),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(builds, name="build")
+_add("non-overlapping", build.non_overlapping_verb, build.NON_OVERLAPPING, group=builds)
+_add("balanced", build.balanced_verb, build.BALANCED, group=builds)
 
 
 def main() -> None:

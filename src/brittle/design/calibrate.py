@@ -60,21 +60,22 @@ def calibrate(
         raise ValueError(f"tolerance must be above 0, got {tolerance}")
     recipe = benchmark or Benchmark("calibration", (Entry(corruption, (1.0,)),))
     entry = recipe.entry(corruption)
-    robust = _Robustness(model, dataset, recipe, entry, batch_size, progress)
-    highest = float(entry.corruption.max_severity)
-    found = []
-    for value in wanted:
-        low = max((s for s, r in robust.looked.items() if r >= value), default=0.0)
-        high = min((s for s, r in robust.looked.items() if r < value and s > low), default=highest)
-        if high == highest and robust(highest) >= value:
-            found.append((highest, robust(highest), False))
-            continue
-        while high - low > tolerance:
-            middle = (low + high) / 2
-            low, high = (middle, high) if robust(middle) >= value else (low, middle)
-        found.append((high, robust(high), True))
+    robust = Robustness(model, dataset, recipe, entry, batch_size, progress)
+    found = [crossing(robust, value, tolerance) for value in wanted]
     severities, values, reached = zip(*found, strict=True)
     return Calibration(entry.id, severities, values, reached, tuple(sorted(robust.looked.items())))
+
+
+def crossing(robust: Robustness, value: float, tolerance: float) -> tuple[float, float, bool]:
+    """The severity at which R falls below a value, found by halving, R there, and whether it gets there at all."""
+    low = max((s for s, r in robust.looked.items() if r >= value), default=0.0)
+    high = min((s for s, r in robust.looked.items() if r < value and s > low), default=robust.highest)
+    if high == robust.highest and robust(high) >= value:
+        return high, robust(high), False
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        low, high = (middle, high) if robust(middle) >= value else (low, middle)
+    return high, robust(high), True
 
 
 def calibrated(benchmark: Benchmark, calibrations: Sequence[Calibration], *, name: str, title: str = "") -> Benchmark:
@@ -87,8 +88,8 @@ def calibrated(benchmark: Benchmark, calibrations: Sequence[Calibration], *, nam
     return replace(benchmark, name=name, title=title or f"{benchmark.name}, calibrated", entries=tuple(entries))
 
 
-class _Robustness:
-    """R at a severity, remembered."""
+class Robustness:
+    """R of one model under one corruption at a severity, remembered; `clean` is the accuracy that R is a share of."""
 
     def __init__(
         self,
@@ -107,6 +108,7 @@ class _Robustness:
         self.clean = self._accuracy(0.0)
         if self.clean < 2 / max(2, len(dataset.classes)):
             raise ValueError(f"{model.name!r} has {100 * self.clean:.1f} % on clean images: too little to lose any")
+        self.highest = float(entry.corruption.max_severity)
         self.looked: dict[float, float] = {0.0: 1.0}
 
     def __call__(self, severity: float) -> float:

@@ -1,0 +1,134 @@
+"""`brittle calibrate`: severities at which corruptions do so much harm and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.kept_calibrations import KeptCalibrations
+from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
+from brittle.cli.run import DATA, DEVICE, load_data
+from brittle.cli.several import several_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brittle.benchmarks import Benchmark
+    from brittle.design import Calibration
+
+EXAMPLES = (
+    (
+        "brittle calibrate -m demo:standard -d cifar10:DATA -C noc-candidates --limit 1000 -o cifar10-noc.toml",
+        "NOC's ranges for 32 px images",
+    ),
+    ("brittle calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),
+)
+
+
+def calibrate_verb(
+    model: Annotated[str, typer.Option("--model", "-m", help="The model to measure with, as in `brittle run`.")],
+    data: DATA,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
+    candidates: Annotated[
+        str, typer.Option("--candidates", "-C", help="A recipe, whose corruptions are calibrated.")
+    ] = "noc-candidates",
+    robustness: Annotated[
+        str, typer.Option("--robustness", help="The share of clean accuracy left at the two ends of the range.")
+    ] = "0.95,0.5",
+    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a severity is found.")] = 0.02,
+    name: Annotated[str | None, typer.Option("--name", help="Of the recipe.", show_default="the file's name")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
+    device: DEVICE = "auto",
+    figure: FIGURE = None,
+) -> None:
+    """Find the range of severities in which each corruption does harm, but not too much, and write it as a recipe.
+
+    By NOC's rule a range begins where a standard model keeps 95 % of its clean accuracy and ends where it keeps half,
+    found by halving. Each corruption's range is kept beside the recipe as soon as it is found, so the same command
+    goes on after an interruption.
+    """
+    import brittle
+    from brittle.design import calibrate
+    from brittle.evaluation.decode import image_shape
+    from brittle.models import load_model
+    from brittle.report.figures import calibration_figure, save_figure
+
+    check_ending(output, "a recipe", ".toml")
+    picture = figure_path(figure, output)
+    values = several_numbers([robustness], "robustness values")
+    if len(values) != 2:
+        raise ValueError(
+            f"--robustness takes two shares, such as 0.95,0.5: where a range begins and ends; got {robustness}"
+        )
+    recipe = brittle.benchmark(candidates)
+    loaded = load_model(model, device=device)
+    dataset = load_data(data, limit, None, {})
+    about = {
+        "model": [loaded.name, loaded.key],
+        "data": [dataset.name, dataset.key],
+        "candidates": recipe.hash,
+        "robustness": values,
+        "tolerance": tolerance,
+    }
+    kept = KeptCalibrations(output.with_suffix(".calibration.json"), about)
+    say_if_compiling()
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=len(recipe.entries))
+        try:
+            for place, entry in enumerate(recipe.entries):
+                bar.update(task, description=f"{entry.id:<24.24}", completed=place)
+                if entry.id not in kept:
+                    how: dict[str, Any] = {"benchmark": recipe, "tolerance": tolerance, "batch_size": batch_size}
+                    kept.add(calibrate(entry.id, loaded, dataset, values, **how))
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    found = [kept[entry.id] for entry in recipe.entries]
+    _print(found, values)
+    made = _recipe(recipe, found, name or output.stem, loaded.name, f"{len(dataset):,} images of {dataset.name}")
+    _save(made, image_shape(dataset), output)
+    title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
+    drawn = calibration_figure(found, robustness=values, title=title)
+    tell_files(output, save_figure(drawn, picture), kept.path)
+
+
+def _recipe(candidates: Benchmark, found: Sequence[Calibration], name: str, model: str, images: str) -> Benchmark:
+    from dataclasses import replace
+
+    from brittle.design import calibrated
+
+    title = f"{candidates.name}, severities calibrated with {model} on {images}"
+    return replace(calibrated(candidates, found, name=name, title=title), version=1)
+
+
+def _save(recipe: Benchmark, shape: tuple[int, int, int], output: Path) -> None:
+    from dataclasses import replace
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    replace(recipe, image_size=max(shape[:2])).save(output)
+
+
+def _print(found: Sequence[Calibration], wanted: Sequence[float]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("corruption", overflow="fold")
+    table.add_column("from", justify="right")
+    table.add_column("to", justify="right")
+    table.add_column("R there", justify="right")
+    table.add_column("looks", justify="right", style="dim")
+    table.add_column("")
+    for one in found:
+        low, high = min(one.severities), max(one.severities)
+        note = "" if all(one.reached) else "[yellow]not reached[/]"
+        there = " … ".join(f"{value:.2f}" for value in one.robustness)
+        table.add_row(one.corruption, f"{low:.2f}", f"{high:.2f}", there, str(len(one.looked) - 1), note)
+    console().print(table)
+    console().print(
+        f"[dim]R is the share of the clean accuracy that is left; wanted {wanted[0]:g} and {wanted[1]:g}[/]\n"
+    )

@@ -1,0 +1,146 @@
+"""`brittle correlate`: do synthetic benchmarks predict natural shifts?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console
+from brittle.cli.matrix import FIGURE, check_ending, figure_path, read_categories, tell_files
+from brittle.cli.several import several
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from brittle.design import Drops
+
+EXAMPLES = (
+    (
+        "brittle correlate --synthetic run --natural a=run-a --natural r=run-r -b imagenet-c -b syn2nat -o table.csv",
+        "two fixed benchmarks",
+    ),
+    (
+        "brittle correlate --synthetic run --natural a=run-a --categories syn2nat --nk 6,1 --nk 6,3 -o table.csv",
+        "a thousand benchmarks each",
+    ),
+    (
+        "brittle correlate --synthetic drops.csv --natural-csv natural.csv -b imagenet-c -o t.csv",
+        "numbers from anywhere",
+    ),
+)
+
+
+def correlate_verb(
+    synthetic: Annotated[
+        list[str], typer.Option("--synthetic", help="Runs of models through corruptions, or a .csv of their drops.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The table, a .csv file.")],
+    natural: Annotated[
+        list[str] | None,
+        typer.Option("--natural", metavar="NAME=RUN", help="The same models on a natural shift; repeatable."),
+    ] = None,
+    natural_csv: Annotated[
+        Path | None, typer.Option("--natural-csv", help="Drops on natural shifts: model,<shift>,…", dir_okay=False)
+    ] = None,
+    categories: Annotated[
+        str | None, typer.Option("--categories", "-c", help="A file of `brittle categories`, or `syn2nat`.")
+    ] = None,
+    nk: Annotated[
+        list[str] | None,
+        typer.Option("--nk", metavar="N,K", help="Benchmarks with K corruptions of each of N categories; repeatable."),
+    ] = None,
+    benchmarks: Annotated[
+        list[str] | None, typer.Option("--benchmark", "-b", help="A fixed recipe; repeatable.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", help="Benchmarks drawn for each N,K, if there are so many.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
+    figure: FIGURE = None,
+) -> None:
+    """Correlate, over models, the accuracy drop on synthetic benchmarks with the drop on natural shifts.
+
+    A high correlation says that the benchmark tells which models are robust in the world (Algorithm 2 of Syn2Nat).
+    Three models are the least; take twenty. The table has a row for each group of benchmarks and natural shift.
+    """
+    from brittle.design import correlation_rows, correlation_table
+    from brittle.report.figures import correlation_figure, save_figure
+
+    check_ending(output, "the table", ".csv")
+    picture = figure_path(figure, output)
+    if (natural_csv is None) == (not natural):
+        raise ValueError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
+    mine, world = _drops(synthetic, natural or [], natural_csv)
+    groups = _groups(mine, categories, nk or [], several(benchmarks), count, seed)
+    rows = correlation_rows(mine.values, mine.names, groups, world.columns())
+    table = correlation_table(mine.values, mine.names, groups, world.columns())
+    _print(table, rows)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    rows.write_csv(output)
+    tell_files(output, save_figure(correlation_figure(table), picture))
+
+
+def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -> tuple[Drops, Drops]:
+    """Drops of the models that both sides know, in the same order."""
+    from brittle.cli.drops import natural_drops, synthetic_drops
+    from brittle.design import read_drops
+
+    mine = synthetic_drops(synthetic)
+    world = natural_drops(natural, synthetic) if natural_csv is None else read_drops(natural_csv)
+    shared = [model for model in mine.models if model in world.models]
+    if len(shared) < 3:
+        raise ValueError(
+            f"a correlation needs three models or more on both sides, got {len(shared)} "
+            f"({', '.join(shared) or 'none'}); synthetic: {', '.join(mine.models)}; natural: {', '.join(world.models)}"
+        )
+    return mine.of(shared), world.of(shared)
+
+
+def _groups(
+    drops: Drops, categories: str | None, nk: list[str], recipes: list[str], count: int, seed: int
+) -> dict[str, list[tuple[str, ...]]]:
+    import brittle
+    from brittle.design import Categories, balanced, members_in, possible_benchmarks
+
+    if bool(nk) != (categories is not None):
+        raise ValueError("--nk and --categories belong together: which categories, and how many of each")
+    if not nk and not recipes:
+        raise ValueError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    if categories is not None:
+        stored = read_categories(categories)
+        known = Categories({name: members_in(group, drops.names) for name, group in stored.members.items()})
+        for text in nk:
+            n, k = _pair(text)
+            drawn = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
+            groups[f"({n},{k})"] = drawn
+    for name in recipes:
+        recipe = brittle.benchmark(name)
+        groups[recipe.name] = [members_in(recipe, drops.names)]
+    return groups
+
+
+def _pair(text: str) -> tuple[int, int]:
+    n, comma, k = text.partition(",")
+    if not comma or not n.strip().isdecimal() or not k.strip().isdecimal():
+        raise ValueError(f"--nk takes two whole numbers, such as 6,3: categories and corruptions of each; got {text!r}")
+    return int(n), int(k)
+
+
+def _print(table: pl.DataFrame, rows: pl.DataFrame) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    console().print("[bold]mean Pearson correlation of accuracy drops, over models[/]")
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(table.columns):
+        shown.add_column(name, justify="right" if place else "left", overflow="fold")
+    for name, *values in table.rows():
+        shown.add_row(name, *(f"{value:.3f}" for value in values), end_section=name == table["natural"][-2])
+    console().print(shown)
+    worst = rows.row(int(rows["mean_p"].arg_max() or 0), named=True)
+    models = int(rows["models"][0])
+    console().print(
+        f"[dim]over {models} models; largest mean p-value {worst['mean_p']:.3g} ({worst['group']}, {worst['natural']})"
+        + ("; so few models say next to nothing[/]" if models < 6 else "[/]")
+    )

@@ -1,0 +1,102 @@
+"""`brittle coverage`: what a benchmark says about corruptions that are not in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console
+from brittle.cli.matrix import FIGURE, OVERLAP, check_ending, figure_path, read_matrix, tell_files
+from brittle.cli.several import several
+
+if TYPE_CHECKING:
+    from brittle.design import Coverage, OverlapMatrix
+
+EXAMPLES = (
+    ("brittle coverage overlap/ -b imagenet-noc --of noc-candidates", "does NOC cover its candidates?"),
+    ("brittle coverage noc-table7 -b fog,snow,pixelate -o coverage.csv", "three corruptions of ImageNet-C, a figure"),
+)
+
+
+def coverage_verb(
+    overlap: OVERLAP,
+    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="A recipe, or names of corruptions with commas.")],
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="What should be covered: a recipe or names.", show_default="all in the matrix"),
+    ] = None,
+    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Covered if it overlaps more than this.")] = 0.3,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write a .csv table, and a figure beside it.")
+    ] = None,
+    figure: FIGURE = None,
+) -> None:
+    """Show which corruptions a benchmark covers: those that overlap enough with at least one of its members.
+
+    What is not covered can go wrong without the benchmark noticing (section 5.2 of NOC). The matrix must hold the
+    corruptions of both.
+    """
+    from brittle.design import coverage
+    from brittle.report.figures import coverage_figure, save_figure
+
+    if output is not None:
+        check_ending(output, "the table", ".csv")
+    picture = None if output is None and figure is None else figure_path(figure, output or Path())
+    matrix = read_matrix(overlap)
+    members = _names(benchmark, matrix)
+    asked = matrix.names if of is None else _names(of, matrix)
+    found = coverage(matrix, members, of=asked, threshold=threshold)
+    _print(found, members)
+    if output is not None:
+        _save(found, matrix, members, output)
+        tell_files(output)
+    if picture is not None:
+        title = f"What {benchmark} covers"
+        drawn = coverage_figure(matrix, members, of=asked, threshold=threshold, title=title)
+        tell_files(save_figure(drawn, picture))
+
+
+def _names(given: str, matrix: OverlapMatrix) -> tuple[str, ...]:
+    """The names of a recipe as the matrix has them, or the names themselves."""
+    import brittle
+    from brittle.design import members_in
+
+    named = given in brittle.benchmarks() or Path(given).suffix == ".toml"
+    return members_in(brittle.benchmark(given) if named else several([given]), matrix.names)
+
+
+def _print(found: Coverage, members: tuple[str, ...]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("corruption", overflow="fold")
+    table.add_column("overlap", justify="right", no_wrap=True)
+    table.add_column("covered by", overflow="fold")
+    rows = sorted(found.covered_by.items(), key=lambda row: -max(row[1].values(), default=0.0))
+    for name, by in rows:
+        if name in members:
+            continue
+        first = max(by.values(), default=0.0)
+        words = ", ".join(by) if by else "[yellow]unknown, masked[/]" if name in found.unknown else "[red]nothing[/]"
+        table.add_row(name, f"{first:.2f}" if by else "–", words)
+    if table.row_count:
+        console().print(table)
+    inside = sum(name in members for name in found.covered_by)
+    console().print(f"[bold]{found}[/][dim], {inside} of them as members of the benchmark[/]")
+
+
+def _save(found: Coverage, matrix: OverlapMatrix, members: tuple[str, ...], output: Path) -> None:
+    """A row for each corruption and member: their overlap, and whether it covers."""
+    import polars as pl
+
+    rows = [
+        (name, member, matrix[name, member], member in by)
+        for name, by in found.covered_by.items()
+        for member in members
+    ]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    columns = ["corruption", "member", "overlap", "covers"]
+    pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("overlap").fill_nan(None)).write_csv(output)

@@ -1,0 +1,165 @@
+"""`brittle overlap`: which corruptions measure the same thing."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.matrix import PUBLISHED, tell_files
+from brittle.cli.overlap_plan import one_level, plan_of, training_of, weights_of
+from brittle.cli.run import follow, load_data
+
+if TYPE_CHECKING:
+    from brittle.design import OverlapMatrix
+
+EXAMPLES = (
+    ("brittle overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
+    ("brittle overlap -d cifar10:DATA -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
+    ("brittle overlap -d cifar10:DATA --start demo:standard -o overlap", "the standard model is there already"),
+    ("brittle overlap -d cifar10:DATA --mode scratch -o paper", "as the papers do it: each model from new weights"),
+    ("brittle overlap -d test.npz --training train.npz --mode batchnorm -o quick", "your own data, quickest"),
+)
+
+
+def overlap_verb(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")],
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="Test data, `cifar10:FOLDER` …; its training part trains.")
+    ] = None,
+    candidates: Annotated[
+        str, typer.Option("--candidates", "-C", help="A recipe with one level or range a corruption.")
+    ] = "noc-candidates",
+    mode: Annotated[
+        str, typer.Option("--mode", help="`finetune` the standard model, train from `scratch`, or `batchnorm` alone.")
+    ] = "finetune",
+    network: Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")] = "small",
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Of each model.", show_default="40 from scratch, 1 of fine-tuning")
+    ] = None,
+    standard_epochs: Annotated[
+        int | None, typer.Option("--standard-epochs", help="Of the standard model.", show_default="40")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--start", help="Weights of a standard model: a file, or `demo:standard`.")
+    ] = None,
+    training: Annotated[
+        str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
+    ] = None,
+    images: Annotated[
+        int | None,
+        typer.Option("--images", help="Training images of each model.", show_default="all, 10,000 of fine-tuning"),
+    ] = None,
+    test_images: Annotated[int | None, typer.Option("--test-images", help="Test images.", show_default="all")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Of training and testing.")] = 128,
+    form: Annotated[str, typer.Option("--form", help="`ratio` as in the papers, or `accuracy` as Syn2Nat's code.")] = (
+        "ratio"
+    ),
+    seed: Annotated[int, typer.Option("--seed", help="Of all trainings.")] = 0,
+    engine: Annotated[str, typer.Option("--engine", help="That tests: `local`, or `ray` for a cluster.")] = "local",
+    address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    from_table: Annotated[
+        str | None, typer.Option("--from-table", help=f"Train nothing: {' or '.join(PUBLISHED)}, published tables.")
+    ] = None,
+) -> None:
+    """Measure how much each pair of corruptions overlaps: how far learning one helps with the other.
+
+    One model learns each candidate, and all models are tested on all candidates. 0 means that learning one corruption
+    does not help with the other, 1 that it helps as much as learning the other itself. The folder gets the models, the
+    run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again goes on where it was.
+    """
+    if from_table is not None:
+        if data is not None:
+            raise ValueError(f"--from-table {from_table} trains nothing; leave --data out")
+        _published(from_table, output)
+        return
+    if data is None:
+        raise ValueError(f"say which --data to train and test on, or --from-table {' or '.join(PUBLISHED)}")
+    if form not in ("ratio", "accuracy"):
+        raise ValueError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
+    import brittle
+    from brittle.design import correct_cube, measure_overlap, overlap_with_intervals
+    from brittle.evaluation.engines import find_engine
+
+    find_engine(engine, address)  # a mistake is told before anything is trained
+    recipe = one_level(brittle.benchmark(candidates))
+    plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, started=start is not None)
+    taught = training_of(data, training, images if mode == "scratch" else None)
+    test = load_data(data, test_images, None, {})
+    weights = None if start is None else weights_of(start, plan, taught)
+    say_if_compiling()
+    with progress_bar() as bar:
+        try:
+            results = measure_overlap(
+                taught,
+                test,
+                recipe,
+                output,
+                plan,
+                start=weights,
+                batch_size=batch_size,
+                engine=engine,
+                address=address,
+                progress=follow(bar),
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    names = [entry.id for entry in recipe.entries]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        how: dict[str, Any] = {"form": form}
+        found = overlap_with_intervals(correct_cube(results, recipe), names, **how)
+    _tell_masked([name for name in names if any(f"trained with {name} is" in str(w.message) for w in said)])
+    _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})")
+
+
+def _tell_masked(names: list[str]) -> None:
+    if names:
+        words = f"[yellow]masked, hardly learned by their own models:[/] {', '.join(names)}"
+        console().print(f"{words}; train longer, make them more severe or leave them out\n")
+
+
+def _published(name: str, output: Path) -> None:
+    from brittle.design import published_overlap
+
+    _write(published_overlap(name), output, f"Overlap, from the published table {name}")
+
+
+def _write(overlap: OverlapMatrix, folder: Path, title: str) -> None:
+    from brittle.report.figures import overlap_figure, save_figure
+
+    _print(overlap)
+    tables = [overlap.save(folder / f"overlap{ending}") for ending in (".csv", ".parquet")]
+    tell_files(*tables, save_figure(overlap_figure(overlap, title=title), folder / "overlap.svg"))
+    console().print(f"[dim]next: brittle build non-overlapping {folder} -t 0.1 -o recipe.toml[/]", soft_wrap=True)
+
+
+def _print(overlap: OverlapMatrix, most: int = 10) -> None:
+    """The pairs that overlap most, with their intervals."""
+    import numpy as np
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    rows, columns = np.triu_indices(len(overlap), 1)
+    pairs = [(float(overlap.scores[i, j]), int(i), int(j)) for i, j in zip(rows, columns, strict=True)]
+    known = sorted((pair for pair in pairs if not np.isnan(pair[0])), reverse=True)
+    table = Table(title="largest overlaps", title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("corruption", overflow="fold")
+    table.add_column("and", overflow="fold")
+    table.add_column("overlap", justify="right", no_wrap=True)
+    if overlap.low is not None:
+        table.add_column("95 %", justify="right", no_wrap=True, style="dim")
+    for score, i, j in known[:most]:
+        ends = [] if overlap.low is None or overlap.high is None else [overlap.low[i, j], overlap.high[i, j]]
+        interval = [f"{ends[0]:.2f}–{'∞' if np.isinf(ends[1]) else f'{ends[1]:.2f}'}"] if ends else []
+        table.add_row(overlap.names[i], overlap.names[j], f"{score:.2f}", *interval)
+    if known:
+        console().print(table)
+    under = sum(score < 0.1 for score, _, _ in known)
+    words = f"{len(overlap)} corruptions, {len(pairs)} pairs: {under} under 0.1, {len(pairs) - len(known)} masked"
+    words += f", mean {np.mean([score for score, _, _ in known]):.2f}" if known else ""
+    console().print(f"[dim]{words}[/]\n")

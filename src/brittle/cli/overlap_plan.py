@@ -1,0 +1,85 @@
+"""What `brittle overlap` was asked for: the plan, the candidates, the training data, the weights to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brittle.cli.run import load_data
+
+if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
+    from brittle.datasets.dataset import Dataset
+    from brittle.design import Plan
+
+
+def plan_of(
+    mode: str,
+    network: str,
+    epochs: int | None,
+    standard_epochs: int | None,
+    images: int | None,
+    batch_size: int,
+    seed: int,
+    *,
+    started: bool,
+) -> Plan:
+    """The plan of a command line; `epochs` are those of the models that learn a corruption."""
+    from dataclasses import replace
+
+    from brittle.design import Plan
+
+    usual = Plan(mode, network)
+    if standard_epochs is not None and (mode == "scratch" or started):
+        why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
+        raise ValueError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
+    if epochs is not None and mode == "batchnorm":
+        raise ValueError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use --images")
+    if images is not None and images < batch_size:
+        raise ValueError(f"--images {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
+    full = epochs if mode == "scratch" else standard_epochs
+    short = epochs if mode == "finetune" else None
+    shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
+    return replace(
+        usual,
+        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
+        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared),
+        tuning_images=images or usual.tuning_images,
+    )
+
+
+def one_level(candidates: Benchmark) -> Benchmark:
+    """The candidates, if a model can learn each in one way."""
+    for entry in candidates.entries:
+        if len(entry.levels) > 1:
+            raise ValueError(
+                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
+                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
+            )
+    return candidates
+
+
+def training_of(data: str, training: str | None, images: int | None) -> Dataset:
+    """The training data: named, or the training part of the data."""
+    try:
+        options = {} if training is not None else {"train": True}
+        found: Dataset = load_data(training or data, images, None, options)
+    except TypeError as error:
+        raise ValueError(f"{data!r} has no training part of its own ({error}); name one by --training") from None
+    if not found.classes:
+        raise ValueError(
+            f"{found.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
+        )
+    return found
+
+
+def weights_of(start: str, plan: Plan, training: Dataset) -> Path:
+    """The file of weights, once it is sure that they fit the network."""
+    from brittle.models.demo_models import DEMO_WEIGHTS
+    from brittle.models.load_weights import load_into
+    from brittle.training import build_network
+
+    scheme, _, which = start.partition(":")
+    path = DEMO_WEIGHTS / f"{which}.safetensors" if scheme == "demo" and which else Path(start)
+    load_into(build_network(plan.network, len(training.classes)), path)
+    return path

@@ -1,0 +1,74 @@
+"""From names to recipes and back, published categories, and how light the room's door is."""
+
+import subprocess
+import sys
+
+import pytest
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.design import benchmark_of, members_in, published_categories
+
+
+def test_members_keep_what_they_have_among_the_candidates() -> None:
+    candidates = brittle.benchmark("noc-candidates")
+    recipe = benchmark_of(["rain", "noc/hue"], candidates, name="two")
+    assert [entry.id for entry in recipe.entries] == ["noc/rain", "noc/hue"]
+    assert [entry.levels for entry in recipe.entries] == [((1.0, 5.0),)] * 2
+    assert (recipe.seed, recipe.image_size, recipe.title) == (0, 224, "2 of the 23 corruptions of noc-candidates")
+    plain = benchmark_of(["noc/rain"], name="one")
+    assert plain.entries[0].levels == (1, 2, 3, 4, 5)
+
+
+def test_names_meet_with_and_without_their_set() -> None:
+    recipe = brittle.benchmark("imagenet-noc")
+    ids = [entry.id for entry in recipe.entries]
+    plain = [one.rpartition("/")[2] for one in ids]
+    assert members_in(recipe, ids) == tuple(ids)
+    assert members_in(recipe, plain) == tuple(plain)
+    assert members_in(plain, ids) == tuple(ids)
+    assert members_in(["noc/brightness"], ["imagenet-c/brightness", "noc/brightness"]) == ("noc/brightness",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names", "message"),
+    [
+        (["contrast"], ["noc/contrast", "imagenet-c/contrast"], "'contrast' could be any of noc/contrast, imagenet-c"),
+        (["noc/contrast", "imagenet-c/contrast"], ["contrast"], "'noc/contrast' could be any of"),
+        (["noc/rainn"], ["noc/rain"], "is not in the table; did you mean 'noc/rain'"),
+        (["noc/contrast"], ["imagenet-c/contrast"], "'noc/contrast' is not in the table"),
+        (Benchmark("one", (Entry("noc/hue", (1,)),)), ["noc/rain"], "'noc/hue' is not in the table"),
+    ],
+)
+def test_names_that_cannot_be_told_apart_or_found(asked, names: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        members_in(asked, names)
+
+
+def test_the_published_memberships_of_syn2nat() -> None:
+    known = published_categories("syn2nat")
+    assert (len(known), len(known.names), known.smallest) == (6, 20, 3)
+    for name in known.names:
+        assert brittle.corruption(name).id == name
+    first = [one for group in known.members.values() for one in group[:3]]
+    assert first == [entry.id for entry in brittle.benchmark("syn2nat").entries]
+    with pytest.raises(ValueError, match=r"there are no published categories 'noc'; there are: syn2nat"):
+        published_categories("noc")
+
+
+@pytest.mark.parametrize("first", ["pass", "from brittle.design.measure_overlap import Plan"])
+def test_the_door_is_light_and_functions_keep_their_names(first: str) -> None:
+    light = "import sys, brittle.design as d; heavy = 'torch' in sys.modules"
+    code = f"{light}; {first}; from brittle.design import measure_overlap, calibrate, coverage, match_error"
+    code += (
+        "; print(heavy, *(callable(x) for x in (measure_overlap, calibrate, coverage, match_error)), d.Plan.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", *["True"] * 4, "Plan"]
+
+
+def test_an_unknown_name_of_the_room_is_told() -> None:
+    import brittle.design
+
+    with pytest.raises(AttributeError, match=r"brittle\.design has no 'overlaps'"):
+        brittle.design.overlaps  # noqa: B018
