@@ -54,7 +54,7 @@ def main(times: int, seed: int) -> None:
         same = a.equals(b)
         leftovers = list(torn.rglob("*.part"))
         screen.print(f"{len(a):,} rows and {len(b):,} rows: {'identical' if same else 'DIFFERENT'}")
-        screen.print(f"states of the sessions: {[s['state'] for s in brittle.load_results(torn).runs[0]['sessions']]}")
+        screen.print(f"states of the calls: {[s['state'] for s in brittle.load_results(torn).runs[0]['calls']]}")
         if not same:
             sys.exit(1)
         screen.print(f"half-written files left behind, never read: {len(leftovers)}")

@@ -51,8 +51,8 @@ def test_what_can_be_read_is_read_and_the_rest_is_counted(folder: Path, tmp_path
     [run] = results.runs
     assert sorted(run["skipped"]) == ["good/cut.jpg", "good/nothing.jpg", "good/words.jpg"]
     assert all(reason for reason in run["skipped"].values())
-    assert run["sessions"][0]["skipped"] == 3
-    assert any("empty" in note for note in run["sessions"][0]["notes"])
+    assert run["calls"][0]["skipped"] == 3
+    assert any("empty" in note for note in run["calls"][0]["notes"])
     read = sorted(results.rows.filter(brittle.evaluation.results.pl.col("level") == 0).collect()["sample"])
     assert read == [
         "good/plain.png",
@@ -89,7 +89,7 @@ def test_a_model_for_another_number_of_classes_is_named(folder: Path, tmp_path: 
     nan = from_callable(lambda x: np.full((len(x), 3), np.nan), name="nan")
     with pytest.raises(ValueError, match="the model 'nan' gave scores that are not numbers"):
         evaluate(nan, load_dataset(folder), RECIPE, tmp_path / "run")
-    ends = [s["state"] for s in brittle.evaluation.store.Store(tmp_path / "run").about()["sessions"]]
+    ends = [s["state"] for s in brittle.evaluation.store.Store(tmp_path / "run").about()["calls"]]
     assert all("ended: ValueError" in state for state in ends)
     assert len(ends) == 2
 

@@ -73,7 +73,7 @@ def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
     assert stored is not None
     results = evaluate_stored(MODEL, stored, tmp_path / "run")
     assert len(results.rows.collect()) == 5 * 6 - 1
-    assert list(results.runs[0]["sessions"][-1]["skipped"].values()) == ["Truncated File Read"]
+    assert list(results.runs[0]["calls"][-1]["skipped"].values()) == ["Truncated File Read"]
 
 
 @pytest.mark.parametrize("spec", ["demo", "imagenet-c:/no/such/place", "folder:."])

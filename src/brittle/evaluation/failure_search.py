@@ -13,11 +13,11 @@ from brittle.benchmarks import Benchmark
 from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.bisect import Search, bisect
+from brittle.evaluation.calls import recorded
 from brittle.evaluation.decode import decode
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes
 from brittle.evaluation.run import DEFAULT_BATCH, check
-from brittle.evaluation.session import session
 from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -58,7 +58,7 @@ def search_failure_points(
     missing = [(model, entry) for model, entry in searches if not paths[model.name, entry.id].is_file()]
     if missing:
         about = {"failure_points": benchmark.name, "recipe": benchmark.hash, "step": step, "tolerance": tolerance}
-        with session(store.folder, about):
+        with recorded(store.folder, about):
             decoded = decode(dataset, store.folder)
             ids = [dataset.ids[i] for i in decoded.kept]
             assert dataset.labels is not None

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
+from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import plan
 from brittle.evaluation.decode import decode
 from brittle.evaluation.engines import Job, Task, cores, find_engine
 from brittle.evaluation.predict import Classes
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.session import session
 from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -72,7 +72,7 @@ def evaluate(
     about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
     if benchmark is not None:
         about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with session(store.folder, about | {"notes": list(dataset.notes)}) as record:
+    with recorded(store.folder, about | {"notes": list(dataset.notes)}) as record:
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None

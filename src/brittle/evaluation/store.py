@@ -15,9 +15,9 @@ from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
 from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
+from brittle.evaluation.calls import calls
 from brittle.evaluation.cell import Cell, plan
 from brittle.evaluation.decode import skipped
-from brittle.evaluation.session import sessions
 from brittle.models.model import Model
 
 RUN, CELLS, RECIPES, MODELS = "run.toml", "cells", "recipes", "models"
@@ -144,7 +144,7 @@ class Store:
         return pl.concat(parts)
 
     def about(self) -> dict[str, Any]:
-        """What was run on what, with what: data, class names, models, recipes, unreadable images, and each session."""
+        """What was run on what, with what: data, class names, models, recipes, unreadable images, and each call."""
         path = self.folder / RUN
         if not path.is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} holds no run of brittle: {RUN} is missing")
@@ -154,7 +154,7 @@ class Store:
             "models": [_read(file) for file in sorted((self.folder / MODELS).glob("*.toml"))],
             "recipes": {recipe.name: recipe.hash for recipe in self.recipes()},
             "skipped": skipped(self.folder),
-            "sessions": sessions(self.folder),
+            "calls": calls(self.folder),
         }
 
 

@@ -12,12 +12,12 @@ from brittle.benchmarks import benchmark
 from brittle.datasets import BrokenImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.stored_set import StoredSet
+from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes, predict_all
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
-from brittle.evaluation.session import session
 from brittle.evaluation.source import ahead
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -57,7 +57,7 @@ def evaluate_stored(
     lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
     todo = [cell for cell, those in lacking.items() if those]
     about = {"stored": stored.name, "batch_size": size, "models": {m.name: m.key for m in several}}
-    with session(store.folder, about) as record:
+    with recorded(store.folder, about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()

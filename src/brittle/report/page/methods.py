@@ -57,11 +57,11 @@ def _recipes(several: list[Part]) -> Html:
 
 
 def _run(run: dict[str, Any]) -> Html:
-    sessions = run.get("sessions", [])
+    calls = run.get("calls", [])
     key, skipped = run.get("data_key"), run.get("skipped", {})
-    for session in sessions:  # a published set on disk notes them cell by cell
-        if isinstance(session.get("skipped"), dict):
-            skipped = {**skipped, **session["skipped"]}
+    for call in calls:  # a published set on disk notes them cell by cell
+        if isinstance(call.get("skipped"), dict):
+            skipped = {**skipped, **call["skipped"]}
     models = [together(model["name"], " ", tag("code", model["key"])) for model in run.get("models", [])]
     facts: list[tuple[str, Any]] = [
         ("folder", Path(run["folder"]).name),
@@ -69,9 +69,9 @@ def _run(run: dict[str, Any]) -> Html:
         ("classes", f"{len(run['classes']):,}" if run["classes"] else "not named"),
         ("models", tag("ul", *(tag("li", model) for model in models))),
         ("not readable", _skipped(skipped) if skipped else "none"),
-        ("run", tag("ul", *(tag("li", _session(session)) for session in sessions)) if sessions else "not recorded"),
-        ("versions", _versions(sessions)),
-        ("notes", listed_once(note for session in sessions for note in session.get("notes", ()))),
+        ("run", tag("ul", *(tag("li", _call(call)) for call in calls)) if calls else "not recorded"),
+        ("versions", _versions(calls)),
+        ("notes", listed_once(note for call in calls for note in call.get("notes", ()))),
     ]
     rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag("dl", *rows, class_="facts")
@@ -84,20 +84,20 @@ def _skipped(skipped: dict[str, str]) -> Html:
     return together(f"{count(len(skipped), 'image')}, left out of every cell", tag("ul", *named, last))
 
 
-def _session(session: dict[str, Any]) -> str:
-    when = str(session.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
-    what = session.get("benchmark") or session.get("stored") or session.get("predictions") or "clean images"
-    machine = session.get("machine", {})
-    how = [f"engine {session['engine']}" if "engine" in session else ""]
-    how.append(f"batches of {session['batch_size']}" if "batch_size" in session else "")
+def _call(call: dict[str, Any]) -> str:
+    when = str(call.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
+    what = call.get("benchmark") or call.get("stored") or call.get("predictions") or "clean images"
+    machine = call.get("machine", {})
+    how = [f"engine {call['engine']}" if "engine" in call else ""]
+    how.append(f"batches of {call['batch_size']}" if "batch_size" in call else "")
     where = f"{machine.get('system', '?')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores"
     facts = ", ".join(filter(None, (what, *how, where)))
-    return f"{when}: {facts}; {session.get('state', 'not finished')}"
+    return f"{when}: {facts}; {call.get('state', 'not finished')}"
 
 
-def _versions(sessions: list[dict[str, Any]]) -> str:
+def _versions(calls: list[dict[str, Any]]) -> str:
     return listed_once(
-        ", ".join(f"{name} {number}" for name, number in session.get("versions", {}).items()) for session in sessions
+        ", ".join(f"{name} {number}" for name, number in call.get("versions", {}).items()) for call in calls
     )
 
 

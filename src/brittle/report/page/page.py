@@ -100,8 +100,8 @@ def _header(title: str, several: list[Part], measured: dict[int, list[Measure]])
 
 
 def _date(several: list[Part]) -> str:
-    """The day of the last session, so that the same results give the same page."""
-    started = [s.get("started", "") for part in several for run in part.results.runs for s in run.get("sessions", ())]
+    """The day of the last call, so that the same results give the same page."""
+    started = [s.get("started", "") for part in several for run in part.results.runs for s in run.get("calls", ())]
     last = max(filter(None, started), default="")
     if not last:
         return ""
@@ -129,7 +129,7 @@ def _footer(several: list[Part]) -> Html:
         s["versions"]["brittle"]
         for part in several
         for run in part.results.runs
-        for s in run.get("sessions", ())
+        for s in run.get("calls", ())
         if "brittle" in s.get("versions", {})
     }
     return tag("footer", tag("p", f"Made with brittle {', '.join(sorted(versions))}".rstrip() + "."))

@@ -140,7 +140,7 @@ def _together(runs: list[dict[str, Any]], models: list[str]) -> Results:
 
 
 def _recipes(group: Results) -> list[Benchmark]:
-    order = [s.get("recipe") for run in group.runs for s in run.get("sessions", ())]
+    order = [s.get("recipe") for run in group.runs for s in run.get("calls", ())]
     found = group.benchmarks()
     if not found:
         found = _made_up(group)

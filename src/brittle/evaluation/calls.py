@@ -15,7 +15,7 @@ from typing import Any
 
 from brittle.datasets.atomic import replacing
 
-FOLDER = "sessions"
+FOLDER = "calls"
 PACKAGES = (
     *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
     *("torch", "timm", "transformers", "onnxruntime", "ray"),
@@ -35,7 +35,7 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def session(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Keep a record of one call: begun, and either finished, failed with its reason, or neither if it was killed."""
     started = datetime.now(UTC)
     record = {
@@ -65,6 +65,6 @@ def session(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
         keep()
 
 
-def sessions(folder: Path) -> list[dict[str, Any]]:
+def calls(folder: Path) -> list[dict[str, Any]]:
     """All records of a run, oldest first."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / FOLDER).glob("*.json"))]
