@@ -91,3 +91,13 @@ def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
         evaluate(network(), DATA, RECIPE, tmp_path, engine="spark")
     with pytest.raises(ValueError, match="the local engine has no address"):
         evaluate(network(), DATA, RECIPE, tmp_path, address="here:1")
+
+
+def test_an_address_where_nothing_answers_is_told_at_once() -> None:
+    from brittle.evaluation.ray_engine import _check_reachable
+
+    for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
+        with pytest.raises(ConnectionError, match=f"there is no Ray cluster at '{address}'"):
+            _check_reachable(address)
+    _check_reachable("auto")
+    _check_reachable(None)

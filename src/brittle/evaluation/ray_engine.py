@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.engines import Done, Job, Task, Tick
 from brittle.evaluation.predict import Predictions, predict_all
+
+PATIENCE = 10.0
+"""Seconds within which a cluster must answer."""
 
 RETRIES = 5
 """How often a cell is tried again when the worker that had it dies."""
@@ -27,6 +31,7 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
         raise ModuleNotFoundError("the Ray engine needs Ray: pip install 'brittle[ray]'") from error
     began = not ray.is_initialized()
     if began:
+        _check_reachable(address)
         try:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
         except ConnectionError as error:
@@ -36,6 +41,19 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     finally:
         if began:
             ray.shutdown()
+
+
+def _check_reachable(address: str | None) -> None:
+    """Raise at once if nothing answers at an address; Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"there is no Ray cluster at {address!r} ({error}); start one with `ray start`"
+        ) from error
 
 
 def _spread(ray: Any, job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
