@@ -147,3 +147,67 @@ def test_a_mistake_is_one_sentence(run: Run, models: Path, tmp_path: Path, argum
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
+
+
+def test_photographs_of_any_size_are_prepared(run: Run, tmp_path: Path) -> None:
+    for name, size in (("a", (300, 260)), ("b", (400, 500))):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        Pil.fromarray(np.full((*size, 3), 90, np.uint8)).save(tmp_path / "photos" / name / "x.png")
+    (tmp_path / "two.py").write_text("import numpy as np\ndef two(): return lambda x: x.mean((1, 2))[:, :2]")
+    how = [
+        "run",
+        "-m",
+        f"{tmp_path}/two.py:two",
+        "-d",
+        tmp_path / "photos",
+        "-c",
+        "fog",
+        "-s",
+        "1",
+        "-o",
+        tmp_path / "r",
+    ]
+    refused = run(*how, columns=300)
+    assert refused.exit_code == 2
+    assert "--prepare imagenet" in refused.stderr
+    result = run(*how[:-1], tmp_path / "s", "--prepare", "imagenet")
+    assert result.exit_code == 0, result.stderr
+    assert np.load(tmp_path / "s" / "images.npy").shape == (2, 224, 224, 3)
+
+
+def test_recipes_of_one_name_and_models_without_all_cells_live_in_one_run(
+    run: Run, models: Path, finished: Path
+) -> None:
+    how = ["run", "-m", f"{models}:tones", "-d", "demo", "--limit", 40, "-o", finished]
+    for corruption in ("fog", "snow"):
+        result = run(*how, "-c", corruption, "-s", "3")
+        assert result.exit_code == 0, result.stderr
+    found = json.loads(run("compare", finished, "--json").stdout)
+    customs = [rows for name, rows in found.items() if name.startswith("custom ")]
+    assert len(customs) == 2
+    assert customs[0][0]["mean_accuracy"]["value"] != customs[1][0]["mean_accuracy"]["value"]
+    assert [row["model"] for row in customs[0]] == ["tones"]
+
+
+def test_more_outputs_than_classes_are_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text("import numpy as np\ndef many(): return lambda x: np.zeros((len(x), 1000))")
+    result = run("run", "-m", f"{tmp_path}/many.py:many", "-d", "demo", "-o", tmp_path / "run", columns=300)
+    assert result.exit_code == 2
+    assert "gives 1000 scores an image, but the data has labels of 10 classes" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("8,clean,0,999", "predicts class 999, but 'demo' has classes 0 to 9"),
+        ("8,fog,1,2\n8,imagenet-c/fog,1,3", "names a corruption in two ways: fog, imagenet-c/fog"),
+        ("8,foog,1,2", "has foog, which 'cifar10-c' does not have"),
+    ],
+)
+def test_predictions_that_make_no_sense_are_refused(run: Run, tmp_path: Path, rows: str, sentence: str) -> None:
+    first = str(load_dataset("demo").ids[0])
+    text = "sample,corruption,level,prediction\n" + rows.replace("8,", f"{first},", 1).replace("\n8,", f"\n{first},")
+    (tmp_path / "p.csv").write_text(text)
+    result = run("import", tmp_path / "p.csv", "-d", "demo", "-b", "cifar10-c", "-o", tmp_path / "run", columns=300)
+    assert result.exit_code == 2
+    assert sentence in result.stderr

@@ -71,11 +71,29 @@ def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
         evaluate_stored(MODEL, stored, tmp_path / "run")
     stored = stored_set(f"tiny-imagenet-c:{tmp_path / 'c'}", partial=True)
     assert stored is not None
-    results = evaluate_stored(MODEL, stored, tmp_path / "run")
+    two = from_callable(lambda x: brightness(x)[:, :2], name="two")
+    results = evaluate_stored(two, stored, tmp_path / "run")
     assert len(results.rows.collect()) == 5 * 6 - 1
     assert list(results.runs[0]["calls"][-1]["skipped"].values()) == ["Truncated File Read"]
+    assert len(results.runs[0]["skipped"]) == 1
 
 
-@pytest.mark.parametrize("spec", ["demo", "imagenet-c:/no/such/place", "folder:."])
-def test_what_is_no_stored_set_is_none(spec: str) -> None:
-    assert stored_set(spec) is None
+def test_what_is_no_stored_set_is_none_and_a_missing_one_is_named(cifar_c: Path) -> None:
+    for spec in ("demo", "folder:.", f"cifar-c:{cifar_c}/fog/3"):
+        assert stored_set(spec) is None
+    with pytest.raises(FileNotFoundError, match="there is no folder '/no/such/place' of imagenet-c"):
+        stored_set("imagenet-c:/no/such/place")
+
+
+def test_other_pictures_and_other_clean_images_are_refused(cifar_c: Path, tmp_path: Path) -> None:
+    stored = stored_set(f"cifar-c:{cifar_c}")
+    assert stored is not None
+    evaluate_stored(MODEL, stored, tmp_path / "run")
+    other = tmp_path / "other" / "CIFAR-10-C"
+    write_arrays(IMAGES[::-1].copy(), other, brittle.benchmark("cifar10-c"), labels=DATA.labels[::-1], jobs=1)
+    others = stored_set(f"cifar-c:{other}")
+    assert others is not None
+    with pytest.raises(ValueError, match="holds a run with data_key"):
+        evaluate_stored(MODEL, others, tmp_path / "run")
+    with pytest.raises(ValueError, match="are not those of the corrupted ones"):
+        evaluate_stored(MODEL, stored, tmp_path / "run", clean=load_dataset("demo"))

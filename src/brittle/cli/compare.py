@@ -50,15 +50,16 @@ def compare_verb(
     if not recipes:
         there = ", ".join(r.name for r in results.benchmarks()) or "none"
         raise ValueError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
-    tables = {}
+    tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
         rows = scores(results, recipe, reference=_reference(results, recipe, reference))
-        tables[recipe.name] = (rows, _differences(results, recipe, rows))
+        name = recipe.name if names.count(recipe.name) == 1 else f"{recipe.name} {recipe.hash[:6]}"
+        tables[name] = (rows, _differences(results, recipe, rows))
     if as_json:
         _print_json(tables)
         return
-    for recipe in recipes:
-        _print(recipe, *tables[recipe.name], others)
+    for recipe, name in zip(recipes, tables, strict=True):
+        _print(recipe, name, *tables[name], others)
     if len(recipes) > 1 and len(results.models) > 2:
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
 
@@ -76,7 +77,7 @@ def _differences(results: Results, recipe: Benchmark, rows: list[Scores]) -> dic
     return {row.model: compare(results, recipe, row.model, best) for row in rows[1:]}
 
 
-def _print(recipe: Benchmark, rows: list[Scores], differences: dict[str, Estimate], others: bool) -> None:
+def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[str, Estimate], others: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -88,7 +89,7 @@ def _print(recipe: Benchmark, rows: list[Scores], differences: dict[str, Estimat
         ("relative_mce", "rel. mCE"),
     ]
     fields = [(f, title) for f, title in fields if any(getattr(row, f) is not None for row in rows)]
-    table = Table(title=recipe.name, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=name, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.padding = (0, 1, 0, 0)
     table.add_column("", justify="right", style="dim")
     table.add_column("model", overflow="fold")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-MISTAKES = (ValueError, TypeError, OSError, ImportError)
+MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What the library raises when it was asked for something that cannot be: exit code 2."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.run import DATA, DEVICE, MODEL, follow, load_data, load_models
+from brittle.cli.run import DATA, DEVICE, MODEL, PARTIAL, PREPARE, follow, load_data, load_models
 from brittle.cli.several import several
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def failure_points_verb(
     tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a failure point is found.")] = 0.05,
     step: Annotated[float, typer.Option("--step", help="Steps tried upwards before the halving.")] = 1.0,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    prepare: PREPARE = None,
+    partial: PARTIAL = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
     device: DEVICE = "auto",
 ) -> None:
@@ -47,7 +49,7 @@ def failure_points_verb(
     recipe = chosen_recipe(benchmark, several(corruptions), [], seed, default="imagenet-c")
     assert recipe is not None
     loaded = load_models(models, device=device, bf16=False)
-    dataset = load_data(data, limit, None, {})
+    dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     say_if_compiling()
     with progress_bar() as bar:
         try:

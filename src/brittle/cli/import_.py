@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from brittle.cli.console import console
-from brittle.cli.run import DATA, load_data
+from brittle.cli.run import DATA, PARTIAL, PREPARE, load_data
 from brittle.cli.scores import print_scores
 
 EXAMPLES = (
@@ -24,6 +24,9 @@ def import_verb(
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", "-b", help="The recipe that the predictions belong to.")
     ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    prepare: PREPARE = None,
+    partial: PARTIAL = False,
     name: Annotated[str | None, typer.Option("--name", help="Of the model.", show_default="the file's name")] = None,
 ) -> None:
     """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
@@ -35,6 +38,7 @@ def import_verb(
     from brittle.evaluation import import_predictions
 
     recipe = None if benchmark is None else brittle.benchmark(benchmark)
-    results = import_predictions(file, load_data(data, None, None, {}), output, name=name, benchmark=recipe)
+    dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
+    results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
     print_scores(results)
     console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)

@@ -35,6 +35,15 @@ MODEL = Annotated[
 DATA = Annotated[
     str, typer.Option("--data", "-d", help="`demo`, a folder of class folders, an .npz file, `cifar10:FOLDER` …")
 ]
+PARTIAL = Annotated[bool, typer.Option("--partial", help="Allow for fewer classes than the full set has.")]
+PREPARE = Annotated[
+    str | None,
+    typer.Option(
+        "--prepare",
+        help="`imagenet`: short side to 256, central 224; or `none`.",
+        show_default="imagenet for ImageNet and its shifts",
+    ),
+]
 DEVICE = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`.")]
 
 
@@ -53,10 +62,8 @@ def run_verb(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Allow for fewer classes than the full set has.")] = False,
-    prepare: Annotated[
-        str | None, typer.Option("--prepare", help="Folders: `imagenet` for short side 256 and central 224.")
-    ] = None,
+    partial: PARTIAL = False,
+    prepare: PREPARE = None,
     clean: Annotated[
         str | None, typer.Option("--clean", help="The clean images that belong to published corrupted ones.")
     ] = None,
@@ -89,6 +96,8 @@ def run_verb(
     stored = stored_set(data, **options)
     if stored is not None and recipe is not None:
         raise ValueError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
+    if stored is not None and (limit is not None or engine != "local"):
+        raise ValueError("published pictures are run whole and here: leave --limit and --engine out")
     if stored is None and clean is not None:
         raise ValueError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
     loaded = load_models(models, device=device, bf16=bf16)
@@ -142,9 +151,7 @@ def load_data(data: str, limit: int | None, prepare: str | None, options: dict[s
 
     from brittle.datasets import load_dataset
 
-    if prepare is not None:
-        options = {**options, "prepare": prepare}
-    dataset = load_dataset(data, **options)
+    dataset = load_dataset(data, prepare=prepare, **options)
     if limit is None:
         return dataset
     if limit < 1:

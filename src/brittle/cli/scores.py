@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 def print_scores(results: Results, models: list[str] | None = None) -> None:
     """A table for each benchmark of a run; the clean accuracy if there is none."""
     from brittle.evaluation import scores
+    from brittle.evaluation.scores import cells_of
 
     recipes = results.benchmarks()
     for recipe in recipes:
-        print_table(recipe.name, scores(results, recipe, models=_with_names(results, models)))
+        whole = results.models_with(cells_of(recipe))
+        mine = whole if models is None else [name for name in _with_names(results, models) if name in whole]
+        if mine:
+            print_table(recipe.name, scores(results, recipe, models=mine))
     if not recipes:
         _print_cells(results)
 
@@ -59,10 +63,8 @@ def cell(score: Estimate | None) -> Any:
     return Text.assemble(f"{100 * score.value:.1f}", (f"\n{100 * score.low:.1f}–{100 * score.high:.1f}", "dim"))
 
 
-def _with_names(results: Results, models: list[str] | None) -> list[str] | None:
+def _with_names(results: Results, models: list[str]) -> list[str]:
     """These models as the results call them: two sets of weights under one name are told apart there."""
-    if models is None:
-        return None
     return [name for name in results.models if any(name == m or name.startswith(f"{m} ") for m in models)]
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image as Pil
 
 from brittle.arrays import Image
 from brittle.datasets.folder import BrokenImage
+from brittle.datasets.prepare import PREPARATIONS, prepared
 
 Read = Callable[[int], Image]
 Labels = NDArray[np.int64]
@@ -107,6 +109,17 @@ class Dataset:
             notes=self.notes,
         )
 
+    def prepared(self, how: str) -> Dataset:
+        """The same samples, brought to the size that a benchmark wants: "imagenet" or "none", see `prepared`."""
+        if how not in PREPARATIONS:
+            raise ValueError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {how!r}")
+        if how == "none":
+            return self
+        whole = self.subset(np.arange(len(self)))
+        whole._read, content = _Prepared(self._read, how), self._content
+        whole._content = lambda: f"{content()} {how}"
+        return whole
+
     @property
     def outputs(self) -> int | None:
         """How many outputs a model for this dataset has; None if that is not known."""
@@ -126,6 +139,16 @@ class Dataset:
         for array in (self.labels, self.class_subset, self.class_map):
             seen.update(b"-" if array is None else array.tobytes())
         return seen.hexdigest()[:16]
+
+
+class _Prepared:
+    """Prepares what another reader reads."""
+
+    def __init__(self, read: Read, how: str) -> None:
+        self.read, self.how = read, how
+
+    def __call__(self, index: int) -> Image:
+        return np.asarray(prepared(Pil.fromarray(self.read(index)), self.how), np.uint8)
 
 
 class _Chosen:

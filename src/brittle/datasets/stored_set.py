@@ -49,8 +49,12 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
     """
     scheme, colon, rest = str(spec).partition(":")
     path = Path(rest).expanduser()
-    if not colon or scheme not in RECIPES or not path.is_dir():
+    if not colon or scheme not in RECIPES:
         return None
+    if not path.is_dir():
+        if path.parent.parent.is_dir() and len(path.parts) > 2:
+            return None  # one cell, path/<corruption>/<severity>, of arrays
+        raise FileNotFoundError(f"there is no folder {str(path)!r} of {scheme}")
     cells = _READERS[scheme](path, **options)
     return StoredSet(path.resolve().name, scheme, cells) if cells else None
 

@@ -77,7 +77,7 @@ def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], Non
         if image.shape != array.shape[1:]:
             raise ValueError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
-                "a model sees batches, so bring all images to one size first (a folder: prepare='imagenet')"
+                "a model sees batches, so bring all images to one size, with prepare='imagenet' (--prepare imagenet)"
             )
         array[len(kept)] = image
         kept.append(index)

@@ -57,6 +57,18 @@ def import_predictions(
             f"{str(path)!r} has predictions for {len(strangers)} samples that {dataset.name!r} does not have, such as "
             f"{sorted(strangers)[0]!r}; its ids are like {str(dataset.ids[0])!r}"
         )
+    largest = int(table["prediction"].cast(pl.Int64).to_numpy().max())
+    if dataset.outputs is not None and largest >= dataset.outputs:
+        raise ValueError(
+            f"{str(path)!r} predicts class {largest}, but {dataset.name!r} has classes 0 to {dataset.outputs - 1}"
+        )
+    names = {str(name): _identity(str(name), benchmark) for name in table["corruption"].unique() if name != CLEAN}
+    if len(set(names.values())) < len(names):
+        raise ValueError(f"{str(path)!r} names a corruption in two ways: {', '.join(sorted(names))}; name each in one")
+    if benchmark is not None:
+        strange = sorted(set(names.values()) - {entry.id for entry in benchmark.entries})
+        if strange:
+            raise ValueError(f"{str(path)!r} has {', '.join(strange)}, which {benchmark.name!r} does not have")
     model = _Absent(name or path.stem, sha256(path.read_bytes()).hexdigest()[:16])
     store = Store(folder)
     store.claim_for(dataset)
@@ -65,7 +77,7 @@ def import_predictions(
     store.keep_model(model, 1)
     with recorded(store.folder, {"predictions": path.name, "models": {model.name: model.key}}):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
-            cell = Cell() if corruption == CLEAN else Cell(_identity(str(corruption), benchmark), level, "elsewhere")
+            cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
             store.write(
                 model.name,
                 model_folder(model),

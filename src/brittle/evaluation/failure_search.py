@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.bisect import Search, bisect
@@ -52,8 +52,8 @@ def search_failure_points(
     searches = [(model, entry) for model in several for entry in benchmark.entries]
     paths = {}
     for model, entry in searches:
-        one = replace(benchmark, version=1, entries=(replace(entry, levels=(1.0,)),))
-        name = f"{entry.id.replace('/', '.')}-{one.hash[:8]}-{step:g}-{tolerance:g}.parquet"
+        drawn = drawn_key(benchmark, entry)
+        name = f"{entry.id.replace('/', '.')}-{drawn}-{step:g}-{tolerance:g}.parquet"
         paths[model.name, entry.id] = store.folder / FOLDER / model_folder(model) / name
     missing = [(model, entry) for model, entry in searches if not paths[model.name, entry.id].is_file()]
     if missing:
@@ -77,14 +77,20 @@ def search_failure_points(
                     batch_size=batch_size or DEFAULT_BATCH,
                     threads=threads or cores(),
                 )
-                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, found)
                 path = paths[model.name, entry.id]
+                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, found)
+                rows = rows.with_columns(key=pl.lit(model.key), drawn=pl.lit(drawn_key(benchmark, entry)))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(path) as part:
                     rows.write_parquet(part, compression="zstd")
             if progress is not None:
                 progress("", len(missing), len(missing))
     return pl.concat([pl.read_parquet(path) for path in paths.values()])
+
+
+def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
+    """Names how a corruption is drawn, whatever its levels: seed, table, storage and options."""
+    return replace(benchmark, version=1, entries=(replace(entry, levels=(1.0,)),)).hash[:8]
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:

@@ -77,14 +77,13 @@ def scores(
     if isinstance(reference, str):
         reference = baseline(reference)
     check_same_images(results)
-    has_clean = CLEAN_CELL in results.cells
-    cells, measures = cells_of(benchmark), _measures(benchmark, reference, has_clean)
-    found = []
+    cells, found = cells_of(benchmark), []
     for model in results.models_with(cells_of(benchmark)) if models is None else models:
+        has_clean = model in results.models_with([CLEAN_CELL])
         rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
         drawn = resampled_means(rows, seed=seed, resamples=resamples)
         mine = {}
-        for field, measure in measures.items():
+        for field, measure in _measures(benchmark, reference, has_clean).items():
             with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
                 mine[field] = bootstrap(
                     rows, measure, name=NAMES[field], seed=seed, resamples=resamples, resampled=drawn

@@ -39,14 +39,14 @@ class Store:
         path = self.folder / RUN
         if path.is_file():
             known = _read(path)
-            for key, wanted in identity.items():
+            for key, wanted in sorted(identity.items(), key=lambda item: item[0] == "data_key"):  # digests say least
                 if known.get(key) != wanted:
                     raise ValueError(
                         f"{str(self.folder)!r} holds a run with {key} {known.get(key)!r}, and this one has {wanted!r}; "
                         "choose another folder"
                     )
             return
-        if self.folder.exists() and any(self.folder.iterdir()):
+        if self.folder.exists() and any(not item.name.endswith(".part") for item in self.folder.iterdir()):
             raise ValueError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as part:
@@ -148,13 +148,16 @@ class Store:
         path = self.folder / RUN
         if not path.is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} holds no run of brittle: {RUN} is missing")
+        made, unread = calls(self.folder), skipped(self.folder)
+        for one in made:  # a published set on disk notes them cell by cell
+            unread |= one["skipped"] if isinstance(one.get("skipped"), dict) else {}
         return {
             "folder": str(self.folder),
             **_read(path),
             "models": [_read(file) for file in sorted((self.folder / MODELS).glob("*.toml"))],
-            "recipes": {recipe.name: recipe.hash for recipe in self.recipes()},
-            "skipped": skipped(self.folder),
-            "calls": calls(self.folder),
+            "recipes": {f"{recipe.name}-{recipe.hash}": recipe.hash for recipe in self.recipes()},
+            "skipped": unread,
+            "calls": made,
         }
 
 

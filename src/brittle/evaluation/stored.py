@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -39,14 +40,16 @@ def evaluate_stored(
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
-    cells: dict[Cell, Callable[[], Dataset]] = {}
-    if clean is not None:
-        cells[Cell()] = lambda: clean
-    for (name, level), read in stored.cells.items():
-        cells[Cell(name, level, "stored")] = read
+    cells: dict[Cell, Callable[[], Dataset]] = {
+        Cell(name, level, "stored"): read for (name, level), read in stored.cells.items()
+    }
     first = next(iter(cells.values()))()
     check(several, first, batch_size)
-    store.claim({"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)})
+    known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
+    store.claim({**known, "data_key": _key(first, stored)})
+    if clean is not None:
+        _check_clean(clean, first)
+        cells = {Cell(): lambda: clean, **cells}
     for name in stored.recipes:
         recipe = benchmark(name)
         if {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}:
@@ -65,6 +68,22 @@ def evaluate_stored(
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
+
+
+def _key(first: Dataset, stored: StoredSet) -> str:
+    """What tells two sets apart: which cells there are, and the pictures of the first of them."""
+    return sha256(f"{sorted(stored.cells)} {first.key}".encode()).hexdigest()[:16]
+
+
+def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
+    """Raise unless clean images are those that were corrupted: the same samples with the same labels."""
+    assert corrupted.labels is not None
+    same = tuple(map(str, clean.ids)) == tuple(map(str, corrupted.ids))
+    if not same or clean.labels is None or (clean.labels != corrupted.labels).any():
+        raise ValueError(
+            f"the clean images {clean.name!r} ({len(clean)}) are not those of the corrupted ones ({len(corrupted)}): "
+            f"samples and labels must be the same; ids are {clean.ids[0]!r} and {corrupted.ids[0]!r}"
+        )
 
 
 def _fill(
@@ -86,6 +105,10 @@ def _fill(
     def batches() -> Iterator[Image]:
         for good, images in ahead(read, range(0, len(dataset), size), threads):
             kept.extend(good)
+            if len({image.shape for image in images}) > 1:
+                raise ValueError(
+                    f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
+                )
             if images:
                 yield np.stack(images)
 

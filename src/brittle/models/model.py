@@ -40,7 +40,7 @@ def checked_scores(model: Model, images: Image, classes: int | None = None) -> S
             f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "
             "it must give one row of class scores for each"
         )
-    if classes is not None and scores.shape[1] < classes:
+    if classes is not None and scores.shape[1] != classes:
         raise ValueError(
             f"the model {model.name!r} gives {scores.shape[1]} scores an image, but the data has labels of {classes} "
             "classes; is it a model for other data?"

@@ -89,7 +89,7 @@ def _read_npz(path: Path) -> pl.DataFrame:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in SCHEMA if name in file.files}
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{str(path)!r} cannot be read as arrays of numbers and texts: {error}") from error
     shapes = {name: array.shape for name, array in arrays.items()}
     if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):

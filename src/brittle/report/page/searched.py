@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from brittle.benchmarks import Entry
-from brittle.evaluation.failure_search import load_failure_points
+from brittle.evaluation.failure_search import drawn_key, load_failure_points
 from brittle.metrics import FailurePoints
 from brittle.report.page.axes import Axes, severity_ticks
 from brittle.report.page.markup import Html, tag, together
@@ -59,8 +59,14 @@ def _found(part: Part) -> dict[str, list[Searched]]:
     tables = [table for run in part.results.runs if (table := load_failure_points(run["folder"])) is not None]
     if not tables:
         return {}
-    wanted = [entry.id for entry in part.benchmark.entries]
-    rows = pl.concat(tables).filter(pl.col("corruption").is_in(wanted) & pl.col("model").is_in(part.models))
+    wanted = [drawn_key(part.benchmark, entry) for entry in part.benchmark.entries]
+    known = {m["key"]: m["name"] for run in part.results.runs for m in run["models"]}
+    names = pl.col("key").replace_strict(_names(known, part.models), default=None)
+    rows = (
+        pl.concat(tables)
+        .with_columns(model=names)
+        .filter(pl.col("drawn").is_in(wanted) & pl.col("model").is_not_null())
+    )
     finest = pl.col("resolution") == pl.col("resolution").min().over("model", "corruption")
     found: dict[str, list[Searched]] = {}
     for (model, corruption), group in rows.filter(finest).group_by("model", "corruption", maintain_order=True):
@@ -69,6 +75,12 @@ def _found(part: Part) -> dict[str, list[Searched]]:
         points = FailurePoints(group["failed"].to_numpy(), axis)
         found.setdefault(str(corruption), []).append(Searched(str(model), points, float(group["shown"][0])))
     return found
+
+
+def _names(known: dict[str, str], models: list[str]) -> dict[str, str]:
+    """What the report calls the model of each key: its name, with the beginning of the key where two share one."""
+    found = {key: name if name in models else f"{name} {key[:6]}" for key, name in known.items()}
+    return {key: name for key, name in found.items() if name in models}
 
 
 def _panel(entry: Entry, several: list[Searched], looks: Looks) -> Html:
