@@ -118,3 +118,16 @@ def test_runs_on_other_images_are_not_averaged_together(tmp_path: Path) -> None:
     evaluate(from_callable(tones, name="m"), DATA.subset(range(50)), SMALL, tmp_path / "b")
     with pytest.raises(ValueError, match="these runs are on different images"):
         scores(load_results(tmp_path / "a", tmp_path / "b"), SMALL)
+
+
+def test_several_runs_hold_each_model_once_and_tell_weights_apart(tmp_path: Path) -> None:
+    first = from_callable(tones, name="m")
+    evaluate(first, DATA, SMALL, tmp_path / "a")
+    evaluate([first, from_callable(tones, name="n")], DATA, SMALL, tmp_path / "b")
+    both = load_results(tmp_path / "a", tmp_path / "b")
+    assert both.models == ["m", "n"]
+    assert set(both.accuracy()["samples"]) == {100}
+    evaluate(from_callable(tones, name="m", version="2"), DATA, SMALL, tmp_path / "c")
+    three = load_results(tmp_path / "a", tmp_path / "c")
+    assert len(three.models) == 2
+    assert set(three.accuracy()["samples"]) == {100}

@@ -74,10 +74,10 @@ def probe_verb(
     for name, flips in found.items():
         _print(name, flips, names)
     if output is not None:
-        _draw(picture, recipe, found[loaded[0].name], output)
+        _draw(picture, recipe, loaded[0].name, found[loaded[0].name], output)
 
 
-def _draw(picture: Image, recipe: Benchmark, probed: Probe, output: Path) -> None:
+def _draw(picture: Image, recipe: Benchmark, model: str, probed: Probe, output: Path) -> None:
     """The photograph, the strongest corruption that it withstands, and the weakest that flips it."""
     from dataclasses import replace
 
@@ -86,11 +86,18 @@ def _draw(picture: Image, recipe: Benchmark, probed: Probe, output: Path) -> Non
 
     rows = []
     for flip in probed.flips:
-        ends = (flip.held, flip.failed) if flip.failed != float("inf") else (flip.held,)
+        ends = (flip.held, flip.median) if flip.median != float("inf") else (flip.held,)
         rows.append(replace(recipe.entry(flip.corruption), levels=ends))
-    sheet = contact_sheet(picture, rows, size=len(picture), table=recipe.table, headings=("unmoved", "flipped"))
+    sheet = contact_sheet(
+        picture,
+        rows,
+        size=len(picture),
+        table=recipe.table,
+        headings=("unmoved", "flipped"),
+        samples=[flip.draw for flip in probed.flips],
+    )
     save_picture(sheet, output)
-    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
+    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {model}[/]", soft_wrap=True)
 
 
 def _class_names(path: Path | None) -> list[str]:

@@ -19,16 +19,16 @@ from brittle.models.model import Model
 class Flip:
     """The severity at which a corruption flips the prediction: median, least and most over several draws.
 
-    The draw in the middle `becomes` another class. `held` and `failed` belong to draw 0, which pictures show: unmoved
-    up to the one, flipped at the other. Never flipping is `inf`.
+    `draw` is the one in the middle: unmoved up to `held`, it `becomes` another class at the median. Never flipping is
+    `inf`.
     """
 
     corruption: str
     median: float
     least: float
     most: float
+    draw: int
     held: float
-    failed: float
     becomes: int | None
 
 
@@ -70,7 +70,7 @@ def probe(
             flipped = benchmark.apply(image, entry.id, median, middle)
             becomes = int(predict(model, flipped[np.newaxis], Classes())[0][0])
         least, most = float(found.failed.min()), float(found.failed.max())
-        flips.append(Flip(entry.id, median, least, most, float(found.held[0]), float(found.failed[0]), becomes))
+        flips.append(Flip(entry.id, median, least, most, middle, float(found.held[middle]), becomes))
         if progress is not None:
             progress()
     longest = {entry.id: entry.corruption.max_severity for entry in benchmark.entries}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.cell import CLEAN
-from brittle.evaluation.store import Store
+from brittle.evaluation.store import Store, scan
 
 COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
 
@@ -138,7 +138,7 @@ def load_results(*folders: str | Path) -> Results:
         raise ValueError("name at least one run to load")
     stores = [Store(folder) for folder in folders]
     about = tuple(store.about() for store in stores)
-    return Results(pl.concat([store.scan().select(COLUMNS) for store in stores]), about)
+    return Results(scan(stores).select(COLUMNS), about)
 
 
 def join(*several: Results) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,39 +126,56 @@ class Store:
             rows.write_parquet(part, compression="zstd")
 
     def scan(self) -> pl.LazyFrame:
-        """All rows, read when they are needed.
+        """All rows, read when they are needed."""
+        return scan([self])
 
-        Models of one name and different weights are told apart by the beginning of their keys.
-        """
-        folders = sorted(path for path in (self.folder / CELLS).glob("*") if any(path.glob("*.parquet")))
-        if not folders:
-            raise ValueError(f"{str(self.folder)!r} holds no results yet; `brittle.evaluate` writes them")
-        known = {folder.name: folder.name.rpartition("-") for folder in folders}
-        plain = [name for name, _, _ in known.values()]
-        parts = []
-        for folder in folders:
-            name, _, key = known[folder.name]
-            rows = pl.scan_parquet(sorted(folder.glob("*.parquet")))
-            twice = plain.count(name) > 1
-            parts.append(rows.with_columns(pl.col("model") + f" {key[:6]}") if twice else rows)
-        return pl.concat(parts)
-
-    def about(self) -> dict[str, Any]:
-        """What was run on what, with what: data, class names, models, recipes, unreadable images, and each call."""
+    def identity(self) -> dict[str, Any]:
+        """What the folder was claimed with."""
         path = self.folder / RUN
         if not path.is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} holds no run of brittle: {RUN} is missing")
+        return _read(path)
+
+    def about(self) -> dict[str, Any]:
+        """What was run on what, with what: data, class names, models, recipes, unreadable images, and each call."""
+        identity = self.identity()
         made, unread = calls(self.folder), skipped(self.folder)
         for one in made:  # a published set on disk notes them cell by cell
             unread |= one["skipped"] if isinstance(one.get("skipped"), dict) else {}
         return {
             "folder": str(self.folder),
-            **_read(path),
+            **identity,
             "models": [_read(file) for file in sorted((self.folder / MODELS).glob("*.toml"))],
             "recipes": {f"{recipe.name}-{recipe.hash}": recipe.hash for recipe in self.recipes()},
             "skipped": unread,
             "calls": made,
         }
+
+
+def scan(stores: Sequence[Store]) -> pl.LazyFrame:
+    """The rows of several runs, read when they are needed.
+
+    A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
+    are told apart by the beginning of their keys.
+    """
+    files: dict[tuple[Any, str, str], dict[str, Path]] = {}
+    for store in stores:
+        data = store.identity().get("data_key", str(store.folder))
+        for path in sorted((store.folder / CELLS).glob("*/*.parquet")):
+            name, _, key = path.parent.name.rpartition("-")
+            files.setdefault((data, name, key), {}).setdefault(path.name, path)
+    if not files:
+        raise ValueError(
+            f"{str(stores[0].folder)!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them"
+        )
+    keys: dict[str, set[str]] = {}
+    for _, name, key in files:
+        keys.setdefault(name, set()).add(key)
+    parts = []
+    for (_, name, key), cells in files.items():
+        rows = pl.scan_parquet(list(cells.values()))
+        parts.append(rows.with_columns(pl.col("model") + f" {key[:6]}") if len(keys[name]) > 1 else rows)
+    return pl.concat(parts)
 
 
 def model_folder(model: Model) -> str:

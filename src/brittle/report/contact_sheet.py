@@ -29,6 +29,7 @@ def contact_sheet(
     thumb: int = 112,
     table: int | None = None,
     headings: Sequence[str] | None = None,
+    samples: Sequence[int] | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Pil.Image:
     """Corruptions as rows, severities as columns, the clean picture first; many rows stand in several columns.
@@ -43,6 +44,7 @@ def contact_sheet(
         thumb: the side in pixels at which they are shown; a larger one shows each pixel as a square.
         table: the published table to use whatever the size, as in `corrupt`.
         headings: over the columns, instead of their severities.
+        samples: a sample id for each row, instead of 0, for other draws.
         progress: called after each picture.
     """
     if not corruptions or (severities is not None and not severities):
@@ -54,22 +56,22 @@ def contact_sheet(
     levels = [tuple(severities) if severities is not None else row.levels for row in rows]
     clean = square(image, size)
 
-    def cell(row: Entry, level: Level) -> Image | None:
+    def cell(row: Entry, level: Level, sample: int) -> Image | None:
         if ends(level)[1] > row.corruption.max_severity:
             return None
-        severity = severity_of(level, seed, row.corruption, 0)
-        picture = corrupt(clean, row.corruption, severity, seed=seed, table=table, **row.options)
+        severity = severity_of(level, seed, row.corruption, sample)
+        picture = corrupt(clean, row.corruption, severity, seed=seed, sample=sample, table=table, **row.options)
         if progress is not None:
             progress()
         return _resized(picture, thumb)
 
     sheet = _Sheet(rows, levels, thumb, headings)
     sheet.title(f"{size} px  ·  seed {seed}")
-    for row, own, place in zip(rows, levels, sheet.places, strict=True):
+    for row, own, place, sample in zip(rows, levels, sheet.places, samples or [0] * len(rows), strict=True):
         sheet.label(row.corruption, own, place)
         sheet.picture(_resized(clean, thumb), place, 0)
         for index, level in enumerate(own, start=1):
-            sheet.picture(cell(row, level), place, index)
+            sheet.picture(cell(row, level, sample), place, index)
     return sheet.canvas
 
 
