@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from brittle.arrays import Image
     from brittle.benchmarks import Benchmark
     from brittle.evaluation.probe import Probe
+    from brittle.models import Model
 
 EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
@@ -71,8 +72,8 @@ def probe_verb(
             )
             for model in loaded
         }
-    for name, flips in found.items():
-        _print(name, flips, names)
+    for model in loaded:
+        _print(model.name, found[model.name], names or _usual_names(model, picture))
     if output is not None:
         _draw(picture, recipe, loaded[0].name, found[loaded[0].name], output)
 
@@ -98,6 +99,16 @@ def _draw(picture: Image, recipe: Benchmark, model: str, probed: Probe, output: 
     )
     save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {model}[/]", soft_wrap=True)
+
+
+def _usual_names(model: Model, picture: Image) -> list[str]:
+    """The class names of the bundled models and of models with ImageNet's 1,000 outputs."""
+    from brittle.datasets.cifar_names import CIFAR10
+    from brittle.datasets.class_table import imagenet_names
+
+    if model.name.startswith("demo-"):
+        return list(CIFAR10)
+    return list(imagenet_names()) if model.scores(picture[None]).shape[1] == 1000 else []
 
 
 def _class_names(path: Path | None) -> list[str]:
