@@ -9,8 +9,9 @@ import pytest
 from report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
 from strict_html import StrictHtml
 
-from brittle.evaluation import Results, compare, evaluate, scores, search_failure_points
+from brittle.evaluation import Results, compare, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import failure_points
+from brittle.models import from_callable
 from brittle.report import report_html, write_report
 
 LIMIT = 1_500_000
@@ -191,3 +192,13 @@ def test_failure_points_between_the_levels_are_drawn(tmp_path: Path) -> None:
     assert "Between the levels" in text
     shown = table.group_by("model", "corruption").agg(pl.col("shown").first())["shown"].mean()
     assert f"{shown:.1f} looks an image and corruption, where a grid as fine takes 21" in " ".join(text.split())
+
+
+def test_two_runs_of_one_name_and_different_weights_stay_apart(tmp_path: Path) -> None:
+    for version in "12":
+        model = from_callable(scores_of(7.0 * int(version)), name="net", version=version)
+        evaluate(model, dataset(), STEPS, tmp_path / version)
+    results = load_results(tmp_path / "1", tmp_path / "2")
+    assert len(results.models) == 2
+    text = StrictHtml(report_html(results)).text
+    assert all(name in text for name in results.models)

@@ -50,14 +50,7 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
                 archive = _GETTERS[name](work, progress)
                 with tarfile.open(archive) as tar:
                     tar.extractall(work / "whole", filter="data")
-            except (
-                OSError,
-                EOFError,
-                HTTPException,
-                zlib.error,
-                subprocess.SubprocessError,
-                tarfile.TarError,
-            ) as error:
+            except FAILURES as error:
                 reasons.append(f"{name}: {error}")
                 continue
             if not _is_whole(work / "whole"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -139,9 +138,3 @@ def load_results(*folders: str | Path) -> Results:
     stores = [Store(folder) for folder in folders]
     about = tuple(store.about() for store in stores)
     return Results(scan(stores).select(COLUMNS), about)
-
-
-def join(*several: Results) -> Results:
-    """Rows of several results as one."""
-    runs: Sequence[dict[str, Any]] = [run for results in several for run in results.runs]
-    return Results(pl.concat([results.rows.select(COLUMNS) for results in several]), tuple(runs))

@@ -152,11 +152,11 @@ class Store:
         }
 
 
-def scan(stores: Sequence[Store]) -> pl.LazyFrame:
+def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.LazyFrame:
     """The rows of several runs, read when they are needed.
 
     A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
-    are told apart by the beginning of their keys.
+    are told apart by the beginning of their keys, also if only some runs `among` more are read.
     """
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
     for store in stores:
@@ -165,12 +165,13 @@ def scan(stores: Sequence[Store]) -> pl.LazyFrame:
             name, _, key = path.parent.name.rpartition("-")
             files.setdefault((data, name, key), {}).setdefault(path.name, path)
     if not files:
-        raise ValueError(
-            f"{str(stores[0].folder)!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them"
-        )
+        place = str(stores[0].folder)
+        raise ValueError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
     keys: dict[str, set[str]] = {}
-    for _, name, key in files:
-        keys.setdefault(name, set()).add(key)
+    for store in among or stores:
+        for folder in (store.folder / CELLS).glob("*"):
+            name, _, key = folder.name.rpartition("-")
+            keys.setdefault(name, set()).add(key)
     parts = []
     for (_, name, key), cells in files.items():
         rows = pl.scan_parquet(list(cells.values()))

@@ -13,7 +13,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.evaluation.cell import CLEAN, plan
 from brittle.evaluation.results import COLUMNS, Cells, Results
 from brittle.evaluation.scores import CLEAN_CELL, cells_of
-from brittle.evaluation.store import Store
+from brittle.evaluation.store import Store, scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def same_images(results: Results) -> list[Results]:
                 break
         else:
             groups.append((_data(run), keys, [run]))
-    return [_together(runs, results.models) for _, _, runs in groups]
+    return [_together(runs, results) for _, _, runs in groups]
 
 
 def _data(run: dict[str, Any]) -> tuple[Any, ...]:
@@ -117,26 +117,11 @@ def _data(run: dict[str, Any]) -> tuple[Any, ...]:
     return run.get("data_key"), run.get("stored"), None if "data_key" in run else (run["data"], run["images"])
 
 
-def _together(runs: list[dict[str, Any]], models: list[str]) -> Results:
-    """The rows of several runs on the same images, no row twice; equal names of different models get their keys."""
-    known: dict[str, set[str]] = {}
-    for run in runs:
-        for model in run["models"]:
-            known.setdefault(model["name"], set()).add(model["key"])
-    tables = []
-    for run in runs:
-        rows = Store(run["folder"]).scan().select(COLUMNS).filter(pl.col("model").is_in(models))
-        own = [model["name"] for model in run["models"]]
-        twins = {
-            m["name"]: f"{m['name']} {m['key'][:6]}"
-            for m in run["models"]
-            if len(known[m["name"]]) > 1 and own.count(m["name"]) == 1
-        }
-        tables.append(rows.with_columns(pl.col("model").replace(twins)) if twins else rows)
-    rows = pl.concat(tables)
-    return Results(
-        rows if len(tables) == 1 else rows.unique(COLUMNS[:4], keep="first", maintain_order=True), tuple(runs)
-    )
+def _together(runs: list[dict[str, Any]], results: Results) -> Results:
+    """The rows of some of the runs, those on the same images, with the names that the models have in all of them."""
+    stores, among = ([Store(run["folder"]) for run in several] for several in (runs, results.runs))
+    rows = scan(stores, among).select(COLUMNS).filter(pl.col("model").is_in(results.models))
+    return Results(rows, tuple(runs))
 
 
 def _recipes(group: Results) -> list[Benchmark]:
