@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from brittle.cli import (
+    balance,
     build,
     calibrate,
     categories,
@@ -26,6 +27,7 @@ from brittle.cli import (
     report,
     run,
     show,
+    train,
 )
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
@@ -96,9 +98,11 @@ _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPL
 _add("probe", probe.probe_verb, probe.EXAMPLES)
 _add("fetch", fetch.fetch_verb, fetch.EXAMPLES)
 _add("demo", demo.demo_verb, demo.EXAMPLES)
+_add("train", train.train_verb, train.EXAMPLES)
 _add("overlap", overlap.overlap_verb, overlap.EXAMPLES)
 _add("categories", categories.categories_verb, categories.EXAMPLES)
 _add("coverage", coverage.coverage_verb, coverage.EXAMPLES)
+_add("balance", balance.balance_verb, balance.EXAMPLES)
 _add("correlate", correlate.correlate_verb, correlate.EXAMPLES)
 _add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
 

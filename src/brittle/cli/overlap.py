@@ -10,7 +10,7 @@ import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
 from brittle.cli.matrix import PUBLISHED, tell_files
-from brittle.cli.overlap_plan import one_level, plan_of, training_of, weights_of
+from brittle.cli.overlap_plan import plan_of, training_of, weights_of
 from brittle.cli.run import follow, load_data
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def overlap_verb(
     from brittle.evaluation.engines import find_engine
 
     find_engine(engine, address)  # a mistake is told before anything is trained
-    recipe = one_level(brittle.benchmark(candidates))
+    recipe = brittle.benchmark(candidates)
     plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, started=start is not None)
     taught = training_of(data, training, images if mode == "scratch" else None)
     test = load_data(data, test_images, None, {})
-    weights = None if start is None else weights_of(start, plan, taught)
+    weights = None if start is None else weights_of(start, plan.network, taught)
     say_if_compiling()
     with progress_bar() as bar:
         try:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from brittle.cli.run import load_data
 
 if TYPE_CHECKING:
-    from brittle.benchmarks import Benchmark
     from brittle.datasets.dataset import Dataset
     from brittle.design import Plan
 
@@ -48,17 +47,6 @@ def plan_of(
     )
 
 
-def one_level(candidates: Benchmark) -> Benchmark:
-    """The candidates, if a model can learn each in one way."""
-    for entry in candidates.entries:
-        if len(entry.levels) > 1:
-            raise ValueError(
-                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
-                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
-            )
-    return candidates
-
-
 def training_of(data: str, training: str | None, images: int | None) -> Dataset:
     """The training data: named, or the training part of the data."""
     try:
@@ -73,13 +61,13 @@ def training_of(data: str, training: str | None, images: int | None) -> Dataset:
     return found
 
 
-def weights_of(start: str, plan: Plan, training: Dataset) -> Path:
+def weights_of(start: str, network: str, training: Dataset) -> Path:
     """The file of weights, once it is sure that they fit the network."""
+    from brittle.models import build_network
     from brittle.models.demo_models import DEMO_WEIGHTS
     from brittle.models.load_weights import load_into
-    from brittle.training import build_network
 
     scheme, _, which = start.partition(":")
     path = DEMO_WEIGHTS / f"{which}.safetensors" if scheme == "demo" and which else Path(start)
-    load_into(build_network(plan.network, len(training.classes)), path)
+    load_into(build_network(network, len(training.classes)), path)
     return path

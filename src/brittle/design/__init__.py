@@ -22,6 +22,7 @@ from brittle.design.drops import Drops, drops_of, read_drops, shift_drops
 from brittle.design.imbalance import by_imbalance, imbalance, representation
 from brittle.design.least_overlapping import least_overlapping, same_category_overlaps
 from brittle.design.match_error import error_spread, error_target, match_error
+from brittle.design.matrix_agreement import MatrixAgreement, compare_overlaps
 from brittle.design.non_overlapping import NonOverlapping, non_overlapping, sweep
 from brittle.design.overlap_intervals import overlap_with_intervals
 from brittle.design.overlap_matrix import OverlapMatrix
@@ -29,6 +30,7 @@ from brittle.design.overlap_score import VanishingGain, overlap_matrix
 from brittle.design.published_categories import published_categories
 from brittle.design.recipes import benchmark_of, members_in
 from brittle.design.relative_errors import overlap_from_relative_errors, published_overlap
+from brittle.design.single_scores import SingleScores, single_scores
 from brittle.design.substitute import NoSubstitution, substitute, unbalanced
 
 if TYPE_CHECKING:
@@ -44,10 +46,12 @@ __all__ = [
     "Categories",
     "Coverage",
     "Drops",
+    "MatrixAgreement",
     "NoSubstitution",
     "NonOverlapping",
     "OverlapMatrix",
     "Plan",
+    "SingleScores",
     "Step",
     "VanishingGain",
     "accuracy_table",
@@ -59,6 +63,7 @@ __all__ = [
     "calibrate",
     "calibrated",
     "categories",
+    "compare_overlaps",
     "correct_cube",
     "correlate",
     "correlation_rows",
@@ -84,6 +89,7 @@ __all__ = [
     "representation",
     "same_category_overlaps",
     "shift_drops",
+    "single_scores",
     "substitute",
     "sweep",
     "unbalanced",

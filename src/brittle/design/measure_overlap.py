@@ -17,7 +17,7 @@ from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.scores import cells_of
-from brittle.models import from_torch, load_weights, save_weights
+from brittle.models import from_torch, load_weights, save_trained
 from brittle.training import Corrupted, Recipe, adapt_batchnorm, build_network, train
 
 PAPER = Recipe(epochs=40, schedule="step", learning_rate=0.1, warm_up=0.0)
@@ -78,6 +78,7 @@ def measure_overlap(
     folder = Path(folder)
     if training.labels is None or test.labels is None:
         raise ValueError("training and test data need labels")
+    _check_levels(candidates)
     _claim(folder, plan, candidates, training, start)
     names = [STANDARD, *(entry.id for entry in candidates.entries)]
     teacher = _Teacher(training, candidates, plan, folder / "models", start, progress, names)
@@ -113,9 +114,17 @@ def correct_cube(results: Results, candidates: Benchmark) -> NDArray[np.bool_]:
     """Right or wrong, trained on × tested on × sample, from which intervals are drawn."""
     cells = [("clean", 0.0), *cells_of(candidates)]
     names = [STANDARD, *(entry.id for entry in candidates.entries)]
-    if len(cells) != len(names):
-        raise ValueError(f"{candidates.name!r} has several levels for a corruption; candidates have one, or a range")
+    _check_levels(candidates)
     return np.stack([results.matrix(name, cells).values.T for name in names])
+
+
+def _check_levels(candidates: Benchmark) -> None:
+    for entry in candidates.entries:
+        if len(entry.levels) > 1:
+            raise ValueError(
+                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
+                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
+            )
 
 
 class _Teacher:
@@ -145,12 +154,17 @@ class _Teacher:
                 network.load_state_dict(load_weights(self.start))
             else:
                 self._teach(network, name, path.with_suffix(".pt"))
-            save_weights(network, path, {"plan": repr(self.plan)})
+            self._save(network, path)
             path.with_suffix(".pt").unlink(missing_ok=True)
         network.load_state_dict(load_weights(path))
         if name == STANDARD:
             self.standard = deepcopy(network)
         return network
+
+    def _save(self, network: Any, path: Path) -> None:
+        plan, recipe = self.plan, self.plan.standard
+        about = {"plan": repr(plan)}
+        save_trained(network, path, plan.network, self.training.classes, recipe.mean, recipe.std, about)
 
     def _teach(self, network: Any, name: str, checkpoint: Path) -> None:
         if self.images is None:

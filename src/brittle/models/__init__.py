@@ -10,9 +10,11 @@ from brittle.models.from_timm import from_timm
 from brittle.models.from_torch import from_torch
 from brittle.models.from_torchvision import from_torchvision
 from brittle.models.from_transformers import from_transformers
+from brittle.models.from_weights import from_weights, save_trained
 from brittle.models.load_model import SCHEMES, load_model
 from brittle.models.load_weights import load_weights
 from brittle.models.model import Model, Scores, checked_scores
+from brittle.models.network import build_network
 from brittle.models.onnx_model import OnnxModel
 from brittle.models.predictions import read_predictions
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD, IMAGENET_MEAN, IMAGENET_STD, Preprocessing
@@ -32,6 +34,7 @@ __all__ = [
     "Scores",
     "TorchModel",
     "best_batch_size",
+    "build_network",
     "checked_scores",
     "demo_model",
     "from_callable",
@@ -42,8 +45,10 @@ __all__ = [
     "from_torch",
     "from_torchvision",
     "from_transformers",
+    "from_weights",
     "load_model",
     "load_weights",
     "read_predictions",
+    "save_trained",
     "save_weights",
 ]

@@ -14,6 +14,7 @@ from brittle.models.from_onnx import from_onnx
 from brittle.models.from_timm import from_timm
 from brittle.models.from_torchvision import from_torchvision
 from brittle.models.from_transformers import from_transformers
+from brittle.models.from_weights import from_weights
 from brittle.models.model import Model
 
 SCHEMES: dict[str, Callable[..., Model]] = {
@@ -22,13 +23,14 @@ SCHEMES: dict[str, Callable[..., Model]] = {
     "torchvision": from_torchvision,
     "transformers": from_transformers,
     "onnx": from_onnx,
+    "weights": from_weights,
     "torch": from_function,
 }
 """What makes the model of each scheme."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
-    "FILE.py:FUNCTION, torch:MODULE:FUNCTION"
+    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION"
 )
 
 
@@ -37,7 +39,8 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
-            FILE.py:FUNCTION or torch:MODULE:FUNCTION. A model is given back as it is.
+            weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
+            torch:MODULE:FUNCTION. A model is given back as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         bf16: compute in bfloat16 where torch finds it safe; an ONNX file has its own precision.
         options: those of the function that makes the model, such as checkpoint="net.safetensors" or size=224.
@@ -65,6 +68,8 @@ def _parts(spec: str | Path) -> tuple[str, str]:
     scheme, colon, rest = text.partition(":")
     if Path(text).suffix == ".onnx" and scheme not in SCHEMES:
         return "onnx", text
+    if Path(text).suffix == ".safetensors" and scheme not in SCHEMES:
+        return "weights", text
     if ".py:" in text and scheme not in SCHEMES:
         return "torch", text
     if not colon or len(scheme) == 1:  # one letter is a drive

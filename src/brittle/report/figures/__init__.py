@@ -1,5 +1,7 @@
 """Figures of benchmark design, as SVG files that need nothing else and read on light and on dark grounds."""
 
+from brittle.report.figures.agreement_figure import agreement_figure
+from brittle.report.figures.balance_figure import balance_figure
 from brittle.report.figures.calibration_figure import calibration_figure
 from brittle.report.figures.category_figure import category_figure
 from brittle.report.figures.correlation_figure import correlation_figure
@@ -9,6 +11,8 @@ from brittle.report.figures.save_figure import check_figure, save_figure
 from brittle.report.figures.sweep_figure import sweep_figure
 
 __all__ = [
+    "agreement_figure",
+    "balance_figure",
     "calibration_figure",
     "category_figure",
     "check_figure",

@@ -1,0 +1,98 @@
+"""`brittle balance`: whether a benchmark weighs its corruptions alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console
+from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
+from brittle.cli.several import several
+
+if TYPE_CHECKING:
+    from brittle.design import SingleScores
+
+EXAMPLES = (
+    ("brittle balance overlap/", "all candidates as one benchmark"),
+    ("brittle balance overlap/ -b cifar10-noc -b mine.toml -o balance.csv", "two parts of them, and a figure"),
+)
+
+
+def balance_verb(
+    overlap: Annotated[Path, typer.Argument(metavar="OVERLAP", help="A folder of `brittle overlap`.")],
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", "-b", help="A recipe, or corruptions with commas.", show_default="all candidates"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write a .csv table, and a figure beside it.")
+    ] = None,
+    figure: FIGURE = None,
+) -> None:
+    """Show whether benchmarks weigh their corruptions alike, by models that know one corruption each.
+
+    Each model of an overlap matrix learned one corruption. Its mean error over a benchmark that holds this corruption,
+    in percent of the standard model's, says how much the benchmark rewards knowing it. In a balanced benchmark all
+    models score alike (section 5.3 of NOC): a small range and a small standard deviation.
+    """
+    import brittle
+    from brittle.design import correct_cube, members_in, single_scores
+    from brittle.evaluation import load_results
+    from brittle.report.figures import balance_figure, save_figure
+
+    if output is not None:
+        check_ending(output, "the table", ".csv")
+    picture = None if output is None and figure is None else figure_path(figure, output or Path())
+    if not (overlap / "overlap.json").is_file() or not (overlap / "run").is_dir():
+        raise FileNotFoundError(
+            f"{str(overlap)!r} holds no models that know one corruption each; `brittle overlap` makes such a folder"
+        )
+    results = load_results(overlap / "run")
+    recipe = results.benchmarks()[0]
+    names, correct = tuple(entry.id for entry in recipe.entries), correct_cube(results, recipe)
+    asked = {recipe.name: names}
+    if benchmarks is not None:
+        asked = {}
+        for given in benchmarks:
+            named = given in brittle.benchmarks() or Path(given).suffix == ".toml"
+            title = brittle.benchmark(given).name if named else given
+            asked[title] = members_in(brittle.benchmark(given) if named else several([given]), names)
+    found = {title: single_scores(correct, names, members) for title, members in asked.items()}
+    _print(found)
+    if output is not None:
+        _save(found, output)
+        tell_files(output)
+    if picture is not None:
+        tell_files(save_figure(balance_figure(found, title="Which corruptions a benchmark rewards"), picture))
+
+
+def _print(found: dict[str, SingleScores]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    for title, one in found.items():
+        table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("model that learned", overflow="fold")
+        table.add_column("error, % of standard", justify="right", no_wrap=True)
+        table.add_column("95 %", justify="right", no_wrap=True, style="dim")
+        for name, score in sorted(one.scores.items(), key=lambda item: item[1].value):
+            table.add_row(name, f"{score.value:.1f}", f"{score.low:.1f}–{score.high:.1f}")
+        console().print(table)
+        spread = ", ".join(
+            f"{what.name} [bold]{what.value:.1f}[/] [{what.low:.1f}, {what.high:.1f}]" for what in (one.range, one.std)
+        )
+        console().print(f"{spread}, {len(one.scores)} models\n")
+
+
+def _save(found: dict[str, SingleScores], output: Path) -> None:
+    import polars as pl
+
+    rows = [
+        (title, name, score.value, score.low, score.high)
+        for title, one in found.items()
+        for name, score in one.scores.items()
+    ]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(rows, schema=["benchmark", "learned", "score", "low", "high"], orient="row").write_csv(output)

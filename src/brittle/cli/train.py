@@ -1,0 +1,115 @@
+"""`brittle train`: teach a network a benchmark's corruptions, or any augmentation."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.matrix import check_ending
+from brittle.cli.overlap_plan import training_of, weights_of
+
+EXAMPLES = (
+    ("brittle train -d cifar10:DATA -o net.safetensors", "a standard network, 24 epochs"),
+    (
+        "brittle train -d cifar10:DATA -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
+        "one network learns all corruptions of a benchmark",
+    ),
+    ("brittle train -d cifar10:DATA -a augmix --ema 0.999 -o augmix.safetensors", "AugMix, and averaged weights"),
+    ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "and how it does on another benchmark"),
+)
+
+
+def train_verb(
+    data: Annotated[str, typer.Option("--data", "-d", help="`cifar10:FOLDER`, whose training part is taken, or .npz.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The network, a .safetensors file.")],
+    augmentation: Annotated[
+        str,
+        typer.Option(
+            "--augmentation",
+            "-a",
+            help="`none`, `augmix` …, or `corruptions:RECIPE`, which corrupts half of the images.",
+        ),
+    ] = "none",
+    network: Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")] = "small",
+    start: Annotated[
+        str | None, typer.Option("--start", help="Go on from these weights: a file, or `demo:standard`.")
+    ] = None,
+    training: Annotated[
+        str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
+    ] = None,
+    images: Annotated[int | None, typer.Option("--images", help="Only so many.", show_default="all")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Passes over the images.", show_default="24, or 1 with --start")
+    ] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="The learning rate.", show_default="0.1, or 0.02 with --start")
+    ] = None,
+    optimiser: Annotated[str, typer.Option("--optimiser", help="`sgd` or `adamw`.")] = "sgd",
+    schedule: Annotated[str, typer.Option("--schedule", help="`cosine`, or `step` as NOC trains.")] = "cosine",
+    ema: Annotated[float, typer.Option("--ema", help="Average the weights with this decay; 0 does not.")] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
+) -> None:
+    """Train a network, with corruptions or an augmentation or plainly, for `brittle run` to test.
+
+    A checkpoint is kept beside the output after each epoch, so that the same command goes on after an interruption.
+    """
+    from brittle.models import build_network, save_trained
+    from brittle.models.load_weights import load_into
+    from brittle.training import Recipe, train
+    from brittle.training.augmentation import scheme_by_name
+
+    check_ending(output, "a network", ".safetensors")
+    if output.exists():
+        raise ValueError(f"{str(output)!r} is there already; remove it or choose another name")
+    usual = (24, 0.1) if start is None else (1, 0.02)
+    recipe = Recipe(
+        epochs=usual[0] if epochs is None else epochs,
+        learning_rate=usual[1] if rate is None else rate,
+        batch_size=batch_size,
+        optimiser=optimiser,
+        schedule=schedule,
+        ema=ema,
+        seed=seed,
+    )
+    scheme = scheme_by_name(augmentation)
+    taught = training_of(data, training, images)
+    pictures, labels = _arrays(taught)
+    module = build_network(network, len(taught.classes), seed=seed)
+    if start is not None:
+        load_into(module, weights_of(start, network, taught))
+    say_if_compiling()
+    about = {"recipe": repr(recipe), "augmentation": repr(scheme), "data": taught.key, "start": str(start)}
+    checkpoint = output.with_suffix(f".{_short_hash(about)}.pt")
+    with progress_bar() as bar:
+        task = bar.add_task("training", total=None)
+
+        def step(done: int, total: int, loss: float) -> None:
+            bar.update(task, description=f"loss {loss:<8.3f}", completed=done, total=total)
+
+        try:
+            losses = train(module, pictures, labels, recipe, augment=scheme, checkpoint=checkpoint, progress=step)
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    save_trained(module, output, network, taught.classes, recipe.mean, recipe.std, about)
+    checkpoint.unlink(missing_ok=True)
+    console().print(f"{len(losses)} epochs over {len(pictures)} images, mean loss {losses[0]:.3f} → {losses[-1]:.3f}")
+    console().print(f"{output}  [dim]next: brittle run -m {output} -d demo -b cifar10-c -o run[/]", soft_wrap=True)
+
+
+def _short_hash(about: dict[str, str]) -> str:
+    """So that a checkpoint of another training is not taken for this one's."""
+    return sha256(repr(about).encode()).hexdigest()[:8]
+
+
+def _arrays(dataset: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    if dataset.labels is None:
+        raise ValueError(f"{dataset.name!r} has no labels, and a network learns from labels")
+    return np.stack(list(dataset.images())), dataset.labels

@@ -1,0 +1,117 @@
+"""train and balance, as a user calls them."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from typer.testing import Result
+
+from brittle.models import load_model
+
+Run = Callable[..., Result]
+COLOURS = np.random.default_rng(0).integers(40, 216, (4, 3))
+TRAIN = ["train", "-d", "train.npz", "--training", "train.npz", "--network", "small:4", "--batch-size", 32]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Four colours to tell apart, and one thread, since tiny networks are slowed down by more."""
+    monkeypatch.chdir(tmp_path)
+    for name, count in (("train", 128), ("test", 64)):
+        labels = np.arange(count) % 4
+        noise = np.random.default_rng(count).normal(0, 25, (count, 16, 16, 3))
+        images = np.clip(COLOURS[labels][:, None, None] + noise, 0, 255).astype(np.uint8)
+        np.savez(f"{name}.npz", images=images, labels=labels, classes=list("abcd"))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield tmp_path
+    torch.set_num_threads(before)
+
+
+def good(result: Result) -> str:
+    assert result.exit_code == 0, result.stderr or result.exception
+    return result.stdout
+
+
+def refused(result: Result) -> str:
+    assert result.exit_code == 2, result.stdout
+    return " ".join(result.stderr.split())
+
+
+def test_a_network_learns_a_benchmark_and_is_run_on_another(run: Run, folder: Path) -> None:
+    printed = good(run(*TRAIN, "--epochs", 6, "-a", "corruptions:cifar10-noc", "-o", "noc.safetensors"))
+    assert "6 epochs over 128 images" in printed
+    assert not list(folder.glob("*.pt"))
+    good(run(*TRAIN, "--start", "noc.safetensors", "-a", "augmix", "--ema", 0.9, "-o", "more.safetensors"))
+    good(
+        run("run", "-m", "noc.safetensors", "-m", "more.safetensors", "-d", "test.npz", "-c", "fog", "-s", 3, "-o", "r")
+    )
+    assert load_model("noc.safetensors").scores(np.zeros((1, 16, 16, 3), np.uint8)).shape == (1, 4)
+
+
+def test_training_goes_on_from_its_checkpoint_and_from_no_other(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["brittle.training.train"]
+    good(run(*TRAIN, "--epochs", 3, "-o", "calm.safetensors"))
+    keep, calls = module._keep, []
+
+    def stop(*given: object) -> None:
+        keep(*given)  # type: ignore[arg-type]
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_keep", stop)
+    assert run(*TRAIN, "--epochs", 3, "-o", "cut.safetensors").exit_code != 0
+    assert len(list(folder.glob("cut.*.pt"))) == 1
+    good(run(*TRAIN, "--epochs", 3, "-a", "augmix", "-o", "cut.safetensors"))
+    assert len(calls) == 5, "another training does not begin from this checkpoint"
+    Path("cut.safetensors").unlink()
+    good(run(*TRAIN, "--epochs", 3, "-o", "cut.safetensors"))
+    assert len(calls) == 6
+    a, b = (load_model(f"{name}.safetensors").module.state_dict() for name in ("calm", "cut"))
+    assert all(torch.equal(a[key], b[key]) for key in a)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", "net.pt"], "change the ending"),
+        (["-o", "n.safetensors", "-a", "augmux"], "did you mean 'augmix'?"),
+        (["-o", "n.safetensors", "--network", "large"], "small:WIDTH"),
+        (["-o", "n.safetensors", "--optimiser", "lion"], "sgd, adamw"),
+        (["-o", "n.safetensors", "--start", "nowhere.pt"], "no file of weights"),
+        (["-o", "n.safetensors", "--images", "8"], "do not fill a batch"),
+    ],
+)
+def test_bad_trainings_are_told(run: Run, arguments: list[str], words: str) -> None:
+    assert words in refused(run(*TRAIN, *arguments))
+
+
+def test_nothing_is_written_over(run: Run) -> None:
+    Path("net.safetensors").touch()
+    assert "there already" in refused(run(*TRAIN, "-o", "net.safetensors"))
+
+
+def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
+    names = ("contrast", "gray_scale", "quantization")
+    entries = "".join(f'[[corruption]]\nid = "noc/{name}"\n' for name in names)
+    Path("three.toml").write_text(f'name = "three"\nuniform = [3, 5]\n{entries}')
+    how = ["--network", "small:4", "--batch-size", 32, "--standard-epochs", 1, "--images", 64]
+    good(run("overlap", "-d", "test.npz", "--training", "train.npz", "-C", "three.toml", *how, "-o", "overlap"))
+    printed = good(
+        run("balance", "overlap", "-b", "three.toml", "-b", "contrast,quantization", "-o", "sub/balance.csv")
+    )
+    assert printed.count("standard deviation") == 2
+    table = pl.read_csv("sub/balance.csv")
+    assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,quantization"]
+    assert len(table) == 5
+    assert (folder / "sub" / "balance.svg").is_file()
+    assert "no models that know one corruption" in refused(run("balance", "sub"))
+    assert "snow" in refused(run("balance", "overlap", "-b", "snow,contrast"))
+    assert "change the ending" in refused(run("balance", "overlap", "-o", "balance.txt"))
