@@ -7,7 +7,7 @@ import pytest
 
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
-from brittle.design.measure_overlap import Plan, accuracy_table, correct_cube, measure_overlap
+from brittle.design import Plan, accuracy_table, correct_cube, measure_overlap
 from brittle.training import Recipe
 
 RNG = np.random.default_rng(0)

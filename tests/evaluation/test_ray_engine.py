@@ -94,10 +94,10 @@ def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
 
 
 def test_an_address_where_nothing_answers_is_told_at_once() -> None:
-    from brittle.evaluation.ray_engine import _check_reachable
+    from brittle.evaluation.cluster import check_reachable
 
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(ConnectionError, match=f"there is no Ray cluster at '{address}'"):
-            _check_reachable(address)
-    _check_reachable("auto")
-    _check_reachable(None)
+            check_reachable(address)
+    check_reachable("auto")
+    check_reachable(None)

@@ -11,7 +11,7 @@ import typer
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
 from brittle.cli.matrix import PUBLISHED, tell_files
 from brittle.cli.overlap_plan import plan_of, training_of, weights_of
-from brittle.cli.run import follow, load_data
+from brittle.cli.run import DEVICE, follow, load_data
 
 if TYPE_CHECKING:
     from brittle.design import OverlapMatrix
@@ -59,8 +59,11 @@ def overlap_verb(
         "ratio"
     ),
     seed: Annotated[int, typer.Option("--seed", help="Of all trainings.")] = 0,
-    engine: Annotated[str, typer.Option("--engine", help="That tests: `local`, or `ray` for a cluster.")] = "local",
+    engine: Annotated[
+        str, typer.Option("--engine", help="`local`, or `ray` for a cluster that trains and tests.")
+    ] = "local",
     address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    device: DEVICE = "auto",
     from_table: Annotated[
         str | None, typer.Option("--from-table", help=f"Train nothing: {' or '.join(PUBLISHED)}, published tables.")
     ] = None,
@@ -82,9 +85,9 @@ def overlap_verb(
         raise ValueError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
     import brittle
     from brittle.design import correct_cube, measure_overlap, overlap_with_intervals
-    from brittle.evaluation.engines import find_engine
+    from brittle.evaluation.engines import check_engine
 
-    find_engine(engine, address)  # a mistake is told before anything is trained
+    check_engine(engine, address)  # a mistake is told before data are read
     recipe = brittle.benchmark(candidates)
     plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, started=start is not None)
     taught = training_of(data, training, images if mode == "scratch" else None)
@@ -103,6 +106,7 @@ def overlap_verb(
                 batch_size=batch_size,
                 engine=engine,
                 address=address,
+                device=device,
                 progress=follow(bar),
             )
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import typer
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
 from brittle.cli.matrix import check_ending
 from brittle.cli.overlap_plan import training_of, weights_of
+from brittle.cli.run import DEVICE
 
 EXAMPLES = (
     ("brittle train -d cifar10:DATA -o net.safetensors", "a standard network, 24 epochs"),
@@ -18,7 +19,7 @@ EXAMPLES = (
         "brittle train -d cifar10:DATA -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
         "one network learns all corruptions of a benchmark",
     ),
-    ("brittle train -d cifar10:DATA -a augmix --ema 0.999 -o augmix.safetensors", "AugMix, and averaged weights"),
+    ("brittle train -d cifar10:DATA -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "and how it does on another benchmark"),
 )
 
@@ -51,14 +52,19 @@ def train_verb(
     ] = None,
     optimiser: Annotated[str, typer.Option("--optimiser", help="`sgd` or `adamw`.")] = "sgd",
     schedule: Annotated[str, typer.Option("--schedule", help="`cosine`, or `step` as NOC trains.")] = "cosine",
+    jsd: Annotated[
+        float, typer.Option("--jsd", help="Weight of AugMix's consistency loss, 12 as published; 0 is none.")
+    ] = 0.0,
     ema: Annotated[float, typer.Option("--ema", help="Average the weights with this decay; 0 does not.")] = 0.0,
     seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
+    device: DEVICE = "auto",
 ) -> None:
     """Train a network, with corruptions or an augmentation or plainly, for `brittle run` to test.
 
     A checkpoint is kept beside the output after each epoch, so that the same command goes on after an interruption.
     """
     from brittle.models import build_network, save_trained
+    from brittle.models.device import find_device
     from brittle.models.load_weights import load_into
     from brittle.training import Recipe, train
     from brittle.training.augmentation import scheme_by_name
@@ -74,12 +80,15 @@ def train_verb(
         optimiser=optimiser,
         schedule=schedule,
         ema=ema,
+        jsd=jsd,
         seed=seed,
     )
     scheme = scheme_by_name(augmentation)
+    if jsd and augmentation == "none":
+        raise ValueError(f"--jsd {jsd:g} compares augmented views of an image; name an --augmentation, such as augmix")
     taught = training_of(data, training, images)
     pictures, labels = _arrays(taught)
-    module = build_network(network, len(taught.classes), seed=seed)
+    module = build_network(network, len(taught.classes), seed=seed).to(find_device(device))
     if start is not None:
         load_into(module, weights_of(start, network, taught))
     say_if_compiling()

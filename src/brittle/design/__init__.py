@@ -34,7 +34,8 @@ from brittle.design.single_scores import SingleScores, single_scores
 from brittle.design.substitute import NoSubstitution, substitute, unbalanced
 
 if TYPE_CHECKING:
-    from brittle.design.measure_overlap import Plan, accuracy_table, correct_cube, measure_overlap
+    from brittle.design.measure_overlap import accuracy_table, correct_cube, measure_overlap
+    from brittle.design.overlap_plan import Plan
 
 LAZY = ("Plan", "accuracy_table", "correct_cube", "measure_overlap")
 """What trains networks, and so needs torch: loaded when it is first asked for."""
@@ -109,5 +110,6 @@ sys.modules[__name__].__class__ = _Room
 
 def __getattr__(name: str) -> Any:
     if name in LAZY:
-        return getattr(import_module("brittle.design.measure_overlap"), name)
+        room = "overlap_plan" if name == "Plan" else "measure_overlap"
+        return getattr(import_module(f"brittle.design.{room}"), name)
     raise AttributeError(f"brittle.design has no {name!r}; see dir(brittle.design)")

@@ -54,13 +54,18 @@ def cores() -> int:
 ENGINES = ("local", "ray")
 
 
-def find_engine(name: str, address: str | None) -> Callable[[Job, Sequence[Task], Tick], Done]:
-    """An engine by its name."""
+def check_engine(name: str, address: str | None) -> None:
+    """Raise unless there is such an engine, and an address is one of Ray."""
     if name not in ENGINES:
         raise ValueError(f"there is no engine {name!r}; there are: {', '.join(ENGINES)}")
+    if name == "local" and address is not None:
+        raise ValueError(f"the local engine has no address, got {address!r}; did you mean engine='ray'?")
+
+
+def find_engine(name: str, address: str | None) -> Callable[[Job, Sequence[Task], Tick], Done]:
+    """An engine by its name."""
+    check_engine(name, address)
     if name == "local":
-        if address is not None:
-            raise ValueError(f"the local engine has no address, got {address!r}; did you mean engine='ray'?")
         return local
     from brittle.evaluation.ray_engine import on_ray
 

@@ -26,16 +26,32 @@ def order(count: int, epoch: int, seed: int) -> NDArray[np.int64]:
 
 
 def batches(images: Image, recipe: Recipe, augment: Augment | None, epoch: int) -> Iterator[tuple[Any, Any]]:
-    """(indices, N×H×W×3 float32 standardised) for one epoch; an incomplete last batch is dropped."""
+    """(indices, N×H×W×3 float32 standardised) for one epoch; an incomplete last batch is dropped.
+
+    With `recipe.jsd` there are 3N images: all as they are after flip and crop, then all under a first sample of the
+    augmentation, then all under a second one.
+    """
     samples = order(len(images), epoch, recipe.seed)
     starts = range(0, len(samples) - recipe.batch_size + 1, recipe.batch_size)
     mean, std = (np.array(numbers, np.float32) * 255 for numbers in (recipe.mean, recipe.std))
 
+    def view(name: str, augment: Augment | None) -> Callable[[Image, int], NDArray[Any]]:
+        def look(image: Image, sample: int) -> NDArray[Any]:
+            draws = Draws(recipe.seed, f"epoch {epoch}", sample)
+            moved = _moved(image, draws, recipe)
+            if augment is None:
+                return moved
+            return augment(moved, Draws(recipe.seed, f"epoch {epoch}{name}", sample) if name else draws)
+
+        return look
+
+    views = [view("", augment)]
+    if recipe.jsd:
+        views = [view("", None), view(" first", augment), view(" second", augment)]
+
     def draw(start: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         chosen = samples[start : start + recipe.batch_size]
-        batch = np.stack(
-            [_seen(images[i], Draws(recipe.seed, f"epoch {epoch}", int(i)), recipe, augment) for i in chosen]
-        )
+        batch = np.stack([seen for view in views for seen in (view(images[i], int(i)) for i in chosen)])
         return chosen, (batch.astype(np.float32) - mean) / std
 
     with ThreadPoolExecutor(1) as pool:
@@ -48,8 +64,8 @@ def batches(images: Image, recipe: Recipe, augment: Augment | None, epoch: int) 
             yield waiting.popleft().result()
 
 
-def _seen(image: Image, draws: Draws, recipe: Recipe, augment: Augment | None) -> NDArray[Any]:
-    """An image as the network will see it: flipped, cropped, then augmented."""
+def _moved(image: Image, draws: Draws, recipe: Recipe) -> Image:
+    """An image flipped and cropped as its draws say."""
     if recipe.flip and draws.integer("flip", 2):
         image = image[:, ::-1]
     if recipe.crop:
@@ -57,5 +73,4 @@ def _seen(image: Image, draws: Draws, recipe: Recipe, augment: Augment | None) -
         padded = np.pad(image, ((recipe.crop, recipe.crop), (recipe.crop, recipe.crop), (0, 0)))
         top, left = (draws.integer(side, 2 * recipe.crop + 1) for side in ("top", "left"))
         image = padded[top : top + height, left : left + width]
-    image = np.ascontiguousarray(image)
-    return image if augment is None else augment(image, draws)
+    return np.ascontiguousarray(image)

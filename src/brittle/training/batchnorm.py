@@ -26,9 +26,10 @@ def adapt_batchnorm(network: nn.Module, images: Image, recipe: Recipe, augment: 
         layer.reset_running_stats()
         layer.momentum = None  # a plain average over all batches
     network.train()
+    device = next(network.parameters()).device
     with torch.inference_mode():
         for _, batch in batches(images, recipe, augment, 0):
-            network(torch.from_numpy(batch).permute(0, 3, 1, 2))
+            network(torch.from_numpy(batch).permute(0, 3, 1, 2).to(device))
     network.eval()
     for layer, momentum in zip(layers, kept, strict=True):
         layer.momentum = momentum

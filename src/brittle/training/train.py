@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from brittle.arrays import Image
 from brittle.datasets.atomic import replacing
+from brittle.training.augmentation.jsd_loss import jsd_loss
 from brittle.training.batches import Augment, batches
 from brittle.training.recipe import Recipe
 
@@ -33,21 +34,24 @@ def train(
     """Train a network in place, and give the mean loss of each epoch.
 
     Args:
-        network: takes N×3×H×W, gives logits.
+        network: takes N×3×H×W, gives logits; it learns on the device where it is.
         images: N×H×W×3 uint8; `labels` their classes.
         recipe: epochs, rates and the seed. The initial weights are the network's own.
-        augment: applied after flip and crop, with the sample's own draws.
+        augment: applied after flip and crop, with the sample's own draws; `recipe.jsd` needs one.
         checkpoint: a file that holds the state after each epoch; training goes on from it if it is there.
         progress: called after each step.
     """
     recipe = recipe or Recipe()
     _check(images, labels, recipe)
+    if recipe.jsd and augment is None:
+        raise ValueError(f"jsd = {recipe.jsd:g} compares augmented views of an image; give augment, such as AugMix()")
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = _optimiser(network, recipe)
     average = _average(network, recipe.ema) if recipe.ema else None
     parts = {"network": network, "optimiser": optimiser, **({} if average is None else {"average": average})}
     losses = _resume(checkpoint, parts, recipe)
-    targets = torch.from_numpy(np.asarray(labels, np.int64))
+    device = next(network.parameters()).device
+    targets = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     steps = len(images) // recipe.batch_size
     network.train()
     for epoch in range(len(losses), recipe.epochs):
@@ -56,8 +60,8 @@ def train(
             done = epoch * steps + step
             for group in optimiser.param_groups:
                 group["lr"] = recipe.rate(done / (recipe.epochs * steps))
-            shown = torch.from_numpy(batch).permute(0, 3, 1, 2)  # channels last already
-            loss = nn.functional.cross_entropy(network(shown), targets[chosen])
+            shown = torch.from_numpy(batch).permute(0, 3, 1, 2).to(device)  # channels last already
+            loss = _loss(network(shown), targets[chosen], recipe)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
@@ -73,6 +77,14 @@ def train(
         network.load_state_dict(average.module.state_dict())
     network.eval()
     return losses
+
+
+def _loss(logits: Tensor, labels: Tensor, recipe: Recipe) -> Tensor:
+    """Cross-entropy, or AugMix's loss of three views of each image."""
+    if not recipe.jsd:
+        return nn.functional.cross_entropy(logits, labels)
+    clean, first, second = logits.chunk(3)
+    return jsd_loss(clean, first, second, labels, weight=recipe.jsd)
 
 
 def _average(network: nn.Module, decay: float) -> torch.optim.swa_utils.AveragedModel:
@@ -103,7 +115,7 @@ def _keep(path: Path, parts: dict[str, Any], recipe: Recipe, losses: list[float]
 def _resume(path: str | Path | None, parts: dict[str, Any], recipe: Recipe) -> list[float]:
     if path is None or not Path(path).is_file():
         return []
-    state = torch.load(path, weights_only=True)
+    state = torch.load(path, map_location="cpu", weights_only=True)
     if state["recipe"] != repr(recipe):
         raise ValueError(
             f"{str(path)!r} holds a training with another recipe, {state['recipe']}; remove it to start anew"

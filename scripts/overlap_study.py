@@ -1,0 +1,109 @@
+"""How near do cheap overlap matrices come to models from scratch?
+
+    python scripts/overlap_study.py cifar10:DATA study [--network small:8] [--epochs 8] [--images 20000]
+
+Trains the models of an overlap matrix from scratch with two seeds, then fine-tunes and adapts the standard
+model, and compares all with the first: the second seed is the ceiling that no cheap way can pass. Resumable.
+Writes study/agreement.json, study/agreement.md and study/agreement.svg. A fifth of an hour for each seed's fine-tuning
+and hours from scratch are to be expected on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import brittle
+from brittle.cli.overlap_plan import training_of
+from brittle.cli.run import load_data
+from brittle.design import (
+    OverlapMatrix,
+    Plan,
+    compare_overlaps,
+    correct_cube,
+    measure_overlap,
+    overlap_with_intervals,
+)
+from brittle.report.figures import agreement_figure, save_figure
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is compared."""
+
+    data: str
+    folder: Path
+    candidates: str
+    network: str
+    epochs: int
+    images: int
+    tuning_images: int
+    test_images: int
+
+    def matrix(self, mode: str, seed: int) -> OverlapMatrix:
+        """A matrix, measured now or before."""
+        plan = Plan(mode, self.network, tuning_images=self.tuning_images)
+        plan = replace(
+            plan,
+            standard=replace(plan.standard, epochs=self.epochs, seed=seed),
+            tuning=replace(plan.tuning, seed=seed),
+        )
+        folder, recipe = self.folder / f"{mode}{seed}", brittle.benchmark(self.candidates)
+        start = None if mode == "scratch" else self.folder / f"scratch{seed}" / "models" / "standard.safetensors"
+        taught = training_of(self.data, None, self.images)
+        test = load_data(self.data, self.test_images, None, {})
+        before = os.times()
+        clock = time.perf_counter()
+        results = measure_overlap(taught, test, recipe, folder, plan, start=start, progress=_say)
+        spent = sum(os.times()[:2]) - sum(before[:2])
+        if not (folder / "seconds.json").is_file():
+            (folder / "seconds.json").write_text(json.dumps({"cpu": spent, "wall": time.perf_counter() - clock}))
+        matrix = overlap_with_intervals(correct_cube(results, recipe), [entry.id for entry in recipe.entries])
+        matrix.save(folder / "overlap.parquet")
+        return matrix
+
+
+def _say(what: str, done: int, total: int) -> None:
+    print(f"\r{what:<50.50} {done}/{total}", end="", flush=True)
+
+
+def main() -> None:
+    """Measure all matrices, compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--candidates", default="cifar10-noc-candidates")
+    parser.add_argument("--network", default="small:8")
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--images", type=int, default=20_000)
+    parser.add_argument("--tuning-images", type=int, default=8_000)
+    parser.add_argument("--test-images", type=int, default=2_000)
+    study = Study(**vars(parser.parse_args()))
+    reference = study.matrix("scratch", 0)
+    others = {
+        "second seed": study.matrix("scratch", 1),
+        "fine-tuned": study.matrix("finetune", 0),
+        "batch norm": study.matrix("batchnorm", 0),
+    }
+    agreements = {name: compare_overlaps(reference, other) for name, other in others.items()}
+    lines = ["| | Spearman | mean absolute difference | pairs |", "|---|---|---|---|"]
+    for name, one in agreements.items():
+        a, b = one.spearman, one.mean_absolute
+        lines.append(
+            f"| {name} | {a.value:.2f} [{a.low:.2f}, {a.high:.2f}] | {b.value:.2f} [{b.low:.2f}, {b.high:.2f}] | "
+            f"{one.pairs} |"
+        )
+    (study.folder / "agreement.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    numbers = {name: [one.spearman.value, one.mean_absolute.value, one.pairs] for name, one in agreements.items()}
+    (study.folder / "agreement.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
+    title = "Overlap without training from scratch"
+    save_figure(agreement_figure(reference, others, across="from scratch", title=title), study.folder / "agreement.svg")
+    print("\n" + "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""The k + 1 networks of an overlap matrix: one that knows clean images, and one for each candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittle.benchmarks import Benchmark
+from brittle.datasets.dataset import Dataset
+from brittle.design.overlap_plan import STANDARD, Plan
+from brittle.evaluation.cluster import cluster, spread
+from brittle.models import build_network, load_weights, save_trained
+from brittle.models.device import find_device
+from brittle.training import Corrupted, adapt_batchnorm, train
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, steps done, steps in all)."""
+
+Weights = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """All that a worker anywhere needs to make one of the networks."""
+
+    plan: Plan
+    candidates: Benchmark
+    images: Any
+    labels: Any
+    classes: int
+    device: str = "auto"
+
+    def new(self) -> Any:
+        """A network that has learned nothing."""
+        return build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
+
+    def teach(
+        self, name: str, standard: Weights | None, checkpoint: Path | None = None, progress: Any = None
+    ) -> Weights:
+        """The weights of a network that knows `name`; the cheap modes begin from the standard network's."""
+        plan, images, labels = self.plan, self.images, self.labels
+        network = self.new().to(find_device(self.device))
+        augment = None if name == STANDARD else Corrupted(self.candidates, [name])
+        kept: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
+        if name == STANDARD or plan.mode == "scratch":
+            train(network, images, labels, plan.standard, **kept)
+        else:
+            assert standard is not None
+            network.load_state_dict(standard)
+            count = min(plan.tuning_images, len(images))
+            few = np.arange(count) * len(images) // count
+            if plan.mode == "batchnorm":
+                adapt_batchnorm(network, images[few], plan.tuning, augment)
+            else:
+                train(network, images[few], labels[few], plan.tuning, **kept)
+        state: Weights = network.cpu().state_dict()
+        return state
+
+
+class OverlapModels:
+    """The networks of a folder: made when they are asked for, and read from then on."""
+
+    def __init__(
+        self,
+        training: Dataset,
+        candidates: Benchmark,
+        plan: Plan,
+        folder: Path,
+        *,
+        start: str | Path | None = None,
+        device: str = "auto",
+        progress: Progress | None = None,
+    ) -> None:
+        self.training, self.candidates, self.plan, self.folder = training, candidates, plan, folder
+        self.start, self.device, self.progress = start, device, progress
+        self.names = [STANDARD, *(entry.id for entry in candidates.entries)]
+
+    @cached_property
+    def teacher(self) -> Teacher:
+        """Holds the images in memory, so it is made only if something is left to learn."""
+        images, labels = np.stack(list(self.training.images())), np.asarray(self.training.labels)
+        return Teacher(self.plan, self.candidates, images, labels, len(self.training.classes), self.device)
+
+    def network(self, name: str) -> Any:
+        """The network that knows a corruption; weights are read from disk in any case, so that they are the same."""
+        path = self.path(name)
+        if not path.is_file():
+            if name == STANDARD and self.start is not None:
+                self._save(name, load_weights(self.start))
+            else:
+                standard = None if name == STANDARD else load_weights(self.path(STANDARD))
+                checkpoint = path.with_suffix(".pt")
+                self._save(name, self.teacher.teach(name, standard, checkpoint, self._tick(name)))
+                checkpoint.unlink(missing_ok=True)
+        network = build_network(self.plan.network, len(self.training.classes))
+        network.load_state_dict(load_weights(path))
+        return network
+
+    def make_on_ray(self, address: str | None) -> None:
+        """Make what is missing on the workers of a cluster, each network on one of them."""
+        self.network(STANDARD)
+        missing = [name for name in self.names if not self.path(name).is_file()]
+        if not missing:
+            return
+        standard = load_weights(self.path(STANDARD))
+        with cluster(address) as ray:
+            teacher, weights = ray.put(self.teacher), ray.put(standard)
+            gpu = self.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
+            work = [(name, (teacher, name, weights)) for name in missing]
+            for done, (name, state) in enumerate(spread(ray, _teach, work, gpu=gpu, title=lambda name: name)):
+                self._save(name, state)
+                if self.progress is not None:
+                    self.progress(f"trained {name}", done + 1, len(missing))
+
+    def path(self, name: str) -> Path:
+        """The file of a network."""
+        return self.folder / f"{name.replace('/', '.')}.safetensors"
+
+    def _save(self, name: str, state: Weights) -> None:
+        network, recipe = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
+        network.load_state_dict(state)
+        about, classes = {"plan": repr(self.plan)}, self.training.classes
+        save_trained(network, self.path(name), self.plan.network, classes, recipe.mean, recipe.std, about)
+
+    def _tick(self, name: str) -> Callable[[int, int, float], None]:
+        before, count = self.names.index(name), len(self.names)
+
+        def tick(done: int, total: int, _loss: float) -> None:
+            if self.progress is not None:
+                self.progress(f"training {name}", before * total + done, count * total)
+
+        return tick
+
+
+def _teach(teacher: Teacher, name: str, standard: Weights) -> Weights:
+    return teacher.teach(name, standard)
+
+
+def check_levels(candidates: Benchmark) -> None:
+    """Raise unless each corruption has one level, or one range, to be learned."""
+    for entry in candidates.entries:
+        if len(entry.levels) > 1:
+            raise ValueError(
+                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
+                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
+            )

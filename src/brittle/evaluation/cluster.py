@@ -1,0 +1,85 @@
+"""A Ray cluster: begun or found, given work, and asked what became of it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+PATIENCE = 10.0
+"""Seconds within which a cluster must answer."""
+
+RETRIES = 5
+"""How often work is tried again when the worker that had it dies."""
+
+Item = TypeVar("Item")
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """Ray, connected to the cluster at an address; without one, to a cluster of this machine that ends with it."""
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("the Ray engine needs Ray: pip install 'brittle[ray]'") from error
+    began = not ray.is_initialized()
+    if began:
+        check_reachable(address)
+        try:
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
+        except ConnectionError as error:
+            raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from error
+    try:
+        yield ray
+    finally:
+        if began:
+            ray.shutdown()
+
+
+def spread(
+    ray: Any, work: Callable[..., Any], items: Sequence[tuple[Item, tuple[Any, ...]]], *, gpu: bool, title: Any
+) -> Iterator[tuple[Item, Any]]:
+    """`work(*arguments)` for each (item, arguments) on the workers, in the order in which they are done.
+
+    Errors of the work are raised here; only the loss of a worker is retried. `title(item)` names work that failed.
+    """
+    remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(work)
+    waiting = {remote.remote(*arguments): item for item, arguments in items}
+    try:
+        while waiting:
+            ready, _ = ray.wait(list(waiting), num_returns=1)
+            for done in ready:
+                item = waiting.pop(done)
+                try:
+                    found = ray.get(done)
+                except ray.exceptions.RaySystemError as error:
+                    reason = str(error).strip().splitlines()[-1]
+                    raise RuntimeError(
+                        f"a Ray worker could not take over {title(item)} ({reason}); what a model needs must be "
+                        "installed on every node"
+                    ) from error
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
+                except ray.exceptions.WorkerCrashedError as error:
+                    raise RuntimeError(
+                        f"the workers that had {title(item)} died {RETRIES + 1} times; is there enough memory?"
+                    ) from error
+                yield item, found
+    finally:
+        for task in waiting:
+            ray.cancel(task)
+
+
+def check_reachable(address: str | None) -> None:
+    """Raise at once if nothing answers at an address; Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"there is no Ray cluster at {address!r} ({error}); start one with `ray start`"
+        ) from error
