@@ -17,9 +17,11 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 import brittle
-from brittle.cli.overlap_plan import training_of
-from brittle.cli.run import load_data
+from brittle.datasets import load_dataset
+from brittle.datasets.dataset import Dataset
 from brittle.design import (
     OverlapMatrix,
     Plan,
@@ -54,8 +56,8 @@ class Study:
         )
         folder, recipe = self.folder / f"{mode}{seed}", brittle.benchmark(self.candidates)
         start = None if mode == "scratch" else self.folder / f"scratch{seed}" / "models" / "standard.safetensors"
-        taught = training_of(self.data, None, self.images)
-        test = load_data(self.data, self.test_images, None, {})
+        taught = _evenly(load_dataset(self.data, train=True), self.images)
+        test = _evenly(load_dataset(self.data), self.test_images)
         before = os.times()
         clock = time.perf_counter()
         results = measure_overlap(taught, test, recipe, folder, plan, start=start, progress=_say)
@@ -65,6 +67,11 @@ class Study:
         matrix = overlap_with_intervals(correct_cube(results, recipe), [entry.id for entry in recipe.entries])
         matrix.save(folder / "overlap.parquet")
         return matrix
+
+
+def _evenly(data: Dataset, count: int) -> Dataset:
+    count = min(count, len(data))
+    return data.subset(np.arange(count) * len(data) // count)
 
 
 def _say(what: str, done: int, total: int) -> None:
@@ -82,7 +89,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=20_000)
     parser.add_argument("--tuning-images", type=int, default=8_000)
     parser.add_argument("--test-images", type=int, default=2_000)
-    study = Study(**vars(parser.parse_args()))
+    parser.add_argument("--only", help="measure one matrix, such as scratch1, and stop")
+    given = vars(parser.parse_args())
+    only = given.pop("only")
+    study = Study(**given)
+    if only is not None:
+        study.matrix(only[:-1], int(only[-1]))
+        return
     reference = study.matrix("scratch", 0)
     others = {
         "second seed": study.matrix("scratch", 1),

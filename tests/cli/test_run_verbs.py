@@ -62,11 +62,14 @@ def test_the_same_command_again_does_nothing_new(run: Run, models: Path, finishe
     assert sorted(p.stat().st_mtime_ns for p in finished.glob("cells/*/*")) == before
 
 
-def test_compare_ranks_and_pairs(run: Run, finished: Path) -> None:
+def test_compare_ranks_and_pairs(run: Run, finished: Path, tmp_path: Path) -> None:
     result = run("compare", finished)
     assert result.exit_code == 0, result.stderr
     assert "to the best" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+    drawn = run("compare", finished, "--figure", tmp_path / "accuracy.svg")
+    assert drawn.exit_code == 0, drawn.stderr
+    assert (tmp_path / "accuracy.svg").read_text().count("<circle") > 1
     found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]
     assert [row["rank"] for row in found] == [1, 2]
     assert found[0]["to_the_best"] is None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
+from brittle.cli.matrix import tell_files
 from brittle.cli.scores import cell
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ EXAMPLES = (
     ("brittle compare run", "the models of one run"),
     ("brittle compare run-a run-b", "of several runs on the same data"),
     ("brittle compare run --reference demo-standard", "mCE against a model of your own"),
+    ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
     ("brittle compare run --json", "for a script"),
 )
 
@@ -35,6 +37,10 @@ def compare_verb(
     others: Annotated[
         bool, typer.Option("--published/--no-published", help="Show what others published on the benchmark.")
     ] = True,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE.svg", help="Also draw each model's accuracy under each corruption."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare models: ranks, scores with intervals, and paired differences to the best.
@@ -45,6 +51,10 @@ def compare_verb(
     import brittle
     from brittle.evaluation import scores
 
+    if figure is not None:
+        from brittle.report.figures import accuracy_figure, check_figure, save_figure
+
+        check_figure(figure)
     results = brittle.load_results(*runs)
     recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
     if not recipes:
@@ -62,6 +72,8 @@ def compare_verb(
         _print(recipe, name, *tables[name], others)
     if len(recipes) > 1 and len(results.models) > 2:
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
+    if figure is not None:
+        tell_files(save_figure(accuracy_figure(results, recipes), figure))
 
 
 def _reference(results: Results, recipe: Benchmark, name: str | None):  # type: ignore[no-untyped-def]

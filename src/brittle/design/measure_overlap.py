@@ -16,7 +16,10 @@ from brittle.design.overlap_plan import STANDARD, Plan
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.engines import check_engine
 from brittle.evaluation.scores import cells_of
-from brittle.models import from_torch
+from brittle.models import TorchModel, from_torch
+
+TOGETHER = 12
+"""So many models are tested at once: they share the drawing of the corruptions, and must fit into memory."""
 
 
 def measure_overlap(
@@ -56,28 +59,35 @@ def measure_overlap(
     models = OverlapModels(training, candidates, plan, folder / "models", start=start, device=device, progress=progress)
     if engine == "ray":
         models.make_on_ray(address)
-    results: Results | None = None
     for name in models.names:
-        network, recipe = models.network(name), plan.standard
-        model = from_torch(network, name=name, mean=recipe.mean, std=recipe.std, device=device)
+        models.network(name)
+    results: Results | None = None
+    for start_at in range(0, len(models.names), TOGETHER):
+        some = [_model(models, name, device) for name in models.names[start_at : start_at + TOGETHER]]
         results = evaluate(
-            model,
+            some,
             test,
             candidates,
             folder / "run",
             batch_size=batch_size,
             engine=engine,
             address=address,
-            progress=_testing(name, progress),
+            progress=_testing(start_at, len(models.names), progress),
         )
     assert results is not None
     return results
 
 
-def _testing(name: str, progress: Progress | None) -> Callable[[str, int, int], None] | None:
+def _model(models: OverlapModels, name: str, device: str) -> TorchModel:
+    recipe = models.plan.standard
+    return from_torch(models.network(name), name=name, mean=recipe.mean, std=recipe.std, device=device)
+
+
+def _testing(before: int, models: int, progress: Progress | None) -> Callable[[str, int, int], None] | None:
     if progress is None:
         return None
-    return lambda _, done, total: progress(f"testing {name}", done, total)
+    parts = -(-models // TOGETHER)
+    return lambda what, done, total: progress(f"testing under {what}", before // TOGETHER * total + done, parts * total)
 
 
 def accuracy_table(results: Results, candidates: Benchmark) -> NDArray[np.float64]:
