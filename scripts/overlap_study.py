@@ -31,6 +31,7 @@ from brittle.design import (
     overlap_with_intervals,
 )
 from brittle.report.figures import agreement_figure, save_figure
+from brittle.training import Recipe
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Study:
         plan = Plan(mode, self.network, tuning_images=self.tuning_images)
         plan = replace(
             plan,
-            standard=replace(plan.standard, epochs=self.epochs, seed=seed),
+            standard=Recipe(epochs=self.epochs, warm_up=0.2, seed=seed),
             tuning=replace(plan.tuning, seed=seed),
         )
         folder, recipe = self.folder / f"{mode}{seed}", brittle.benchmark(self.candidates)
@@ -86,8 +87,8 @@ def main() -> None:
     parser.add_argument("--candidates", default="cifar10-noc-candidates")
     parser.add_argument("--network", default="small:8")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--images", type=int, default=20_000)
-    parser.add_argument("--tuning-images", type=int, default=8_000)
+    parser.add_argument("--images", type=int, default=15_000)
+    parser.add_argument("--tuning-images", type=int, default=6_000)
     parser.add_argument("--test-images", type=int, default=2_000)
     parser.add_argument("--only", help="measure one matrix, such as scratch1, and stop")
     given = vars(parser.parse_args())

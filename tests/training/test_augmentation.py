@@ -32,7 +32,7 @@ from brittle.training.augmentation import (
     scheme_by_name,
     warp,
 )
-from brittle.training.batches import _seen
+from brittle.training.batches import _moved
 
 RNG = np.random.default_rng(0)
 PHOTOS = np.stack([load_dataset("demo").image(i) for i in range(12)])
@@ -230,7 +230,7 @@ def test_mixtures_pick_by_weight_and_keep_each_schemes_own_samples() -> None:
 def test_flip_and_crop_are_the_trainers() -> None:
     for i in range(20):
         draws = Draws(3, "epoch 1", i)
-        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), _seen(PHOTOS[0], draws, Recipe(crop=4), None))
+        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), _moved(PHOTOS[0], draws, Recipe(crop=4)))
 
 
 def test_random_affines_are_small_and_leave_nothing_out() -> None:

@@ -9,7 +9,7 @@ import torch
 from brittle.corruptions.draws import Draws
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import Recipe, train
-from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, powerset
+from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
 from brittle.training.batches import batches
 
 RNG = np.random.default_rng(0)
@@ -78,6 +78,61 @@ def test_each_image_is_flipped_and_cropped_by_its_own_draws() -> None:
         np.testing.assert_array_equal(image, again[i])
 
 
+JSD = Recipe(**{**RECIPE.__dict__, "jsd": 12.0})
+
+
+def test_the_jsd_loss_learns_and_resumes_exactly(tmp_path: Path) -> None:
+    whole, halved, fresh = network(), network(), network()
+    losses = train(whole, IMAGES, LABELS, JSD, augment=AugMix())
+    assert losses[-1] < 0.6 * losses[0]
+
+    def stop(done: int, _total: int, _loss: float) -> None:
+        if done == len(IMAGES) // JSD.batch_size + 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(halved, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt", progress=stop)
+    assert train(fresh, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt") == losses
+    np.testing.assert_array_equal(weights(fresh), weights(whole))
+    with pytest.raises(ValueError, match="another recipe"):
+        train(network(), IMAGES, LABELS, RECIPE, augment=AugMix(), checkpoint=tmp_path / "state.pt")
+
+
+def test_jsd_makes_predictions_agree_across_augmentations() -> None:
+    plain, consistent = network(), network()
+    hard = RNG.permutation(LABELS)  # what cannot be learned is decided by small things
+    train(plain, IMAGES, hard, RECIPE, augment=AugMix())
+    train(consistent, IMAGES, hard, JSD, augment=AugMix())
+    (_, shown) = next(iter(batches(IMAGES, JSD, AugMix(), 99)))
+    views = torch.from_numpy(shown).permute(0, 3, 1, 2)
+
+    def divergence(net: torch.nn.Module) -> float:
+        with torch.no_grad():
+            return float(jsd_loss(*net(views).chunk(3), weight=1.0))
+
+    assert divergence(consistent) < 0.5 * divergence(plain)
+
+
+def test_jsd_shows_clean_and_two_other_views_of_the_same_crop() -> None:
+    (chosen, shown) = next(iter(batches(IMAGES, JSD, AugMix(), 1)))
+    (also, clean) = next(iter(batches(IMAGES, RECIPE, None, 1)))
+    np.testing.assert_array_equal(chosen, also)
+    first, second, third = np.split(shown, 3)
+    np.testing.assert_array_equal(first, clean)
+    assert all((a != b).any() for a, b in ((first, second), (second, third)))
+    alike = np.split(next(iter(batches(IMAGES, JSD, AugMix(()), 1)))[1], 3)
+    np.testing.assert_array_equal(alike[0], alike[2])
+
+
+def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> None:
+    with pytest.raises(ValueError, match="give augment, such as AugMix"):
+        train(network(), IMAGES, LABELS, JSD)
+    with pytest.raises(ValueError, match="jsd is a weight from 0 upwards"):
+        Recipe(jsd=-1)
+    assert "jsd" not in repr(Recipe())  # checkpoints and folders from before are still known
+    assert repr(JSD).endswith("jsd=12.0)")
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -93,7 +148,7 @@ def test_a_bad_recipe_is_named(how: dict, message: str) -> None:
 
 
 def test_schedules_end_where_they_should() -> None:
-    step = Recipe(schedule="step", learning_rate=0.1)
+    step = Recipe(schedule="step", learning_rate=0.1, warm_up=0.0)
     assert [round(step.rate(p), 5) for p in (0, 0.49, 0.5, 0.74, 0.75, 0.99)] == [0.1, 0.1, 0.01, 0.01, 0.001, 0.001]
     cosine = Recipe(learning_rate=0.1)
     assert cosine.rate(0) == pytest.approx(0.01)
@@ -117,6 +172,17 @@ def test_augmix_is_one_fixed_transform_for_equal_draws() -> None:
         AugMix(("blur",))
 
 
+def test_some_schemes_always_hold_the_four_corners() -> None:
+    chosen = some_schemes(12, seed=3)
+    assert list(chosen)[:4] == ["none", "+".join(GEOMETRIC), "+".join(COLOUR), "+".join(BASES)]
+    assert len({frozenset(scheme.bases) for scheme in chosen.values()}) == 12
+    assert list(some_schemes(20, seed=3))[:12] == list(chosen)  # more of them begin with these
+    assert list(some_schemes(12, seed=4)) != list(chosen)
+    assert len(some_schemes(512)) == 512
+    with pytest.raises(ValueError, match="take 4 to 512 schemes"):
+        some_schemes(3)
+
+
 def test_base_augmentations_do_what_their_tables_say() -> None:
     from PIL import Image
 
@@ -131,3 +197,17 @@ def test_base_augmentations_do_what_their_tables_say() -> None:
     moved = np.asarray(BASES["translate_x"](white, level, 1.0))
     assert (moved[:, -3:] == 0).all()
     assert (moved[:, :-3] == 255).all()
+
+
+def test_a_loss_that_blows_up_is_told() -> None:
+    broken = network()
+    with torch.no_grad():
+        broken.head.weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match="the loss became nan at step 1; lower learning_rate"):
+        train(broken, IMAGES, LABELS, RECIPE)
+
+
+def test_the_rate_warms_up_in_every_schedule() -> None:
+    steps = Recipe(schedule="step", warm_up=0.1, learning_rate=1.0)
+    assert [round(steps.rate(x), 3) for x in (0, 0.05, 0.1, 0.49, 0.5, 0.75)] == [0.1, 0.55, 1, 1, 0.1, 0.01]
+    assert Recipe(schedule="step", warm_up=0.0, learning_rate=1.0).rate(0) == 1

@@ -112,12 +112,14 @@ def overlap_verb(
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
-    names = [entry.id for entry in recipe.entries]
+    names, correct = [entry.id for entry in recipe.entries], correct_cube(results, recipe)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         how: dict[str, Any] = {"form": form}
-        found = overlap_with_intervals(correct_cube(results, recipe), names, **how)
+        found = overlap_with_intervals(correct, names, **how)
     _tell_masked([name for name in names if any(f"trained with {name} is" in str(w.message) for w in said)])
+    clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
+    console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")
     _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})")
 
 

@@ -63,12 +63,12 @@ class Recipe:
     def rate(self, progress: float) -> float:
         """The learning rate when a share `progress` of the training is done.
 
-        `cosine`: from a tenth up to the full rate while warming up, then down to zero. `step`: a tenth after half of
-        the epochs, a hundredth after three quarters, as NOC trains (40 epochs, at 20 and 30).
+        It rises from a tenth while warming up. Then `cosine` falls to zero, and `step` to a tenth after half of the
+        epochs and to a hundredth after three quarters, as NOC trains (40 epochs, at 20 and 30).
         """
-        if self.schedule == "step":
-            return self.learning_rate * (1.0 if progress < 0.5 else 0.1 if progress < 0.75 else 0.01)
         if progress < self.warm_up:
             return self.learning_rate * (0.1 + 0.9 * progress / self.warm_up)
+        if self.schedule == "step":
+            return self.learning_rate * (1.0 if progress < 0.5 else 0.1 if progress < 0.75 else 0.01)
         left = (progress - self.warm_up) / (1 - self.warm_up)
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * left))

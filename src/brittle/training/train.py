@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def train(
             optimiser.step()
             if average is not None:
                 average.update_parameters(network)
-            total += loss.item()
+            total += _finite(loss.item(), done, recipe)
             if progress is not None:
                 progress(done + 1, recipe.epochs * steps, loss.item())
         losses.append(total / steps)
@@ -77,6 +78,15 @@ def train(
         network.load_state_dict(average.module.state_dict())
     network.eval()
     return losses
+
+
+def _finite(loss: float, step: int, recipe: Recipe) -> float:
+    if not math.isfinite(loss):
+        raise ValueError(
+            f"the loss became {loss} at step {step + 1}; lower learning_rate (it is {recipe.learning_rate:g}) or let it "
+            f"warm up longer (warm_up is {recipe.warm_up:g} of the training)"
+        )
+    return loss
 
 
 def _loss(logits: Tensor, labels: Tensor, recipe: Recipe) -> Tensor:

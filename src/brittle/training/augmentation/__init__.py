@@ -1,6 +1,6 @@
 """What is done to training images beyond flips and crops."""
 
-from brittle.training.augmentation.augmix import AugMix, powerset
+from brittle.training.augmentation.augmix import AugMix, powerset, some_schemes
 from brittle.training.augmentation.autoaugment import AutoAugment
 from brittle.training.augmentation.base import BASES, COLOUR, GEOMETRIC
 from brittle.training.augmentation.by_name import scheme_by_name
@@ -28,4 +28,5 @@ __all__ = [
     "jsd_loss",
     "powerset",
     "scheme_by_name",
+    "some_schemes",
 ]

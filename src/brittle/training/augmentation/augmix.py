@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
-from brittle.corruptions.draws import Draws
-from brittle.training.augmentation.base import BASES, LOWEST, Base
+from brittle.corruptions.draws import Draws, check_seed
+from brittle.training.augmentation.base import BASES, COLOUR, GEOMETRIC, LOWEST, Base
 
 WIDTH, DEPTH = 3, 3
 
@@ -61,6 +61,19 @@ def powerset() -> list[AugMix]:
     """The 512 schemes of the paper: every subset of the nine bases, at severity 3, the empty one first."""
     names = list(BASES)
     return [AugMix(tuple(_chosen(names, bits))) for bits in range(2 ** len(names))]
+
+
+def some_schemes(count: int, *, seed: int = 0) -> dict[str, AugMix]:
+    """So many schemes of the powerset by name: none, all geometric bases, all colours and all; the others are drawn."""
+    rest = powerset()
+    always = [AugMix(()), AugMix(tuple(GEOMETRIC)), AugMix(tuple(COLOUR)), AugMix()]
+    if not len(always) <= count <= len(rest):
+        raise ValueError(f"take {len(always)} to {len(rest)} schemes of the powerset, got {count}")
+    known = {frozenset(scheme.bases) for scheme in always}
+    drawn = [scheme for scheme in rest if frozenset(scheme.bases) not in known]
+    places = {scheme: Draws(check_seed(seed), "powerset", "+".join(scheme.bases)).uniform("place") for scheme in drawn}
+    chosen = [*always, *sorted(drawn, key=places.__getitem__)[: count - len(always)]]
+    return {"+".join(scheme.bases) or "none": scheme for scheme in chosen}
 
 
 def _chosen(names: Collection[str], bits: int) -> list[str]:

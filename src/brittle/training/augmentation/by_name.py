@@ -11,6 +11,7 @@ from brittle.training.augmentation.autoaugment import AutoAugment
 from brittle.training.augmentation.base import BASES, COLOUR, GEOMETRIC
 from brittle.training.augmentation.fixed import Scheme
 from brittle.training.augmentation.flip_crop import FlipCrop
+from brittle.training.augmentation.from_file import scheme_from_file
 from brittle.training.augmentation.patch_gaussian import PatchGaussian
 from brittle.training.augmentation.random_affine import RandomAffine
 from brittle.training.corrupted import Corrupted
@@ -29,7 +30,7 @@ PLAIN: dict[str, Callable[[], Scheme]] = {
 }
 """What each name stands for."""
 
-NAMES = (*PLAIN, "augmix:BASE+BASE", "corruptions:BENCHMARK", "corruptions:BENCHMARK:NAME+NAME")
+NAMES = (*PLAIN, "FILE.py:FUNCTION", "augmix:BASE+BASE", "corruptions:BENCHMARK", "corruptions:BENCHMARK:NAME+NAME")
 
 
 def scheme_by_name(spec: str) -> Scheme:
@@ -37,9 +38,12 @@ def scheme_by_name(spec: str) -> Scheme:
 
     "augmix:rotate+shear_x" has only these bases. "corruptions:cifar10-c" corrupts half of the images by that benchmark
     (a bundled name or a .toml file), and "corruptions:cifar10-c:fog+snow" by these corruptions of it.
+    "my.py:augment" is a function of your own, see `scheme_from_file`.
     """
     if spec in PLAIN:
         return PLAIN[spec]()
+    if ".py:" in spec:
+        return scheme_from_file(spec)
     kind, colon, rest = spec.partition(":")
     if colon and not rest:
         raise ValueError(f"{spec!r} names nothing after the colon; write one of {', '.join(NAMES[-3:])}")
