@@ -83,7 +83,7 @@ def train(
 def _finite(loss: float, step: int, recipe: Recipe) -> float:
     if not math.isfinite(loss):
         raise ValueError(
-            f"the loss became {loss} at step {step + 1}; lower learning_rate (it is {recipe.learning_rate:g}) or let it "
+            f"the loss became {loss} at step {step + 1}; lower learning_rate ({recipe.learning_rate:g}) or let it "
             f"warm up longer (warm_up is {recipe.warm_up:g} of the training)"
         )
     return loss
