@@ -19,14 +19,20 @@ from brittle.cli import (
     corrupt,
     coverage,
     demo,
+    dissimilar,
+    distance,
     failure_points,
     fetch,
     import_,
+    leak,
+    mixing,
     overlap,
     probe,
     report,
     run,
     show,
+    slide,
+    study,
     train,
 )
 from brittle.cli import list as list_
@@ -105,10 +111,12 @@ _add("coverage", coverage.coverage_verb, coverage.EXAMPLES)
 _add("balance", balance.balance_verb, balance.EXAMPLES)
 _add("correlate", correlate.correlate_verb, correlate.EXAMPLES)
 _add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
+_add("distance", distance.distance_verb, distance.EXAMPLES)
+_add("leak", leak.leak_verb, leak.EXAMPLES)
 
 builds = typer.Typer(
-    help="Build a benchmark: corruptions that do not overlap, or that represent all categories alike.",
-    epilog=_examples(build.EXAMPLES),
+    help="Build a benchmark: corruptions that do not overlap, that balance categories, or that are far away.",
+    epilog=_examples((*build.EXAMPLES, *dissimilar.DISSIMILAR)),
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -116,6 +124,29 @@ builds = typer.Typer(
 app.add_typer(builds, name="build")
 _add("non-overlapping", build.non_overlapping_verb, build.NON_OVERLAPPING, group=builds)
 _add("balanced", build.balanced_verb, build.BALANCED, group=builds)
+_add("dissimilar", dissimilar.dissimilar_verb, dissimilar.DISSIMILAR, group=builds)
+
+studies = typer.Typer(
+    help="Repeat an experiment of the MSD paper on your own data: does distance predict error?",
+    epilog=_examples((*study.DISTANCE, *mixing.MIXING)),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(studies, name="study")
+_add("distance", study.distance_study_verb, study.DISTANCE, group=studies)
+_add("mixing", mixing.mixing_study_verb, mixing.MIXING, group=studies)
+
+slides = typer.Typer(
+    help=slide.HELP,
+    epilog=_examples(slide.EXAMPLES),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(slides, name="slide")
+for _name, _verb, _lines in slide.VERBS:
+    _add(_name, _verb, _lines, group=slides)
 
 
 def main() -> None:

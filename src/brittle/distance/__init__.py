@@ -12,6 +12,7 @@ from brittle.distance.mmd import mmd
 from brittle.distance.msd import msd, sample_distances
 from brittle.distance.neutral import NEUTRAL
 from brittle.distance.transform_features import transform_features
+from brittle.distance.until import distances_until
 
 __all__ = [
     "NEUTRAL",
@@ -24,6 +25,7 @@ __all__ = [
     "TransformFeatures",
     "corruption_features",
     "distances",
+    "distances_until",
     "expected_minimum",
     "feature_images",
     "leak_check",

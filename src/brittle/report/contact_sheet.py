@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import cv2
-import numpy as np
 from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
@@ -15,6 +13,7 @@ from brittle.corruptions import Corruption, corrupt, find
 from brittle.datasets.photo import square
 from brittle.report.family_colours import FAMILY_COLOURS
 from brittle.report.sheet_layout import Lengths, cut, share_out
+from brittle.report.thumbnail import resized, rounded
 
 INK, GREY, LINE, EMPTY = "#1f2328", "#767c85", "#e4e7eb", "#f4f5f7"
 
@@ -63,13 +62,13 @@ def contact_sheet(
         picture = corrupt(clean, row.corruption, severity, seed=seed, sample=sample, table=table, **row.options)
         if progress is not None:
             progress()
-        return _resized(picture, thumb)
+        return resized(picture, thumb)
 
     sheet = _Sheet(rows, levels, thumb, headings)
     sheet.title(f"{size} px  ·  seed {seed}")
     for row, own, place, sample in zip(rows, levels, sheet.places, samples or [0] * len(rows), strict=True):
         sheet.label(row.corruption, own, place)
-        sheet.picture(_resized(clean, thumb), place, 0)
+        sheet.picture(resized(clean, thumb), place, 0)
         for index, level in enumerate(own, start=1):
             sheet.picture(cell(row, level, sample), place, index)
     return sheet.canvas
@@ -109,7 +108,7 @@ class _Sheet:
                 y += at.row
         self.canvas = Pil.new("RGB", at.size(cut(groups, taken)), "white")
         self.draw = ImageDraw.Draw(self.canvas)
-        self.mask = _rounded(thumb, at.px(4))
+        self.mask = rounded(thumb, at.px(4))
 
     def title(self, how: str) -> None:
         at, right = self.at, self.columns[-1] + self.at.column
@@ -167,17 +166,3 @@ class _Sheet:
 
 def _listed(levels: tuple[Level, ...]) -> str:
     return "  ".join(map(level_name, levels))
-
-
-def _rounded(side: int, radius: int) -> Pil.Image:
-    fine = Pil.new("L", (4 * side, 4 * side), 0)
-    ImageDraw.Draw(fine).rounded_rectangle((0, 0, 4 * side - 1, 4 * side - 1), 4 * radius, 255)
-    return fine.resize((side, side), Pil.Resampling.BOX)
-
-
-def _resized(image: Image, side: int) -> Image:
-    """Reduced by averaging, or enlarged so that each pixel stays a square."""
-    times = -(-side // len(image))
-    if times > 1:
-        image = image.repeat(times, axis=0).repeat(times, axis=1)
-    return np.asarray(cv2.resize(image, (side, side), interpolation=cv2.INTER_AREA), np.uint8)

@@ -14,6 +14,7 @@ from brittle.report.figures.drop_figure import drop_figure
 from brittle.report.figures.failure_figure import failure_figure
 from brittle.report.figures.filter_figure import filter_figure
 from brittle.report.figures.leak_figure import leak_figure
+from brittle.report.figures.loss_figure import loss_figure
 from brittle.report.figures.mixing_figure import mixing_figure
 from brittle.report.figures.overlap_figure import overlap_figure
 from brittle.report.figures.ranking_figure import ranking_figure
@@ -40,6 +41,7 @@ __all__ = [
     "failure_figure",
     "filter_figure",
     "leak_figure",
+    "loss_figure",
     "mixing_figure",
     "overlap_figure",
     "ranking_figure",

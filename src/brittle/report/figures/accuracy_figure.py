@@ -13,7 +13,7 @@ from brittle.metrics.bootstrap import means, resampled_means
 from brittle.metrics.fraction import Floats
 from brittle.report.figures.look import width_of
 from brittle.report.figures.plot import Plot, ticks
-from brittle.report.figures.series import KEY, key, marker, series_css
+from brittle.report.figures.series import KEY, key, marker, stroke
 from brittle.report.figures.sheet import MARGIN, WIDTH, sheet, short_names
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
@@ -44,7 +44,7 @@ def accuracy_figure(
         panels.append(_panel(plot, one.name, names, 100 * table, shown))
         top += HEAD + plot.height + 26
     note = "Percent of images recognised, mean over the levels of a corruption, with 95 % intervals over images."
-    body = together(series_css(), key(shown, left, 14), panels)
+    body = together(key(shown, left, 14), panels)
     return sheet(title, note, body, width=WIDTH, height=top + 6)
 
 
@@ -74,7 +74,7 @@ def _row(plot: Plot, place: int, name: str, numbers: Floats, models: Sequence[st
     for number, (model, (value, low, high)) in enumerate(zip(models, numbers, strict=True)):
         y = middle + (number - (len(models) - 1) / 2) * step
         ends = {"x1": short(plot.x(max(low, plot.xs[0]))), "x2": short(plot.x(high))}
-        parts.append(tag("line", y1=short(y), y2=short(y), class_=f"l{number % 6}", **ends))
+        parts.append(stroke(number, y1=short(y), y2=short(y), **ends))
         tip = f"{model}, {name}: {value:.1f} % [{low:.1f}, {high:.1f}]"
         parts.append(marker(number, plot.x(value), y, tip=tip, size=4))
     return together(parts)

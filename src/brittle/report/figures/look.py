@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from brittle.report.page.markup import Html
-from brittle.report.page.palette import DARK, LIGHT, SHIFT, readable_on, scale
+from brittle.report.page.palette import DARK, LIGHT, MODELS, SHIFT, on_dark, on_light, readable_on, scale
 
 OVERLAP = (("#f6f3ec", "#a9c6e2", "#1c4f8c"), ("#23282d", "#2f5f92", "#a8d0fb"))
 """From no overlap to the same thing, light and dark."""
@@ -27,7 +27,7 @@ def css() -> Html:
     """The style sheet: light, and dark where the reader prefers that."""
     letters = f"text{{font-family:{FAMILY};font-size:13px}}.title{{font-size:20px;font-weight:600}}"
     sizes = ".note{font-size:14px}.number{font-size:11px;text-anchor:middle}.big{font-size:13px}"
-    sizes += ".end{text-anchor:end}.mid{text-anchor:middle}"
+    sizes += ".end{text-anchor:end}.mid{text-anchor:middle}.small{font-size:12px}"
     lines = (
         ".grid{stroke-width:1}.line{fill:none;stroke-width:2;stroke-linejoin:round}.block{fill:none;stroke-width:2}"
         ".target{stroke-width:1;stroke-dasharray:4 3}.bracket{fill:none;stroke-width:1.5}.strong{font-weight:600}"
@@ -52,6 +52,12 @@ def _colours(theme: Mapping[str, str], place: int) -> str:
         ".bad": f"fill:{theme['bad']}",
         ".rest": f"fill:{theme['rest']}",
     }
+    shown = on_dark if place else on_light
+    for number, name in enumerate((*MODELS, theme["rest"])):
+        own = f".m{number}" if number < len(MODELS) else ".rest"
+        colour = shown(name) if number < len(MODELS) else name
+        rules |= {f"{own} .line": f"stroke:{colour}", f"{own} .mark": f"fill:{colour}"}
+        rules |= {f"{own} .band": f"fill:{colour}", f"{own} .column": f"fill:{colour};fill-opacity:.4"}
     for letter, anchors in RAMPS.items():
         for step, colour in enumerate(scale(anchors[place])):
             rules[f".{letter}{step}"] = f"fill:{colour}"

@@ -1,0 +1,216 @@
+"""`brittle build dissimilar`: the corruptions farthest from a benchmark, equally hard."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.build import NAME
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.distance_plan import BATCH, DRAWS, IMAGES, SEED, save_table, training_part
+from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
+from brittle.cli.run import DATA, DEVICE, follow, load_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brittle.benchmarks import Benchmark
+    from brittle.design.dissimilar import Dissimilar
+    from brittle.design.scan import Scan
+
+DISSIMILAR = (
+    (
+        "brittle build dissimilar -C cifar10-c-bar-candidates -b cifar10-c -m demo:standard -d cifar10:DATA -o my.toml",
+        "C-bar once more",
+    ),
+    (
+        "brittle build dissimilar -C mine.toml -b cifar10-c -m demo:standard -d demo -k 4 --runs 3 -o far.toml",
+        "four of your own candidates, three runs",
+    ),
+)
+
+PUBLISHED = {"cifar10-c-bar-candidates": "cifar10-c-bar", "imagenet-c-bar-candidates": "imagenet-c-bar"}
+
+
+def dissimilar_verb(
+    candidates: Annotated[
+        str, typer.Option("--candidates", "-C", help="A recipe; one with fewer than five levels is calibrated first.")
+    ],
+    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="What to be far from, with five levels each.")],
+    models: Annotated[
+        list[str], typer.Option("--model", "-m", help="Errors and features are its; may be repeated, one a run.")
+    ],
+    data: DATA,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
+    k: Annotated[int, typer.Option("-k", help="How many corruptions; an even number up to 10.")] = 10,
+    runs: Annotated[
+        int | None,
+        typer.Option("--runs", help="Each with other images and draws; the paper: 10.", show_default="1 a model"),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Only so many test images, evenly.")] = None,
+    images: IMAGES = 100,
+    corruption_samples: DRAWS = 10,
+    datasets: Annotated[int, typer.Option("--datasets", help="That are sampled in each run.")] = 100_000,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="How near to the target error, relatively.")] = 0.01,
+    name: NAME = None,
+    seed: SEED = 0,
+    batch_size: BATCH = 128,
+    device: DEVICE = "auto",
+    figure: FIGURE = None,
+) -> None:
+    """Build the benchmark that is farthest from another one and equally hard: how C-bar was made.
+
+    Scans every candidate for its error and its distance, samples data sets of k candidates whose mean error is the
+    benchmark's, and takes the k that move such data sets farthest away. Everything measured is kept beside the recipe,
+    so the same command goes on after an interruption.
+    """
+    import brittle
+    from brittle.design.dissimilar import dissimilar
+    from brittle.evaluation.decode import image_shape
+    from brittle.models import load_model
+    from brittle.report.figures import dissimilar_figure, save_figure
+
+    check_ending(output, "a recipe", ".toml")
+    picture = figure_path(figure, output)
+    baseline, listed = brittle.benchmark(benchmark), brittle.benchmark(candidates)
+    if k > len(listed.entries):
+        raise ValueError(f"{listed.name!r} has {len(listed.entries)} candidates, so k is at most that; got {k}")
+    loaded = [load_model(spec, device=device) for spec in models]
+    count = len(loaded) if runs is None else runs
+    if count < len(loaded):
+        raise ValueError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
+    test = load_data(data, limit, None, {})
+    folder = output.with_suffix(".scan")
+    say_if_compiling()
+    with progress_bar() as bar:
+        try:
+            scans, target, spread, levelled = _scan(
+                loaded,
+                count,
+                test,
+                training_part(data),
+                listed,
+                baseline,
+                folder,
+                images,
+                corruption_samples,
+                seed,
+                batch_size,
+                follow(bar),
+            )
+            bar.add_task("sampling data sets", total=None)
+            found = dissimilar(scans, target, spread=spread, k=k, datasets=datasets, tolerance=tolerance, seed=seed)
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    published = _published(listed)
+    _print(found, published, baseline.name)
+    recipe = _recipe(found, levelled, name or output.stem, baseline.name, max(image_shape(test)[:2]))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    recipe.save(output)
+    title = f"{listed.name}: what is farthest from {baseline.name}"
+    drawn = dissimilar_figure(found, published=published, title=title)
+    tell_files(output, save_table(found.table(), output.with_suffix(".csv")), save_figure(drawn, picture))
+
+
+def _scan(
+    loaded: list[Any],
+    runs: int,
+    test: Any,
+    pictures: Any,
+    candidates: Benchmark,
+    baseline: Benchmark,
+    folder: Path,
+    images: int,
+    samples: int,
+    seed: int,
+    batch_size: int,
+    told: Callable[[str, int, int], None],
+) -> tuple[list[list[Scan]], float, float, Benchmark]:
+    """One list of scans a run; the target error and the spread are means over the models."""
+    import numpy as np
+
+    from brittle.design.scan_candidates import scan_candidates, scan_errors, scan_levels
+    from brittle.distance import feature_images
+    from brittle.distance.extractor import check_extractor
+
+    for model in loaded:
+        check_extractor(model)
+    levelled = scan_levels(candidates, loaded[0], test, progress=told)
+    measured = [
+        scan_errors(model, test, levelled, baseline, folder / "run", batch_size=batch_size, progress=told)
+        for model in loaded
+    ]
+    scans = []
+    for run in range(runs):
+        model = loaded[run % len(loaded)]
+        drawn = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
+        scans.append(
+            scan_candidates(
+                model,
+                feature_images(pictures, images, seed=seed + run),
+                measured[run % len(loaded)][0],
+                model.name,
+                *drawn,
+                samples=samples,
+                folder=folder / "features",
+                batch_size=batch_size,
+                progress=told,
+            )
+        )
+    target, spread = (float(np.mean([one[i] for one in measured])) for i in (1, 2))
+    return scans, target, spread, levelled
+
+
+def _published(candidates: Benchmark) -> set[str]:
+    import brittle
+
+    known = PUBLISHED.get(candidates.name)
+    return set() if known is None else {entry.id for entry in brittle.benchmark(known).entries}
+
+
+def _recipe(found: Dissimilar, candidates: Benchmark, name: str, baseline: str, side: int) -> Benchmark:
+    entries = tuple(replace(candidates.entry(each), levels=levels) for each, levels in found.picked.items())
+    return replace(
+        candidates,
+        name=name,
+        entries=entries,
+        version=1,
+        title=f"{len(entries)} corruptions far from {baseline}, {100 * found.error:.1f} % mean error",
+        source="built by brittle: the construction of C-bar (Mintun, Kirillov & Xie, NeurIPS 2021)",
+        image_size=side,
+    )
+
+
+def _print(found: Dissimilar, published: set[str], baseline: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("candidate", overflow="fold")
+    table.add_column("shift", justify="right", no_wrap=True)
+    table.add_column("levels", no_wrap=True)
+    table.add_column("published" if published else "")
+    for row in found.table().drop_nulls("shift").iter_rows(named=True):
+        mark = "yes" if row["candidate"] in published else ""
+        levels = (row["levels"] or "").replace(" ", "  ")
+        table.add_row(
+            row["candidate"].rpartition("/")[2],
+            f"{row['shift']:.2f}".replace("-", "−"),
+            levels,
+            mark,
+            style="bold" if row["picked"] else "dim",
+        )
+    console().print(table)
+    if found.unfit:
+        lost = ", ".join(name.rpartition("/")[2] for name in found.unfit)
+        console().print(f"[yellow]left out, at none of its levels as hard as is needed:[/] {lost}")
+    words = f"mean error {100 * found.error:.2f} %, that of {baseline} is {100 * found.target:.2f} %"
+    console().print(f"[bold]{len(found.picked)} of {len(found.candidates)} candidates[/], {words}")
+    if published:
+        same = len(published & set(found.picked))
+        console().print(f"[bold]{same} of the {len(published)} published ones came out[/]")
+    console().print()

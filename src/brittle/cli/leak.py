@@ -1,0 +1,181 @@
+"""`brittle leak`: did a training augmentation come near the test?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.distance_plan import (
+    BATCH,
+    BENCHMARK,
+    CORRUPTIONS,
+    DATA,
+    DRAWS,
+    FOLDER,
+    IMAGES,
+    MODEL,
+    SAMPLES,
+    SEED,
+    SEVERITIES,
+    looking,
+    save_table,
+    scene,
+    schemes_of,
+    tell_speed,
+)
+from brittle.cli.matrix import tell_files
+from brittle.cli.run import DEVICE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from brittle.benchmarks import Benchmark
+    from brittle.distance import LeakCheck
+
+EXAMPLES = (
+    (
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA -o leak",
+        "does AugMix train on CIFAR-10-C?",
+    ),
+    (
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA --results run -o leak",
+        "and what the scores of a run are without what leaked",
+    ),
+)
+
+
+def leak_verb(
+    augmentation: Annotated[
+        str,
+        typer.Option(
+            "--augmentation", "-a", help="`augmix`, `autoaugment-cifar10`, `patch-gaussian`, `FILE.py:FUNCTION` …"
+        ),
+    ],
+    benchmark: BENCHMARK,
+    model: MODEL,
+    data: DATA,
+    output: FOLDER,
+    results: Annotated[
+        Path | None, typer.Option("--results", metavar="RUN", help="A run, scored with and without what leaked.")
+    ] = None,
+    neutral: Annotated[
+        list[str] | None,
+        typer.Option("--neutral", help="Augmentations nobody would blame.", show_default="flip-crop,affine"),
+    ] = None,
+    margin: Annotated[float, typer.Option("--margin", help="Leaked if not this times as far as a neutral one.")] = 0.5,
+    alpha: Annotated[float, typer.Option("--alpha", help="The chance of blaming the innocent.")] = 0.05,
+    corruptions: CORRUPTIONS = None,
+    severities: SEVERITIES = None,
+    images: IMAGES = 100,
+    samples: SAMPLES = 1000,
+    corruption_samples: DRAWS = 25,
+    seed: SEED = 0,
+    batch_size: BATCH = 200,
+    device: DEVICE = "auto",
+) -> None:
+    """Tell which corruptions of a benchmark a training augmentation gives away.
+
+    A corruption is leaked if the nearest sampled augmentation comes much nearer to it than flips, crops and small turns
+    ever do. A score on it then says little about corruptions that nobody foresaw. The folder gets a table, a figure and
+    the features, so that the same command goes on after an interruption.
+    """
+    import brittle
+    from brittle.distance import NEUTRAL, corruption_features, leak_check, transform_features
+    from brittle.report.figures import leak_figure, save_figure
+
+    [(name, scheme), *more] = schemes_of([augmentation]).items()
+    if more:
+        raise ValueError(f"the leak check takes one augmentation at a time, got {augmentation}")
+    references = dict(NEUTRAL) if neutral is None else schemes_of(neutral)
+    if name in references:
+        raise ValueError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
+    run = None if results is None else brittle.load_results(results)
+    seen = scene(model, data, benchmark, corruptions, severities, images, seed, device)
+    rows = {}
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=None)
+        try:
+            cells = corruption_features(
+                seen.extractor,
+                seen.images,
+                seen.benchmark,
+                samples=corruption_samples,
+                folder=output / "features",
+                batch_size=batch_size,
+                progress=looking(bar, task, "corruptions"),
+            )
+            for each, one in {name: scheme, **references}.items():
+                rows[each] = transform_features(
+                    seen.extractor,
+                    seen.images,
+                    one,
+                    samples=samples,
+                    seed=seed,
+                    folder=output / "features",
+                    batch_size=batch_size,
+                    progress=looking(bar, task, each),
+                )
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    found = leak_check(rows[name], {each: rows[each] for each in references}, cells, margin=margin, alpha=alpha)
+    _print(found, name)
+    tell_speed([(one.computed, one.images_per_second) for one in rows.values()], len(seen.images))
+    plain = "".join(letter if letter.isalnum() or letter in "+-_." else "-" for letter in name)
+    files = [save_table(found.table(), output / f"leak-{plain}.csv")]
+    if run is not None:
+        files.append(save_table(_scores(run, seen.benchmark, found.leaked), output / f"scores-{plain}.csv"))
+    title = f"Does {name} leak {seen.benchmark.name}?"
+    tell_files(*files, save_figure(leak_figure(found, title=title), output / f"leak-{plain}.svg"))
+
+
+def _print(found: LeakCheck, name: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("corruption", overflow="fold")
+    for heading in ("MSD", "neutral", "covered", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("")
+    for one in sorted(found.leaks, key=lambda leak: -leak.covered):
+        words = "[red]leaked[/]" if one.leaked else "nearer" if one.nearer else ""
+        p = "< 0.001" if one.p_leaked < 0.001 else f"{one.p_leaked:.3f}"
+        covered = f"{100 * one.covered:.0f} %"
+        plain = one.corruption.rpartition("/")[2]
+        table.add_row(plain, f"{one.msd:.2f}", f"{one.reference_msd:.2f}", covered, p, words)
+    console().print(table)
+    words = f"[bold]{name} leaks {len(found.leaked)} of {len(found.leaks)} corruptions[/]"
+    if found.leaked:
+        words += f": {', '.join(each.rpartition('/')[2] for each in found.leaked)}"
+    console().print(words)
+    console().print(
+        f"[dim]leaked: not {found.margin:g} × as far as the nearest neutral augmentation; p is for that, corrected for "
+        f"{len(found.leaks)} corruptions. nearer: nearer than it, if only a little.[/]"
+    )
+
+
+def _scores(run: object, benchmark: Benchmark, leaked: list[str]) -> pl.DataFrame:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from brittle.distance import leak_scores
+    from brittle.evaluation.results import Results
+
+    assert isinstance(run, Results)
+    found = leak_scores(run, benchmark, leaked)
+    if not len(found):
+        raise ValueError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold")
+    table.add_column("corruptions")
+    for heading in ("", "mean accuracy", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in found.iter_rows(named=True):
+        value, low, high = (100 * row[key] for key in ("mean_accuracy", "low", "high"))
+        table.add_row(row["model"], row["corruptions"], str(row["count"]), f"{value:.1f} %", f"{low:.1f}–{high:.1f}")
+    console().print(table)
+    return found

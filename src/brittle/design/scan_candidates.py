@@ -1,0 +1,119 @@
+"""How hard candidate corruptions are and how far from a benchmark, level by level (C-bar, steps 1 to 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from brittle.benchmarks import Benchmark, Entry, ends
+from brittle.datasets.dataset import Dataset
+from brittle.design.calibrate import calibrate
+from brittle.design.match_error import error_target
+from brittle.design.scan import Scan, nearest_distances
+from brittle.distance.corruption_features import corruption_features
+from brittle.distance.extractor import Extractor
+from brittle.distance.feature_images import FeatureImages
+from brittle.evaluation import Results, evaluate
+from brittle.evaluation.scores import cells_of
+from brittle.models import Model
+
+LEVELS = 10
+"""How many levels a candidate is scanned at, if its recipe does not say."""
+
+HARM = (0.97, 0.4)
+"""A candidate without levels is scanned from where a model keeps 97 % of its accuracy to where it keeps 40 %."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, steps done, steps in all)."""
+
+
+def scan_levels(
+    candidates: Benchmark, model: Model, dataset: Dataset, *, progress: Progress | None = None
+) -> Benchmark:
+    """The candidates with levels to scan: their own if there are five or more, else ten even ones.
+
+    The ten end where the model keeps 40 % of its clean accuracy, or at the largest severity.
+    """
+    entries = []
+    for place, entry in enumerate(candidates.entries):
+        if len(entry.levels) >= 5:
+            entries.append(entry)
+            continue
+        if progress is not None:
+            progress(f"calibrating {entry.corruption.name}", place, len(candidates.entries))
+        found = calibrate(entry.id, model, dataset, HARM, benchmark=candidates, tolerance=0.05)
+        low, high = min(found.severities), max(found.severities)
+        low = min(low, high / 2)
+        levels = [round(low + (high - low) * step / (LEVELS - 1), 2) for step in range(LEVELS)]
+        entries.append(replace(entry, levels=tuple(dict.fromkeys(levels))))
+    return replace(candidates, entries=tuple(entries))
+
+
+def scan_errors(
+    model: Model,
+    dataset: Dataset,
+    candidates: Benchmark,
+    baseline: Benchmark,
+    folder: str | Path,
+    *,
+    batch_size: int = 128,
+    progress: Progress | None = None,
+) -> tuple[Results, float, float]:
+    """The results of a model on all candidates and on the baseline, whose mean error and spread are the target."""
+    both = replace(candidates, name=f"{candidates.name}-scan", version=1)
+    for place, recipe in enumerate((baseline, both)):
+        said = None if progress is None else _testing(progress, ("the benchmark", "candidates")[place])
+        results = evaluate(model, dataset, recipe, folder, batch_size=batch_size, progress=said)
+    target, spread = error_target(results, baseline, model.name)
+    return results, target, spread
+
+
+def scan_candidates(
+    extractor: Extractor,
+    images: FeatureImages,
+    results: Results,
+    model: str,
+    candidates: Benchmark,
+    baseline: Benchmark,
+    *,
+    samples: int,
+    folder: str | Path,
+    batch_size: int = 200,
+    progress: Progress | None = None,
+) -> list[Scan]:
+    """One run: the error of every level of every candidate, and its distance to the nearest cell of the baseline."""
+
+    def said(what: str) -> Callable[[int, int, float], None] | None:
+        return None if progress is None else lambda done, total, _speed: progress(f"looking at {what}", done, total)
+
+    how = {"samples": samples, "folder": folder, "batch_size": batch_size}
+    theirs = corruption_features(extractor, images, baseline, progress=said("the benchmark"), **how)  # type: ignore[arg-type]
+    mine = corruption_features(extractor, images, candidates, progress=said("candidates"), **how)  # type: ignore[arg-type]
+    wrong = 1 - results.matrix(model, cells_of(candidates)).values.mean(0)
+    scans, start = [], 0
+    for entry in candidates.entries:
+        part = slice(start, start + len(entry.levels))
+        start = part.stop
+        order = np.argsort(_severities(entry))
+        scans.append(
+            Scan(
+                entry.id,
+                tuple(float(x) for x in _severities(entry)[order]),
+                wrong[part][order],
+                nearest_distances(mine.means[part], theirs.means)[order],
+            )
+        )
+    return scans
+
+
+def _severities(entry: Entry) -> np.ndarray:
+    if any(isinstance(level, tuple) for level in entry.levels):
+        raise ValueError(f"{entry.id} has a range of severities; candidates are scanned at single ones")
+    return np.array([ends(level)[0] for level in entry.levels])
+
+
+def _testing(progress: Progress, what: str) -> Progress:
+    return lambda _cell, done, total: progress(f"testing {what}", done, total)

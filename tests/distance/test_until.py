@@ -1,0 +1,69 @@
+"""Sampling until it is enough, and augmentations from files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from extractors import THREE, few_images, network
+
+from brittle.distance import corruption_features, distances, distances_until, transform_features
+from brittle.distance.until import relative_width
+from brittle.training.augmentation import AugMix, scheme_by_name
+
+MINE = """
+import numpy as np
+
+def darker(image):
+    return (image * np.random.uniform(0.5, 1)).astype(np.uint8)
+
+def shifted(image, draws):
+    return np.roll(image, draws.integer("by", 5), axis=1)
+
+def smaller(image):
+    return image[::2, ::2]
+
+NUMBER = 3
+"""
+
+
+def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path) -> None:
+    images = few_images()
+    cells = corruption_features(network(), images, THREE, samples=8)
+    how = {"samples": 500, "folder": tmp_path, "augmentation": "augmix"}
+    loose, rows = distances_until(network(), images, AugMix(), cells, tolerance=0.9, **how)
+    assert loose.samples == rows.samples == rows.computed == 200
+    assert relative_width(loose) <= 0.9
+    strict, rows = distances_until(network(), images, AugMix(), cells, tolerance=1e-6, **how)
+    assert strict.samples == rows.samples == 500
+    assert rows.computed == 300  # the first 200 were kept
+    assert rows.images_per_second > 0
+    plain = distances(transform_features(network(), images, AugMix(), samples=500, folder=tmp_path), cells)
+    np.testing.assert_array_equal(strict.msd, plain.msd)
+    whole, _ = distances_until(network(), images, AugMix(), cells, **how)
+    assert whole.samples == 500
+    with pytest.raises(ValueError, match="tolerance is a share"):
+        distances_until(network(), images, AugMix(), cells, tolerance=2, **how)
+
+
+def test_an_augmentation_from_a_file_is_known_by_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    images = few_images()
+    dark, moved = scheme_by_name(f"{file}:darker"), scheme_by_name(f"{file}:shifted")
+    kept = tmp_path / "features"
+    rows = transform_features(network(), images, dark, samples=4, folder=kept)
+    again = transform_features(network(), images, scheme_by_name(f"{file}:darker"), samples=4, folder=kept)
+    assert (rows.computed, again.computed) == (4, 0)
+    assert transform_features(network(), images, moved, samples=3, folder=kept).computed == 3
+    file.write_text(MINE.replace("0.5, 1", "0.1, 0.2"))
+    other = transform_features(network(), images, scheme_by_name(f"{file}:darker"), samples=4, folder=kept)
+    assert other.computed == 4
+    assert (np.asarray(other) != np.asarray(rows)).any()
+    with pytest.raises(ValueError, match="an augmentation must keep the size"):
+        transform_features(network(), images, scheme_by_name(f"{file}:smaller"), samples=1)
+    with pytest.raises(ValueError, match="has no 'darkr'; did you mean 'darker'"):
+        scheme_by_name(f"{file}:darkr")
+    with pytest.raises(TypeError, match="must be a function of an image"):
+        scheme_by_name(f"{file}:NUMBER")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        scheme_by_name("nowhere.py:augment")
