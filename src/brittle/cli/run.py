@@ -22,6 +22,7 @@ EXAMPLES = (
     ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
     ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at severities of your own"),
+    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep kept.csv -o run", "generated slides, or CNS-Bench"),
 )
 
 MODEL = Annotated[
@@ -67,6 +68,10 @@ def run_verb(
     clean: Annotated[
         str | None, typer.Option("--clean", help="The clean images that belong to published corrupted ones.")
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="FILE", help="Only these samples of cns-bench: kept.csv of `brittle slide`."),
+    ] = None,
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", help="Images at once.", show_default="the fastest that fits")
     ] = None,
@@ -87,17 +92,20 @@ def run_verb(
     """
     import brittle
     from brittle.cli.recipe import chosen_recipe
+    from brittle.cli.slide.scores import print_slides
     from brittle.datasets.stored_set import stored_set
     from brittle.evaluation import evaluate_stored
     from brittle.evaluation.decode import image_shape
 
     recipe = chosen_recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed)
     options: dict[str, Any] = {"partial": True} if partial else {}
-    stored = stored_set(data, **options)
+    stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
     if stored is not None and recipe is not None:
         raise ValueError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
     if stored is not None and (limit is not None or engine != "local"):
         raise ValueError("published pictures are run whole and here: leave --limit and --engine out")
+    if stored is None and keep is not None:
+        raise ValueError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
     if stored is None and clean is not None:
         raise ValueError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
     loaded = load_models(models, device=device, bf16=bf16)
@@ -133,16 +141,33 @@ def run_verb(
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
-    print_scores(results, [model.name for model in loaded])
+    if stored is not None and stored.scheme == "cns-bench":
+        print_slides(results)
+    else:
+        print_scores(results, [model.name for model in loaded])
     tell_skipped(results)
     console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
 
 
+def kept_ids(path: Path) -> list[str]:
+    """The samples of a file with a column `sample`."""
+    import csv
+
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file of samples {str(path)!r}; `brittle slide filter` writes kept.csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if "sample" not in (reader.fieldnames or ()):
+            raise ValueError(f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample")
+        return [row["sample"] for row in reader]
+
+
 def load_models(specs: list[str], *, device: str, bf16: bool) -> list[Model]:
     """The models of a command line, in its order."""
+    from brittle.cli.world_model import world_model
     from brittle.models import load_model
 
-    return [load_model(spec, device=device, bf16=bf16) for spec in several(specs)]
+    return [world_model(s, device=device) or load_model(s, device=device, bf16=bf16) for s in several(specs)]
 
 
 def load_data(data: str, limit: int | None, prepare: str | None, options: dict[str, Any]) -> Any:

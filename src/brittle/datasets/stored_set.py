@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,14 @@ RECIPES = {
     "cns-bench": (),
 }
 """The recipes that a stored set may hold the pictures of."""
+
+OPTIONS = {
+    "imagenet-c": ("partial",),
+    "tiny-imagenet-c": ("partial",),
+    "cifar-c": (),
+    "cns-bench": ("classes", "keep"),
+}
+"""What each reader may be told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +63,10 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
         if path.parent.parent.is_dir() and len(path.parts) > 2:
             return None  # one cell, path/<corruption>/<severity>, of arrays
         raise FileNotFoundError(f"there is no folder {str(path)!r} of {scheme}")
+    for option in options:
+        if option not in OPTIONS[scheme]:
+            known = ", ".join(OPTIONS[scheme]) or "none"
+            raise TypeError(f"{scheme} has no option {option!r}; it has: {known}")
     cells = _READERS[scheme](path, **options)
     return StoredSet(path.resolve().name, scheme, cells) if cells else None
 
@@ -75,22 +87,28 @@ def _arrays(path: Path) -> Cells:
     }
 
 
-def _shifts(path: Path) -> Cells:
-    everything = cns_bench(path)
-    shifts, scales = everything.columns["shift"], everything.columns["scale"]
-
-    def chosen(shift: Any, scale: Any) -> Dataset:
-        return everything.subset(np.flatnonzero((shifts == shift) & (scales == scale)))
-
-    found = sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True)))
-    return {(f"cns/{shift}", float(scale)): partial(chosen, shift, scale) for shift, scale in found}
+def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Collection[str] | None = None) -> Cells:
+    """The cells "cns/<shift>", scale of a CNS-Bench folder; `keep` are the samples to keep, by default all."""
+    everything = cns_bench(path, classes=classes)
+    chosen = np.arange(len(everything))
+    if keep is not None:
+        wanted = set(keep)
+        chosen = np.array([i for i, sample in enumerate(everything.ids) if sample in wanted], dtype=np.int64)
+        if not len(chosen):
+            raise ValueError(f"none of the {len(wanted)} samples to keep is among the images of {str(path)!r}")
+    shifts, scales = everything.columns["shift"][chosen], everything.columns["scale"][chosen]
+    cells: dict[tuple[str, float], Callable[[], Dataset]] = {}
+    for shift, scale in sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True))):
+        those = chosen[(shifts == shift) & (scales == scale)]
+        cells[f"cns/{shift}", float(scale)] = partial(everything.subset, those)
+    return cells
 
 
 _READERS: dict[str, Callable[..., Cells]] = {
     "imagenet-c": partial(_folders, imagenet_c),
     "tiny-imagenet-c": partial(_folders, tiny_imagenet_c),
     "cifar-c": _arrays,
-    "cns-bench": _shifts,
+    "cns-bench": shift_cells,
 }
 
 

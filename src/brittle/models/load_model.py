@@ -9,6 +9,7 @@ from typing import Any
 
 from brittle.datasets.near import nearest
 from brittle.models.demo_models import demo_model
+from brittle.models.diffusion_folder import diffusion_folder
 from brittle.models.from_function import from_function
 from brittle.models.from_onnx import from_onnx
 from brittle.models.from_timm import from_timm
@@ -25,12 +26,13 @@ SCHEMES: dict[str, Callable[..., Model]] = {
     "onnx": from_onnx,
     "weights": from_weights,
     "torch": from_function,
+    "diffusion": diffusion_folder,
 }
 """What makes the model of each scheme."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
-    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION"
+    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt"
 )
 
 
@@ -40,7 +42,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
-            torch:MODULE:FUNCTION. A model is given back as it is.
+            torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is given back as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         bf16: compute in bfloat16 where torch finds it safe; an ONNX file has its own precision.
         options: those of the function that makes the model, such as checkpoint="net.safetensors" or size=224.

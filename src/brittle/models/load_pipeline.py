@@ -30,7 +30,7 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
     without = {key: None for key in ("safety_checker",) if key in index}
-    with _quiet():
+    with quiet():
         try:
             pipeline = diffusers.DiffusionPipeline.from_pretrained(
                 str(place),
@@ -81,15 +81,17 @@ def _index(place: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars of other libraries while small files are read."""
-    several = [needs(f"{package}.utils.logging", EXTRA) for package in ("diffusers", "transformers")]
-    shown = [logging.is_progress_bar_enabled() for logging in several]
+def quiet(*packages: str) -> Iterator[None]:
+    """No progress bars and hints of other libraries while files are read; by default of diffusers and transformers."""
+    several = [needs(f"{package}.utils.logging", EXTRA) for package in packages or ("diffusers", "transformers")]
+    shown = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in several]
     try:
         for logging in several:
             logging.disable_progress_bar()
+            logging.set_verbosity_error()
         yield
     finally:
-        for logging, was in zip(several, shown, strict=True):
+        for logging, (was, loud) in zip(several, shown, strict=True):
+            logging.set_verbosity(loud)
             if was:
                 logging.enable_progress_bar()

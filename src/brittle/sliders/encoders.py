@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.models.device import find_device
-from brittle.models.load_pipeline import EXTRA
+from brittle.models.load_pipeline import EXTRA, quiet
 from brittle.models.needs import needs
 from brittle.models.preprocessing import Preprocessing
 
@@ -36,14 +36,14 @@ class Clip:
         torch = needs("torch")
         with torch.inference_mode():
             shown = self.processor(list(images), return_tensors="pt", input_data_format="channels_last").to(self.device)
-            return _unit(_pooled(self.network.get_image_features(**shown)))
+            return unit_rows(_pooled(self.network.get_image_features(**shown)))
 
     def texts(self, prompts: Sequence[str]) -> Rows:
         """What it reads in prompts; what is too long for it is cut off."""
         torch = needs("torch")
         with torch.inference_mode():
             words = self.tokenizer(list(prompts), padding=True, truncation=True, return_tensors="pt").to(self.device)
-            return _unit(_pooled(self.network.get_text_features(**words)))
+            return unit_rows(_pooled(self.network.get_text_features(**words)))
 
 
 class ImageEncoder:
@@ -68,7 +68,7 @@ class ImageEncoder:
         with torch.inference_mode():
             shown = torch.cat([self.prepare.tensor(np.asarray(image)[None], self.device) for image in images])
             seen = _pooled(self.network(pixel_values=shown.contiguous())).flatten(1).float()
-            return _unit(seen.softmax(-1) if self.softmax else seen)
+            return unit_rows(seen.softmax(-1) if self.softmax else seen)
 
 
 def _pooled(given: Any) -> Any:
@@ -77,7 +77,8 @@ def _pooled(given: Any) -> Any:
     return given.last_hidden_state[:, 0] if hasattr(given, "last_hidden_state") else given
 
 
-def _unit(rows: Any) -> Rows:
+def unit_rows(rows: Any) -> Rows:
+    """Rows of length 1."""
     rows = rows.double().cpu().numpy()
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
@@ -91,7 +92,8 @@ def _load(kind: Any, folder: str | Path, **options: Any) -> Any:
     if kind.__name__ == "AutoModel":
         options["use_safetensors"] = True
     try:
-        return kind.from_pretrained(str(place), local_files_only=True, trust_remote_code=False, **options)
+        with quiet("transformers"):
+            return kind.from_pretrained(str(place), local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error

@@ -14,6 +14,7 @@ from brittle.metrics.fraction import Floats
 from brittle.sliders.check_whole import check_whole
 from brittle.sliders.clip_prompts import ClipPrompts
 from brittle.sliders.encoders import Clip, ImageEncoder, Rows
+from brittle.sliders.open_clip_encoder import OpenClip
 
 FILTER_SCORES = ("CLIP_class", "CLIP_class_shift", "CLIP_ref", "DINO_ref_no_head")
 """The four scores of the out-of-class filter, by their published names."""
@@ -37,7 +38,7 @@ class ImageScores:
 
 def image_scores(
     dataset: Dataset,
-    clip: Clip,
+    clip: Clip | OpenClip,
     dino: ImageEncoder | None = None,
     *,
     prompts: ClipPrompts | None = None,
@@ -113,7 +114,7 @@ def class_name(sample: str) -> str:
     return re.sub(r"^\d+_", "", folder).replace("_", " ")
 
 
-def _towards(clip: Clip, prompts: ClipPrompts, pairs: list[tuple[str, str]]) -> Floats:
+def _towards(clip: Clip | OpenClip, prompts: ClipPrompts, pairs: list[tuple[str, str]]) -> Floats:
     """The three prompts of each image, as CLIP reads them."""
     different = sorted(set(pairs))
     read = clip.texts([text for name, shift in different for text in prompts.texts(name, shift)])

@@ -61,7 +61,7 @@ def write_slides(
     """
     pipeline = as_pipeline(pipeline)
     settings = {"slider": _about(slider), "active": active}
-    place = _place(folder, slider.shift, number, name)
+    place = slides_place(folder, slider.shift, number, name)
     draw = sliding(pipeline, slider, active=active, sampling=sampling)
     return _write(place, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
 
@@ -83,7 +83,7 @@ def write_two_prompts(
     """Draw what `two_prompts` draws, and write it as `write_slides` does: scale 0 without, scale 1 with the shift."""
     pipeline = as_pipeline(pipeline)
     settings = {"two_prompts": [prompt, shift]}
-    place = _place(folder, shift, number, name)
+    place = slides_place(folder, shift, number, name)
     draw = prompting(pipeline, prompt, shift, sampling=sampling)
     return _write(place, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
 
@@ -100,14 +100,9 @@ def _write(
     progress: Progress | None,
 ) -> WrittenSlides:
     check_whole(batch_size=(batch_size, 1))
-    if file_format not in FORMATS:
-        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
-    several, at = check_seeds(seeds), _check_named(scales)
-    files = {
-        (seed, s): place / f"seed_{seed:04}_scale_{round(1000 * s):04}.{file_format}" for seed in several for s in at
-    }
+    files = slide_files(place, scales, seeds, file_format)
     place.mkdir(parents=True, exist_ok=True)
-    _claim(place / CARD, {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format})
+    claim(place / CARD, {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format})
     missing = [pair for pair, path in files.items() if not path.is_file()]
     done = len(files) - len(missing)
     if not missing:
@@ -124,7 +119,20 @@ def _write(
     return WrittenSlides(place, len(missing), len(files) - len(missing))
 
 
-def _place(folder: str | Path, shift: str, number: int, name: str) -> Path:
+def slide_files(
+    place: Path, scales: Sequence[float], seeds: Sequence[int], file_format: str
+) -> dict[tuple[int, float], Path]:
+    """The file of each seed and scale."""
+    if file_format not in FORMATS:
+        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
+    several, at = check_seeds(seeds), _check_named(scales)
+    return {
+        (seed, s): place / f"seed_{seed:04}_scale_{round(1000 * s):04}.{file_format}" for seed in several for s in at
+    }
+
+
+def slides_place(folder: str | Path, shift: str, number: int, name: str) -> Path:
+    """The folder of a shift and a class."""
     words = " ".join(str(name).replace("_", " ").split())
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 999:
         raise ValueError(f"number is the class's index between 0 and 999, got {number!r}")
@@ -153,17 +161,20 @@ def _about(slider: Slider) -> dict[str, Any]:
     return {**about, "key": seen.hexdigest()[:16]}
 
 
-def _claim(path: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings, or raise if the folder was made with others."""
+def claim(path: Path, settings: Mapping[str, Any], *, known: bool = True) -> None:
+    """Write the settings, or raise if the folder was made with others; `known=False` looks at these keys alone."""
     wanted = json.loads(json.dumps(settings))
     if path.is_file():
         there = json.loads(path.read_text(encoding="utf-8"))
+        if not known:
+            there = {key: value for key, value in there.items() if key in wanted}
         other = sorted(key for key in there.keys() | wanted.keys() if there.get(key) != wanted.get(key))
         if other:
             raise ValueError(
                 f"{str(path.parent)!r} holds images made with another {' and '.join(other)}; "
                 "use the same settings or another folder"
             )
+    if path.is_file() or not known:
         return
     with replacing(path) as part:
         part.write_text(json.dumps(wanted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

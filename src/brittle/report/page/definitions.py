@@ -46,6 +46,35 @@ DEFINITIONS = {
     ),
 }
 
+SLID = {
+    "accuracy A(s)": (
+        "right images / all images of a shift at scale s",
+        "Only trajectories, the images of one class and seed, that are whole for all models count. The interval of one "
+        "scale is Wilson's (1927).",
+    ),
+    "accuracy drop": (
+        "A(0) − A(s), of the same shift",
+        "In percentage points. The mean over shifts gives every shift the same weight.",
+    ),
+    "failure point of a trajectory": (
+        "the smallest scale s at which it is wrong",
+        "Shares are of all trajectories. What is right again at a higher scale has failed all the same.",
+    ),
+    "mean margin": (
+        "mean over trajectories of 3 − failure point",
+        "Those that never fail count as 3, as in the published code. Lower is better.",
+    ),
+    "ID/OOD slope": (
+        "slope of the least-squares line of A(s) on accuracy without the shift, over models",
+        "It needs at least three models.",
+    ),
+    "rCE": (
+        "mean over shifts of Σ (E(s) − E(0)) / Σ (E_ref(s) − E_ref(0))",
+        "The relative corruption error of CNS-Bench, with E = 1 − A and sums over the scales above 0. Not in percent.",
+    ),
+}
+"""What is said of slides."""
+
 INTERVALS = (
     "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are percentile "
     "bootstraps over images: whole images are drawn again, with all their corrupted copies, {resamples:,} times, from "
@@ -59,9 +88,11 @@ def _symbols(formula: str) -> list[Html]:
     return [together(first), *(together(tag("sub", "ref"), piece) for piece in rest)]
 
 
-def definitions(resamples: int, *, corrupted: bool) -> Html:
+def definitions(resamples: int, *, corrupted: bool, slid: bool = False) -> Html:
     """The list; without any corruption only what is left of it."""
     known = DEFINITIONS if corrupted else {name: DEFINITIONS[name] for name in ("accuracy A(c, s)", "difference")}
+    if slid:
+        known = {**(DEFINITIONS if corrupted else {}), **SLID}
     items = [
         tag("div", tag("dt", name), tag("dd", tag("span", _symbols(formula), class_="formula"), " ", words))
         for name, (formula, words) in known.items()

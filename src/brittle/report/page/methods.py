@@ -23,7 +23,11 @@ def methods(several: list[Part]) -> Html:
     runs = [run for group in dict.fromkeys(part.results for part in several) for run in group.runs]
     return together(
         tag("h3", "Definitions"),
-        definitions(RESAMPLES, corrupted=any(part.benchmark for part in several)),
+        definitions(
+            RESAMPLES,
+            corrupted=any(part.benchmark for part in several),
+            slid=any(part.slides for part in several),
+        ),
         tag("h3", "Recipes"),
         _recipes(several),
         tag("h3", "Runs") if runs else None,

@@ -25,6 +25,15 @@ from brittle.report.page.numbers import count, listed
 from brittle.report.page.palette import theme_css
 from brittle.report.page.parts import Part, in_order, parts
 from brittle.report.page.searched import searched
+from brittle.report.page.slides import (
+    measure_slides,
+    slide_drops,
+    slide_failures,
+    slide_ranks,
+    slide_rce,
+    slide_slopes,
+    slide_summary,
+)
 
 HERE = Path(__file__).parent
 NAMED = 3
@@ -41,12 +50,21 @@ SECTIONS: tuple[tuple[str, str, Section], ...] = (
     ("examples", "What broke it", examples),
     ("models", "Models", comparison),
 )
+SLIDES: tuple[tuple[str, str, Section], ...] = (
+    ("summary", "In short", slide_summary),
+    ("drops", "Accuracy along the scales", slide_drops),
+    ("failure", "Failure points", slide_failures),
+    ("ranks", "Ranks", slide_ranks),
+    ("slopes", "ID/OOD slopes", slide_slopes),
+    ("rce", "rCE", slide_rce),
+)
+"""What is shown of slides, whose corruptions are shifts and whose levels are scales."""
 
 
 def page(results: Results, title: str | None) -> Html:
     """A report as one HTML document."""
     several = parts(results)
-    measured = {part.number: measure(part) for part in several}
+    measured = {part.number: measure_slides(part) if part.slides else measure(part) for part in several}
     order = _order(list(measured.values()))
     looks, several = Looks(order), in_order(several, order)
     if title is None:
@@ -71,7 +89,7 @@ def _order(measured: list[list[Measure]]) -> list[str]:
 
 def _part(part: Part, measures: list[Measure], looks: Looks, several: list[Part]) -> tuple[Html, list[tuple[str, str]]]:
     sections, names = [], []
-    for key, name, section in SECTIONS:
+    for key, name, section in SLIDES if part.slides else SECTIONS:
         body = section(part, measures, looks)
         if body is not None:
             identity = f"{part.id}-{key}"

@@ -14,6 +14,7 @@ from brittle.evaluation.cell import CLEAN, plan
 from brittle.evaluation.results import COLUMNS, Cells, Results
 from brittle.evaluation.scores import CLEAN_CELL, cells_of
 from brittle.evaluation.store import Store, scan
+from brittle.sliders.trajectories import SHIFT
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class Part:
     benchmark: Benchmark | None
     models: list[str]
     left_out: list[str]
+    slides: bool = False
 
     @property
     def has_clean(self) -> bool:
@@ -56,7 +58,7 @@ class Part:
     def name(self) -> str:
         """What people call the benchmark."""
         if self.benchmark is None:
-            return self.data or "Clean images"
+            return self.data or ("Slides" if self.slides else "Clean images")
         return self.benchmark.title.partition(":")[0].strip() or self.benchmark.name
 
     @property
@@ -75,6 +77,13 @@ def parts(results: Results) -> list[Part]:
     found: list[Part] = []
     for group in same_images(results):
         there = set(group.rows.select("model", "corruption", "level").unique().collect().rows())
+        slid = [cell for cell in group.cells if cell[0].startswith(SHIFT)]
+        if slid:
+            whole = group.models_with(slid)
+            left_out = [model for model in group.models if model not in whole]
+            if whole:
+                found.append(Part(len(found) + 1, group, None, whole, left_out, slides=True))
+            continue
         clean: Cells = [CLEAN_CELL] if CLEAN_CELL in group.cells else []
         own: list[tuple[Benchmark | None, list[str]]] = []
         for benchmark in _recipes(group):

@@ -1,0 +1,217 @@
+"""`brittle slide demo`: the whole way of sliders once, with nothing to fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.matrix import tell_files
+from brittle.cli.run import follow
+from brittle.cli.save import save_picture
+from brittle.cli.slide.filter_ import filter_table, quality_table
+from brittle.cli.slide.measure import print_curves, write_table
+from brittle.cli.slide.options import TINY, classes_of, shifts_of
+from brittle.cli.slide.train import print_sliders
+
+if TYPE_CHECKING:
+    from brittle.sliders import ImageScores
+    from brittle.sliders.world import TinyWorld
+
+EXAMPLES = (
+    ("brittle slide demo", "to slide-demo/report.html, in some minutes on two cores"),
+    ("brittle slide demo -c trouser,sneaker,bag -s all -o more", "three classes in all seven shifts, for half an hour"),
+)
+
+CLASSES = ("sneaker", "bag")
+SHIFTS = ("heavy_snow", "heavy_fog", "cartoon_style")
+TPR = 0.9
+STEPS = 6
+
+
+def demo_verb(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")] = Path(
+        "slide-demo"
+    ),
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", "-c", help="With commas.", show_default=",".join(CLASSES))
+    ] = None,
+    shifts: Annotated[
+        list[str] | None, typer.Option("--shift", "-s", help="With commas.", show_default=",".join(SHIFTS))
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Of each training.", show_default="the world's own")
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Trajectories of each slider.")] = 10,
+    world: Annotated[
+        Path | None, typer.Option("--world", help="Another world, of scripts/train_tiny_world.py.")
+    ] = None,
+) -> None:
+    """Train sliders on a bundled tiny diffusion model, draw, measure, filter, test classifiers and write the report.
+
+    The world is Fashion-MNIST's, so small that a laptop can afford it; nothing is fetched. Each step is what the verb
+    of its name does with a real model. The same command again goes on where it was.
+    """
+    from brittle.sliders.world import TINY_WORLD, WORLD_TRAINING, tiny_world
+
+    place = tiny_world(world or TINY_WORLD)
+    taught = classes_of(classes or CLASSES, place.classes, None)
+    chosen = shifts_of(shifts or SHIFTS, TINY, False)
+    began = monotonic()
+    training: dict[str, Any] = {**WORLD_TRAINING, **({} if steps is None else {"steps": steps})}
+    _train(place, taught, chosen, output / "sliders", training)
+    _sample(place, taught, output, seeds)
+    scores = _measure(place, output)
+    kept = _filter(place, scores, output)
+    _evaluate(place, output, kept)
+    _report(output)
+    console().print(f"[dim]{(monotonic() - began) / 60:.1f} minutes; run it again and nothing is done twice[/]")
+
+
+def _train(world: TinyWorld, classes: Any, shifts: list[str], folder: Path, training: dict[str, Any]) -> None:
+    from brittle.sliders import Base, train_sliders
+
+    _say(1, f"train {len(classes) * len(shifts)} sliders, a LoRA for each class and shift")
+    with _following() as report:
+        done = train_sliders(
+            Base(str(world.folder / "pipeline"), device="cpu"), classes, shifts, folder, progress=report, **training
+        )
+    print_sliders(done)
+
+
+def _sample(world: TinyWorld, classes: Any, output: Path, seeds: int) -> None:
+    from brittle.datasets import cns_bench
+    from brittle.report.slide_sheet import slide_sheet
+    from brittle.sliders import Base, Pick, find_sliders, sample_sliders
+    from brittle.sliders.world import WORLD_SAMPLING
+
+    known = {one.number: one for one in classes}
+    picks = [Pick(known[one.number], one.shift, one) for one in find_sliders(output / "sliders", numbers=list(known))]
+    _say(2, f"slide {seeds} images along each of them, at six scales from 0 to 2.5")
+    with _following() as report:
+        done = sample_sliders(
+            Base(str(world.folder / "pipeline"), device="cpu"),
+            picks,
+            output / "slides",
+            seeds=range(1, seeds + 1),
+            names=world.classes,
+            progress=report,
+            sampling=WORLD_SAMPLING,
+            batch_size=12,
+            file_format="png",
+        )
+    console().print(f"{done.drawn:,} images drawn, {done.there:,} were there")
+    sheet = output / "slides.png"
+    save_picture(slide_sheet(cns_bench(output / "slides"), thumb=96), sheet)
+    tell_files(sheet)
+
+
+def _measure(world: TinyWorld, output: Path) -> ImageScores:
+    from brittle.datasets import cns_bench
+    from brittle.report.figures import save_figure, shift_curve_figure
+    from brittle.sliders import image_scores, shift_curves
+
+    _say(3, "measure with the world's CLIP how far the images have gone")
+    with _following() as report:
+        scores = image_scores(
+            cns_bench(output / "slides"),
+            world.clip(device="cpu"),
+            world.encoder(device="cpu"),
+            progress=lambda done, total: report("scoring", done, total),
+        )
+    curves = shift_curves(scores)
+    print_curves(curves)
+    folder = output / "measured"
+    tell_files(
+        write_table(scores.table, folder / "scores.csv"),
+        write_table(curves, folder / "curves.csv"),
+        save_figure(shift_curve_figure(curves), folder / "curves.svg"),
+    )
+    return scores
+
+
+def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | None:
+    """The samples that are kept; None, and a sentence why, if they cannot be told."""
+    from brittle.sliders import choose_thresholds, compare_filters, kept_samples, ooc_filter, write_labels
+
+    _say(4, "filter out images that lost their class")
+    console().print(
+        "[yellow]Real labels are made by hand[/] (`brittle slide filter --page`). Here a judge says what images show: "
+        "a classifier that saw clothes in shifts too, and is tested in no other step."
+    )
+    labels = _judged(world, output / "slides")
+    folder = output / "filtered"
+    write_labels(labels, folder / "labels.csv")
+    outside = sum(label == "not class" for label in labels.values())
+    console().print(f"by the judge {outside:,} of {len(labels):,} images are out of class")
+    try:
+        limits = choose_thresholds(scores, labels, tpr=TPR)
+        kept = kept_samples(ooc_filter(scores, limits))
+        quality = compare_filters(scores, labels, limits)
+    except ValueError as error:
+        console().print(f"[yellow]nothing is filtered:[/] {error}")
+        return None
+    files = filter_table(scores.table, limits, folder, least=2)
+    who = ", by the judge"
+    files += quality_table(quality, folder, tpr=TPR, who=who)
+    tell_files(*files)
+    return kept
+
+
+def _judged(world: TinyWorld, slides: Path) -> dict[str, str]:
+    """The judge's verdict on every image."""
+    import numpy as np
+
+    from brittle.datasets import cns_bench
+    from brittle.sliders.world import JUDGE
+
+    data = cns_bench(slides)
+    assert data.labels is not None
+    images = np.stack(list(data.images()))
+    said = world.classifier(JUDGE, device="cpu").scores(images).argmax(1)
+    return {
+        str(sample): "class" if seen == label else "not class"
+        for sample, seen, label in zip(data.ids, said, data.labels, strict=True)
+    }
+
+
+def _evaluate(world: TinyWorld, output: Path, kept: list[str] | None) -> None:
+    from brittle.evaluation import evaluate_stored
+    from brittle.sliders import slides_set
+
+    models = [world.classifier(name, device="cpu") for name in world.classifiers]
+    _say(5, f"test {len(models)} classifiers on what is left")
+    with _following() as report:
+        evaluate_stored(models, slides_set(output / "slides", keep=kept), output / "run", progress=report)
+
+
+def _report(output: Path) -> None:
+    import brittle
+    from brittle.cli.slide.scores import print_slides
+    from brittle.report import write_report
+
+    _say(6, "report")
+    results = brittle.load_results(output / "run")
+    print_slides(results)
+    page = write_report(results, output / "report.html", title="Three classifiers of clothes along sliders")
+    console().print(f"\n{page}  [dim]open it in a browser[/]", soft_wrap=True)
+
+
+def _say(number: int, what: str) -> None:
+    console().print(f"\n[bold]{number}/{STEPS}[/] {what}")
+
+
+@contextmanager
+def _following() -> Iterator[Any]:
+    """A progress bar, and one line for Ctrl-C."""
+    with progress_bar() as bar:
+        try:
+            yield follow(bar)
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()

@@ -1,0 +1,135 @@
+"""`brittle slide measure`: how far images have gone along a shift, as CLIP sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.matrix import tell_files
+from brittle.cli.run import DEVICE, follow
+from brittle.cli.slide.options import CLIP, TINY, prompts_of, tiny_part
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from brittle.sliders import ImageScores
+
+EXAMPLES = (
+    ("brittle slide measure slides/ --clip clip-vit-base-patch16/ -o measured", "with the CLIP of the paper"),
+    ("brittle slide measure slides/ --clip tiny --by name -o measured", "a curve for each class"),
+)
+
+FOLDER = Annotated[Path, typer.Argument(metavar="SLIDES", help="A folder of `brittle slide sample`, or CNS-Bench.")]
+
+
+def measure_verb(
+    folder: FOLDER,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for tables and figure.")],
+    clip: CLIP = None,
+    by: Annotated[str, typer.Option("--by", help="A curve for each `shift`, each class `name`, or `all`.")] = "shift",
+    prompts: Annotated[
+        str, typer.Option("--prompts", help="`words`, `paper`, or `code`: as published, underscores and all.")
+    ] = "words",
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 32,
+    device: DEVICE = "auto",
+) -> None:
+    """Measure ΔCLIP: how much nearer images are to the words of the shift, and of the class, than at scale 0.
+
+    A rising ΔCLIP to the shift says that the slider works; a falling one to the class, that it destroys what it should
+    only shift. The folder gets scores.csv with every image, curves.csv with 95 % intervals, and curves.svg.
+    """
+    from brittle.report.figures import save_figure, shift_curve_figure
+    from brittle.sliders import rises_throughout, shift_curves
+
+    if by not in ("shift", "name", "all"):
+        raise ValueError(f"curves are by shift, name or all, got {by!r}")
+    scores = scored(folder, clip, None, prompts, batch_size, device)
+    curves = shift_curves(scores, by=None if by == "all" else by)
+    print_curves(curves)
+    words = (
+        "every ΔCLIP shift rises from each scale to the next"
+        if rises_throughout(curves)
+        else ("not every ΔCLIP shift rises from each scale to the next")
+    )
+    console().print(f"[dim]{words}; 100 × cosine, 95 % intervals over trajectories[/]\n")
+    tell_files(
+        write_table(scores.table, output / "scores.csv"),
+        write_table(curves, output / "curves.csv"),
+        save_figure(shift_curve_figure(curves), output / "curves.svg"),
+    )
+    console().print(f"[dim]next: brittle slide filter {folder} --page label.html -o filtered[/]", soft_wrap=True)
+
+
+def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch_size: int, device: str) -> ImageScores:
+    """The scores of every image of a folder, with a progress bar; what cannot be read is told."""
+    from brittle.datasets import cns_bench
+    from brittle.sliders import ImageEncoder, image_scores, load_clip
+
+    if clip is None:
+        raise ValueError("say which --clip sees the images: a folder of transformers or open_clip, or tiny")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder of slides {str(folder)!r}; `brittle slide sample` makes one")
+    words, dataset = prompts_of(prompts), cns_bench(folder)
+    seer = load_clip(tiny_part("clip") if clip == TINY else clip, device=device)
+    other: Any = None
+    if dino is not None:
+        other = ImageEncoder(tiny_part("encoder") if dino == TINY else dino, device=device)
+    with progress_bar() as bar:
+        report = follow(bar)
+        try:
+            scores = image_scores(
+                dataset,
+                seer,
+                other,
+                prompts=words,
+                batch_size=batch_size,
+                progress=lambda done, total: report("scoring", done, total),
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    if scores.broken:
+        first, reason = next(iter(scores.broken.items()))
+        text = f"[yellow]{len(scores.broken)} images could not be read and were left out[/], such as {first}: {reason}"
+        console().print(text, soft_wrap=True)
+    return scores
+
+
+def write_table(table: pl.DataFrame, path: Path) -> Path:
+    """A table as CSV, whole or not at all."""
+    from brittle.datasets.atomic import replacing
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        table.write_csv(part)
+    return path
+
+
+def print_curves(curves: pl.DataFrame) -> None:
+    """A row for each curve, a column for each scale."""
+    import polars as pl
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    first = curves.columns[0]
+    for measure in curves["measure"].unique(maintain_order=True):
+        mine = curves.filter(pl.col("measure") == measure)
+        scales = [scale for scale in sorted(mine["scale"].unique()) if scale > 0]
+        table = Table(title=measure, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+        table.padding = (0, 1, 0, 0)
+        table.add_column(first)
+        for scale in scales:
+            table.add_column(f"{scale:g}", justify="right", no_wrap=True)
+        table.add_column("n", justify="right", style="dim")
+        for group in mine.partition_by(first, maintain_order=True):
+            rows = {row["scale"]: row for row in group.iter_rows(named=True)}
+            cells = [
+                Text.assemble(f"{r['value']:+.2f}", (f"\n{r['low']:.2f}…{r['high']:.2f}", "dim")) if r else Text("–")
+                for r in (rows.get(scale) for scale in scales)
+            ]
+            table.add_row(str(group[first][0]).replace("_", " "), *cells, str(group["trajectories"][0]))
+        console().print(table)

@@ -1,0 +1,140 @@
+"""`brittle slide train`: a LoRA slider for each class and shift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.run import DEVICE, follow
+from brittle.cli.slide.options import (
+    ADDRESS,
+    ENGINE,
+    NAMES,
+    OWN_WORDS,
+    PIPELINE,
+    TOKENS,
+    base_of,
+    classes_of,
+    names_of,
+    own_or_tiny,
+    shifts_of,
+)
+
+if TYPE_CHECKING:
+    from brittle.sliders import TrainedSliders
+
+EXAMPLES = (
+    ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders", "the bald eagle in heavy snow"),
+    ("brittle slide train tiny -c bag,sneaker -s heavy_fog --steps 100 -o sliders", "two sliders on the bundled world"),
+    ("brittle slide train sd2/ -c all -s all -o sliders --engine ray --address auto", "all of them, on a cluster"),
+)
+SHOWN = 20
+"""More sliders than these are counted, not listed."""
+
+
+def train_verb(
+    pipeline: PIPELINE,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")],
+    classes: Annotated[
+        list[str], typer.Option("--class", "-c", help="Numbers or names, with commas or repeated; or `all`.")
+    ],
+    shifts: Annotated[
+        list[str], typer.Option("--shift", "-s", help="Published shifts, with commas or repeated; or `all`.")
+    ],
+    tokens: TOKENS = None,
+    names: NAMES = None,
+    own_words: OWN_WORDS = False,
+    steps: Annotated[int | None, typer.Option("--steps", help="Of training.", show_default="400")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Images in a step.", show_default="16")] = None,
+    strength: Annotated[
+        float | None,
+        typer.Option("--strength", help="η: how many times the difference of prompts is learnt.", show_default="4"),
+    ] = None,
+    rank: Annotated[int, typer.Option("--rank", help="Of the adapter.")] = 4,
+    alpha: Annotated[float, typer.Option("--alpha", help="Alpha/rank is multiplied to the adapter at scale 1.")] = 1.0,
+    learning_rate: Annotated[float | None, typer.Option("--lr", help="The learning rate.", show_default="2e-4")] = None,
+    denoising_steps: Annotated[
+        int | None,
+        typer.Option("--denoising-steps", help="Of which each training step runs a random number.", show_default="50"),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option("--size", help="Of training images.", show_default="512, or the checkpoint's if less")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of weights and noise.")] = 0,
+    precision: Annotated[str, typer.Option("--precision", help="`float32`, `bfloat16` or `auto`.")] = "auto",
+    device: DEVICE = "auto",
+    engine: ENGINE = "local",
+    address: ADDRESS = None,
+) -> None:
+    """Train a slider for each class and shift: a small LoRA that moves images of the class towards the shift.
+
+    The defaults are the published ones; the tiny world has its own. Each slider is a folder SHIFT_class_NUMBER that
+    diffusers reads too. The same command again trains only what is missing, and goes on inside a training that was
+    interrupted.
+    """
+    from brittle.evaluation.engines import check_engine
+    from brittle.sliders import train_sliders
+
+    check_engine(engine, address)
+    wanted = shifts_of(shifts, pipeline, own_words)
+    base = base_of(pipeline, tokens, device)
+    called, _ = names_of(pipeline, names)
+    given = {
+        "steps": steps,
+        "batch_size": batch_size,
+        "strength": strength,
+        "learning_rate": learning_rate,
+        "denoising_steps": denoising_steps,
+    }
+    taught = classes_of(classes, called, None if tokens is None else base.token_names())
+    with progress_bar() as bar:
+        try:
+            done = train_sliders(
+                base,
+                taught,
+                wanted,
+                output,
+                engine=engine,
+                address=address,
+                progress=follow(bar),
+                **own_or_tiny(pipeline, "training", given),
+                rank=rank,
+                alpha=alpha,
+                size=size,
+                seed=seed,
+                precision=precision,
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+    print_sliders(done)
+    console().print(f"\n{output}  [dim]next: brittle slide sample {pipeline} {output} -o slides[/]", soft_wrap=True)
+
+
+def print_sliders(done: TrainedSliders) -> None:
+    """How the loss of each slider fell."""
+    import numpy as np
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from brittle.sliders import load_slider
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("slider", overflow="fold")
+    for title in ("steps", "loss, first tenth", "last tenth"):
+        table.add_column(title, justify="right")
+    for folder in done.folders[:SHOWN]:
+        losses = np.array(load_slider(folder).losses)
+        tenth = max(1, len(losses) // 10)
+        table.add_row(folder.name, str(len(losses)), *(f"{losses[part].mean():.3g}" for part in _ends(tenth)))
+    console().print(table)
+    new = len(done.folders) - done.there
+    more = f", the first {SHOWN} shown" if len(done.folders) > SHOWN else ""
+    console().print(f"{new} sliders trained, {done.there} were there{more}")
+
+
+def _ends(tenth: int) -> tuple[slice, slice]:
+    return slice(0, tenth), slice(-tenth, None)

@@ -1,0 +1,209 @@
+"""Slides in a report: accuracy along the scales, failure points, ranks, slopes and rCE of CNS-Bench."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from brittle.evaluation.results import Results
+from brittle.metrics import Estimate
+from brittle.report.figures.drop_figure import drop_panels
+from brittle.report.figures.failure_figure import failure_panels
+from brittle.report.figures.panel import BANDS, Panel
+from brittle.report.figures.ranking_figure import ranking_panels
+from brittle.report.figures.rce_figure import rce_panel
+from brittle.report.figures.slope_figure import slope_panels
+from brittle.report.page.markup import Html, tag, together
+from brittle.report.page.measure import RESAMPLES, Measure
+from brittle.report.page.models import Looks
+from brittle.report.page.numbers import count, interval, listed, percent
+from brittle.report.page.parts import Part
+from brittle.sliders.cns_scores import CnsScores, cns_scores
+
+WHOLE = ("all", "mean")
+
+
+@lru_cache(maxsize=8)
+def slide_scores(results: Results, models: tuple[str, ...], baseline: str | None) -> CnsScores:
+    """The scores of a part; computed once for all its sections."""
+    return cns_scores(results, models=models, baseline=baseline, resamples=RESAMPLES)
+
+
+def measure_slides(part: Part) -> list[Measure]:
+    """Every model of a part with slides, the best first: its accuracy over all shifts at scales above 0."""
+    found = slide_scores(part.results, tuple(sorted(part.models)), None)
+    single = found.accuracy.filter(~pl.col("shift").is_in(WHOLE))
+    measures = []
+    for model in part.models:
+        mine = single.filter(pl.col("model") == model)
+        shifted = mine.filter(pl.col("scale") > 0)
+        share = float((shifted["accuracy"] * shifted["trajectories"]).sum()) / int(shifted["trajectories"].sum())
+        unknown = np.array([np.nan])
+        measures.append(Measure(model, int(mine["trajectories"].sum()), np.array([share]), unknown, unknown))
+    return sorted(measures, key=lambda mine: (-mine.main.value, mine.model))
+
+
+def _scores(part: Part) -> CnsScores:
+    return slide_scores(part.results, tuple(sorted(part.models)), None)
+
+
+def slide_summary(part: Part, measures: list[Measure], looks: Looks) -> Html:
+    """A card for each of the first models: accuracy at both ends, the worst shift, and the mean margin."""
+    found = _scores(part)
+    cards = [_card(mine.model, found, looks) for mine in measures[:6]]
+    dropped = {shift: number for shift, number in found.dropped.items() if number}
+    note = None
+    if dropped:
+        words = listed(
+            [f"{count(number, 'trajectory', 'trajectories')} of {shift}" for shift, number in dropped.items()]
+        )
+        note = tag("p", f"Left out, because an image is missing at some scale: {words}.", class_="note")
+    lacking = part.left_out and tag(
+        "p", f"Not shown, because some cells are missing: {listed(part.left_out)}.", class_="note"
+    )
+    return together(tag("div", *cards, class_="cards"), note, lacking or None)
+
+
+def _card(model: str, found: CnsScores, looks: Looks) -> Html:
+    mine = found.accuracy.filter(pl.col("model") == model)
+    over = next((name for name in ("mean",) if name in set(mine["shift"])), mine["shift"][0])
+    rows = mine.filter(pl.col("shift") == over).sort("scale")
+    first, last = rows.row(0, named=True), rows.row(-1, named=True)
+    single = mine.filter(~pl.col("shift").is_in(WHOLE))
+    ends = single.filter(pl.col("scale") == pl.col("scale").max().over("shift")).sort("drop", descending=True)
+    worst = ends.row(0, named=True)
+    lead = together(
+        "From ", tag("strong", percent(first["accuracy"])), f" without a shift it {_goes(first, last)} ",
+        tag("strong", percent(last["accuracy"])), f" at scale {last['scale']:g}.",
+        together(" ", tag("b", worst["shift"].replace("_", " ")), f" takes most: {100 * worst['drop']:.1f} points.")
+        if worst["drop"] > 0
+        else " No shift takes anything.",
+    )  # fmt: skip
+    whole = "all" if "all" in set(found.margins["shift"]) else found.margins["shift"][0]
+    margin = found.margins.filter((pl.col("model") == model) & (pl.col("shift") == whole)).row(0, named=True)
+    drop = Estimate("accuracy drop", last["drop"], last["drop_low"], last["drop_high"])
+    tiles = [
+        _tile("accuracy at 0", percent(first["accuracy"]), ""),
+        _tile(f"drop at {last['scale']:g}", percent(drop.value), interval(drop)),
+        _tile("never fail", percent(margin["never_failed"] / margin["trajectories"]), "of trajectories"),
+    ]
+    if margin["mean_margin"] is not None:
+        tiles.append(_tile("mean margin", f"{margin['mean_margin']:.2f}", "3 − failure point, lower is better"))
+    title = tag("h4", looks[model].swatch() if len(looks.order) > 1 else None, model, class_="model-name")
+    return tag(
+        "article",
+        title,
+        tag("p", lead, class_="lead"),
+        tag("dl", *tiles, class_="tiles"),
+        class_=f"card {looks[model].name}",
+    )
+
+
+def _goes(first: dict[str, Any], last: dict[str, Any]) -> str:
+    if abs(last["drop"]) < 0.0005:
+        return "stays at"
+    return "falls to" if last["accuracy"] < first["accuracy"] else "rises to"
+
+
+def _tile(name: str, value: str, hint: str) -> Html:
+    return tag(
+        "div",
+        tag("dt", name),
+        tag("dd", tag("span", value, class_="big")),
+        tag("dd", hint, class_="hint") if hint else None,
+    )
+
+
+def slide_drops(part: Part, measures: list[Measure], looks: Looks) -> Html:
+    """The paper's Figure 6."""
+    bands = "; bands are 95 % intervals" if len(measures) <= BANDS else ""
+    words = (
+        f"Accuracy drop since scale 0 of the same shift, in percentage points, against the scale of the shift{bands}."
+    )
+    return _panels(words, drop_panels(_scores(part).accuracy, looks), part, looks)
+
+
+def slide_failures(part: Part, _: list[Measure], looks: Looks) -> Html:
+    """The paper's Figure 7."""
+    words = (
+        "Percent of trajectories that are wrong for the first time at this scale. Those that are wrong at scale 0 "
+        "already, and those that never fail, are in no column."
+    )
+    return _panels(words, failure_panels(_scores(part).failure_points, looks), part, looks)
+
+
+def slide_ranks(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
+    """Whether models keep their order; only if there are several."""
+    if len(measures) < 2:
+        return None
+    found = _scores(part)
+    words = "Rank by accuracy at each scale, the best on top. τ: Kendall's correlation of the last scale with scale 0."
+    return _panels(words, ranking_panels(found.rankings, found.agreement, looks), part, looks)
+
+
+def slide_slopes(part: Part, _: list[Measure], __: Looks) -> Html | None:
+    """The ID/OOD slopes; there are none with fewer than three models."""
+    found = _scores(part).slopes
+    if found.is_empty():
+        return None
+    known = "on the clean images" if part.has_clean else "at scale 0"
+    words = (
+        f"Slope of the line, over models, of accuracy at a scale on accuracy {known}. 1 (dashed): what a model gains "
+        "without the shift it gains under it too. Bands are 95 % intervals."
+    )
+    return _panels(words, slope_panels(found), part, None)
+
+
+def slide_rce(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
+    """rCE against AlexNet if it was run, else against the model that is worst without a shift."""
+    if len(measures) < 2:
+        return None
+    found = _scores(part)
+    start = found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean())
+    alexnet = [model for model in part.models if "alexnet" in model.casefold()]
+    baseline = alexnet[0] if alexnet else str(start.sort("accuracy", "model")["model"][0])
+    try:
+        rce = slide_scores(part.results, tuple(sorted(part.models)), baseline).rce
+    except ValueError as error:
+        return tag("p", f"There is no rCE: {error}.", class_="note")
+    why = "" if alexnet else ", the worst model without a shift, since AlexNet was not run"
+    words = (
+        f"The summed rise of the error over all scales, divided by that of {baseline}{why}. Lower is better; these "
+        "numbers can be compared with published ones only if the baseline is AlexNet on the same images."
+    )
+    return together(
+        tag("p", words, class_="note"), tag("div", rce_panel(rce, looks).figure(), class_="narrow"), _table(rce)
+    )
+
+
+def _table(rce: pl.DataFrame) -> Html:
+    shifts = [s for s in rce["shift"].unique(maintain_order=True) if s != "mean"]
+    if len(shifts) < 2:
+        shifts = []
+    values = {(r["model"], r["shift"]): r for r in rce.iter_rows(named=True)}
+    models = sorted(rce["model"].unique(), key=lambda model: (values[model, "mean"]["rce"], model))
+    head = tag("tr", *(tag("th", name.replace("_", " "), scope="col", class_=None if i == 0 else "num")
+                       for i, name in enumerate(("model", "mean rCE", *shifts))))  # fmt: skip
+    rows = [
+        tag("tr", tag("th", model, scope="row"), *(_cell(values[model, s]) for s in ("mean", *shifts)))
+        for model in models
+    ]
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="stacked")
+    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="rCE")
+
+
+def _cell(row: dict[str, float | None]) -> Html:
+    ends = None
+    if row["low"] is not None and row["high"] is not None:
+        ends = tag("span", f"[{row['low']:.2f}, {row['high']:.2f}]".replace("-", "−"), class_="ci")
+    return tag("td", tag("b", f"{row['rce']:.2f}".replace("-", "−")), " ", ends, class_="num")
+
+
+def _panels(words: str, panels: list[Panel], part: Part, looks: Looks | None) -> Html:
+    legend = None if looks is None else looks.legend([model for model in looks.order if model in part.models])
+    return together(
+        tag("p", words, class_="note"), legend, tag("div", *(panel.figure() for panel in panels), class_="grid wide")
+    )
