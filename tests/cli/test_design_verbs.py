@@ -106,13 +106,12 @@ def good(result: Result) -> str:
 
 
 def test_overlap_trains_once_and_goes_on(run: Run, folder: Path) -> None:
-    how = ["overlap", *TRAIN, "--standard-epochs", 6, "--epochs", 6, "-o", "out"]
+    how = ["overlap", *TRAIN, "--standard-epochs", 3, "--epochs", 8, "--rate", 0.02, "--no-control", "-o", "out"]
     printed = good(run(*how))
     assert "2 corruptions, 1 pairs" in printed
     matrix = OverlapMatrix.load("out/overlap.parquet")
     assert matrix.names == ("noc/contrast", "noc/gray_scale")
     assert matrix.low is not None
-    assert not matrix.masked()
     np.testing.assert_array_equal(matrix.scores, OverlapMatrix.load("out/overlap.csv").scores)
     assert (folder / "out" / "overlap.svg").is_file()
     stamps = {path: path.stat().st_mtime_ns for path in folder.glob("out/models/*.safetensors")}
@@ -124,7 +123,8 @@ def test_overlap_trains_once_and_goes_on(run: Run, folder: Path) -> None:
     assert "choose another folder" in refused.stderr
     started = ["overlap", *TRAIN, "--start", "out/models/standard.safetensors", "--mode", "batchnorm", "--images", 64]
     good(run(*started, "-o", "quick", "--form", "accuracy", "--test-images", 32))
-    assert len(list(folder.glob("quick/models/*.safetensors"))) == 3
+    assert "--rate 0.1 is that of fine-tuning" in run(*started, "-o", "other", "--rate", 0.1).stderr
+    assert len(list(folder.glob("quick/models/*.safetensors"))) == 4  # the start too
 
 
 def test_a_published_matrix_needs_no_training(run: Run) -> None:

@@ -37,7 +37,7 @@ def test_every_mode_teaches(mode: str, tmp_path: Path) -> None:
     if mode != "batchnorm":
         assert table[2, 2] > table[0, 2]  # who was taught hue is better at it
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
-    assert len(stamps) == 3
+    assert len(stamps) == (3 if mode == "scratch" else 4)  # the cheap modes have a start
     again = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
     assert (accuracy_table(again, CANDIDATES) == table).all()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")} == stamps

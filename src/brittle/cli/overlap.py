@@ -58,6 +58,13 @@ def overlap_verb(
     form: Annotated[str, typer.Option("--form", help="`ratio` as in the papers, or `accuracy` as Syn2Nat's code.")] = (
         "ratio"
     ),
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Learning rate of fine-tuning.", show_default="RATE")
+    ] = None,
+    control: Annotated[
+        bool,
+        typer.Option("--control/--no-control", help="Let the standard model go on too, with clean images."),
+    ] = True,
     seed: Annotated[int, typer.Option("--seed", help="Of all trainings.")] = 0,
     engine: Annotated[
         str, typer.Option("--engine", help="`local`, or `ray` for a cluster that trains and tests.")
@@ -89,7 +96,8 @@ def overlap_verb(
 
     check_engine(engine, address)  # a mistake is told before data are read
     recipe = brittle.benchmark(candidates)
-    plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, started=start is not None)
+    how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": control}
+    plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, **how)
     taught = training_of(data, training, images if mode == "scratch" else None)
     test = load_data(data, test_images, None, {})
     weights = None if start is None else weights_of(start, plan.network, taught)
@@ -115,8 +123,8 @@ def overlap_verb(
     names, correct = [entry.id for entry in recipe.entries], correct_cube(results, recipe)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        how: dict[str, Any] = {"form": form}
-        found = overlap_with_intervals(correct, names, **how)
+        shape: dict[str, Any] = {"form": form}
+        found = overlap_with_intervals(correct, names, **shape)
     _tell_masked([name for name in names if any(f"trained with {name} is" in str(w.message) for w in said)])
     clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")

@@ -22,6 +22,8 @@ def plan_of(
     seed: int,
     *,
     started: bool,
+    rate: float | None = None,
+    control: bool = True,
 ) -> Plan:
     """The plan of a command line; `epochs` are those of the models that learn a corruption."""
     from dataclasses import replace
@@ -36,14 +38,18 @@ def plan_of(
         raise ValueError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use --images")
     if images is not None and images < batch_size:
         raise ValueError(f"--images {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
+    if mode != "finetune" and rate is not None:
+        raise ValueError(f"--rate {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
     full = epochs if mode == "scratch" else standard_epochs
     short = epochs if mode == "finetune" else None
     shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
+    changed = {} if rate is None else {"learning_rate": rate}
     return replace(
         usual,
         standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
-        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared),
+        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared, **changed),
         tuning_images=images or usual.tuning_images,
+        control=control,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
-from brittle.design.overlap_plan import STANDARD, Plan
+from brittle.design.overlap_plan import STANDARD, START, Plan
 from brittle.evaluation.cluster import cluster, spread
 from brittle.models import build_network, load_weights, save_trained
 from brittle.models.device import find_device
@@ -39,19 +39,17 @@ class Teacher:
         """A network that has learned nothing."""
         return build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
 
-    def teach(
-        self, name: str, standard: Weights | None, checkpoint: Path | None = None, progress: Any = None
-    ) -> Weights:
-        """The weights of a network that knows `name`; the cheap modes begin from the standard network's."""
+    def teach(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
+        """The weights of a network that knows `name`; the cheap modes go on from those of the first one."""
         plan, images, labels = self.plan, self.images, self.labels
         network = self.new().to(find_device(self.device))
-        augment = None if name == STANDARD else Corrupted(self.candidates, [name])
+        augment = None if name in (START, STANDARD) else Corrupted(self.candidates, [name])
         kept: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
-        if name == STANDARD or plan.mode == "scratch":
+        if name == plan.first or plan.mode == "scratch":
             train(network, images, labels, plan.standard, **kept)
         else:
-            assert standard is not None
-            network.load_state_dict(standard)
+            assert first is not None
+            network.load_state_dict(first)
             count = min(plan.tuning_images, len(images))
             few = np.arange(count) * len(images) // count
             if plan.mode == "batchnorm":
@@ -79,6 +77,7 @@ class OverlapModels:
         self.training, self.candidates, self.plan, self.folder = training, candidates, plan, folder
         self.start, self.device, self.progress = start, device, progress
         self.names = [STANDARD, *(entry.id for entry in candidates.entries)]
+        self.all = list(dict.fromkeys([plan.first, *self.names]))
 
     @cached_property
     def teacher(self) -> Teacher:
@@ -90,12 +89,11 @@ class OverlapModels:
         """The network that knows a corruption; weights are read from disk in any case, so that they are the same."""
         path = self.path(name)
         if not path.is_file():
-            if name == STANDARD and self.start is not None:
+            if name == self.plan.first and self.start is not None:
                 self._save(name, load_weights(self.start))
             else:
-                standard = None if name == STANDARD else load_weights(self.path(STANDARD))
                 checkpoint = path.with_suffix(".pt")
-                self._save(name, self.teacher.teach(name, standard, checkpoint, self._tick(name)))
+                self._save(name, self.teacher.teach(name, self._first(name), checkpoint, self._tick(name)))
                 checkpoint.unlink(missing_ok=True)
         network = build_network(self.plan.network, len(self.training.classes))
         network.load_state_dict(load_weights(path))
@@ -103,19 +101,24 @@ class OverlapModels:
 
     def make_on_ray(self, address: str | None) -> None:
         """Make what is missing on the workers of a cluster, each network on one of them."""
-        self.network(STANDARD)
-        missing = [name for name in self.names if not self.path(name).is_file()]
+        self.network(self.plan.first)
+        missing = [name for name in self.all if not self.path(name).is_file()]
         if not missing:
             return
-        standard = load_weights(self.path(STANDARD))
         with cluster(address) as ray:
-            teacher, weights = ray.put(self.teacher), ray.put(standard)
+            teacher, weights = ray.put(self.teacher), ray.put(self._first(missing[0]))
             gpu = self.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
             work = [(name, (teacher, name, weights)) for name in missing]
             for done, (name, state) in enumerate(spread(ray, _teach, work, gpu=gpu, title=lambda name: name)):
                 self._save(name, state)
                 if self.progress is not None:
                     self.progress(f"trained {name}", done + 1, len(missing))
+
+    def _first(self, name: str) -> Weights | None:
+        if name == self.plan.first:
+            return None
+        self.network(self.plan.first)  # it is made if it is not there yet
+        return load_weights(self.path(self.plan.first))
 
     def path(self, name: str) -> Path:
         """The file of a network."""
@@ -128,7 +131,7 @@ class OverlapModels:
         save_trained(network, self.path(name), self.plan.network, classes, recipe.mean, recipe.std, about)
 
     def _tick(self, name: str) -> Callable[[int, int, float], None]:
-        before, count = self.names.index(name), len(self.names)
+        before, count = self.all.index(name), len(self.all)
 
         def tick(done: int, total: int, _loss: float) -> None:
             if self.progress is not None:
@@ -137,8 +140,8 @@ class OverlapModels:
         return tick
 
 
-def _teach(teacher: Teacher, name: str, standard: Weights) -> Weights:
-    return teacher.teach(name, standard)
+def _teach(teacher: Teacher, name: str, first: Weights) -> Weights:
+    return teacher.teach(name, first)
 
 
 def check_levels(candidates: Benchmark) -> None:

@@ -16,6 +16,9 @@ MODES = ("scratch", "finetune", "batchnorm")
 STANDARD = "standard"
 """The name of the model that learned clean images alone."""
 
+START = "start"
+"""What the cheap modes begin from, if the standard model goes on from it as well."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -28,6 +31,8 @@ class Plan:
         standard: the recipe of the standard model, and of all models from scratch.
         tuning: the recipe of fine-tuning; its batch size is that of batchnorm too.
         tuning_images: how many training images fine-tuning and batchnorm see.
+        control: in the cheap modes, also let the standard model go on, with clean images. Otherwise what the others
+            gain or lose by going on at all is taken for an effect of their corruptions.
     """
 
     mode: str = "finetune"
@@ -35,7 +40,13 @@ class Plan:
     standard: Recipe = PAPER
     tuning: Recipe = SHORT
     tuning_images: int = 10_000
+    control: bool = True
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+
+    @property
+    def first(self) -> str:
+        """The network that is there first: given, or trained in full with clean images."""
+        return START if self.control and self.mode != "scratch" else STANDARD
