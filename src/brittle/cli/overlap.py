@@ -59,7 +59,7 @@ def overlap_verb(
         "ratio"
     ),
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Learning rate of fine-tuning.", show_default="RATE")
+        float | None, typer.Option("--rate", help="Learning rate of fine-tuning.", show_default="0.05")
     ] = None,
     control: Annotated[
         bool,
