@@ -1,0 +1,89 @@
+"""Measured figures as tables of the model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from save_parts import size
+
+from brittle.sliders.shifts import shift_words
+
+BEGIN, END = "<!-- measured -->", "<!-- end -->"
+"""Between these, the card is written by scripts/measure_tiny_world.py."""
+
+
+def write_card(found: Mapping[str, Any], folder: Path) -> None:
+    """Put the figures into the card."""
+    file = folder / "README.md"
+    text = file.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    parts = [_sizes(folder)]
+    for name, draw in (
+        ("classifiers", _classifiers),
+        ("CLIP", _seeing),
+        ("generated", _generated),
+        ("sliders", _sliders),
+    ):
+        if name in found:
+            parts.append(draw(found))
+    file.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}", encoding="utf-8")
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def _sizes(folder: Path) -> str:
+    parts = ("pipeline", "clip", "encoder", "classifiers")
+    rows = [[f"`{part}/`", f"{size(folder / part) / 1e6:.1f} MB"] for part in parts]
+    return table(["part", "size"], rows)
+
+
+def _classifiers(found: Mapping[str, Any]) -> str:
+    several = found["classifiers"]
+    first = next(iter(several.values()))
+    rows = [[shift_words(key), *(f"{row[key]:.1f}" for row in several.values())] for key in first]
+    return (
+        "Accuracy in percent on the 10,000 test images, clean and with each shift drawn at its full amount:\n\n"
+        + table(["images", *several], rows)
+    )
+
+
+def _seeing(found: Mapping[str, Any]) -> str:
+    rows = [["CLIP, zero-shot", key, f"{value:.1f} %"] for key, value in found["CLIP"].items()]
+    rows += [["encoder", key, value] for key, value in found.get("encoder", {}).items()]
+    return table(["network", "what", "test images"], rows)
+
+
+def _generated(found: Mapping[str, Any]) -> str:
+    made = found["generated"]
+    classes = ", ".join(f"{name} {value:.0f}" for name, value in made["judge by class"].items())
+    rows = [
+        [shift_words(shift), f"{made['CLIP shift by prompt'][shift]:.0f}", f"{made['judge by prompt'][shift]:.0f}"]
+        for shift in made["CLIP shift by prompt"]
+    ]
+    return (
+        f"Generated from “a picture of a …”, 50 of each class: the judge is right on **{made['judge']:.1f} %** "
+        f"({classes}), CLIP on {made['CLIP class']:.1f} %.\n\n"
+        "Generated from “a picture of a … in SHIFT”, 5 of each class, in percent:\n\n"
+        + table(["shift", "CLIP names the shift", "the judge is right"], rows)
+    )
+
+
+def _sliders(found: Mapping[str, Any]) -> str:
+    made = found["sliders"]
+    scales = list(next(iter(made["ΔCLIP by shift"].values())))
+    rows = [[key, *(f"{row[s]:.2f}" for s in scales)] for key, row in made["ΔCLIP by shift"].items()]
+    rows += [[f"accuracy, {key}", *(f"{row[s]:.0f}" for s in scales)] for key, row in made["accuracy"].items()]
+    told = "\n".join(f"- {key}: {value}" for key, value in made.items() if not isinstance(value, dict))
+    return (
+        "Sliders of three shifts and three classes, ten seeds each, by scale:\n\n"
+        + table(["", *scales], rows)
+        + "\n\n"
+        + told
+    )

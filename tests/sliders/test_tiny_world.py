@@ -1,0 +1,98 @@
+"""The bundled world: small, whole, and meaningful."""
+
+import numpy as np
+import pytest
+
+from brittle.models import load_model
+from brittle.sliders import ClipPrompts, Slider, slide, slider_layers, two_prompts
+from brittle.sliders.sampling import draw_images
+from brittle.sliders.shifts import published_shifts, shift_words
+from brittle.sliders.world import JUDGE, WORLD_SAMPLING, tiny_world
+
+MEGABYTES = 15
+
+
+@pytest.fixture(scope="module")
+def world():
+    return tiny_world()
+
+
+@pytest.fixture(scope="module")
+def pipeline(world):
+    return world.pipeline(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def drawn(world, pipeline):
+    """Four images of each class."""
+    words = [WORLD_SAMPLING.words(name) for name in world.classes for _ in range(4)]
+    return draw_images(pipeline, words, list(range(4)) * len(world.classes), WORLD_SAMPLING)
+
+
+def test_it_is_small_and_whole(world):
+    files = [file for file in world.folder.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= MEGABYTES * 1e6
+    assert len(world.classes) == 10
+    assert len(world.shifts) >= 6
+    assert set(world.shifts) <= set(published_shifts())
+    assert (world.folder / "README.md").is_file()
+
+
+def test_a_folder_without_a_world_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="pipeline"):
+        tiny_world(tmp_path)
+
+
+def test_an_unknown_classifier_is_told(world):
+    with pytest.raises(ValueError, match="standard"):
+        world.classifier("standart")
+
+
+def test_the_judge_knows_what_is_drawn(world, drawn):
+    labels = np.repeat(np.arange(len(world.classes)), 4)
+    assert (world.classifier(JUDGE, device="cpu").scores(drawn).argmax(1) == labels).mean() >= 0.7
+
+
+@pytest.mark.parametrize("name", ["small", "standard", "augmix"])
+def test_classifiers_load_as_models_of_the_command_line(world, drawn, name):
+    model = load_model(world.weights(name), device="cpu")
+    labels = np.repeat(np.arange(len(world.classes)), 4)
+    assert (model.scores(drawn).argmax(1) == labels).mean() >= 0.6
+
+
+def test_clip_names_what_is_drawn(world, drawn):
+    clip = world.clip(device="cpu")
+    texts = clip.texts([ClipPrompts().name.replace("{name}", name) for name in world.classes])
+    right = (clip.images(drawn) @ texts.T).argmax(1) == np.repeat(np.arange(len(world.classes)), 4)
+    assert right.mean() >= 0.6
+
+
+def test_a_shift_in_the_prompt_is_drawn(world, pipeline):
+    clip = world.clip(device="cpu")
+    texts = clip.texts([ClipPrompts().shift.replace("{shift}", shift_words(shift)) for shift in world.shifts])
+    right = []
+    for place, shift in enumerate(world.shifts):
+        images = two_prompts(pipeline, "bag", shift, (1, 2), sampling=WORLD_SAMPLING, batch_size=4)[:, 1]
+        right += list((clip.images(images) @ texts.T).argmax(1) == place)
+    assert np.mean(right) >= 0.6
+
+
+def test_the_encoder_knows_an_image_again(world, drawn):
+    seen = world.encoder(device="cpu").images(np.concatenate([drawn[:8], np.roll(drawn[:8], 1, axis=2)]))
+    alike = seen[:8] @ seen[8:].T
+    assert np.diag(alike).mean() > alike.mean() + 0.02
+
+
+def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline):
+    weights = {}
+    rng = np.random.default_rng(0)
+    torch = pytest.importorskip("torch")
+    for path in slider_layers(pipeline.unet):
+        layer = pipeline.unet.get_submodule(path)
+        down, up = (4, *layer.weight.shape[1:]), (layer.weight.shape[0], 4, *[1] * (layer.weight.ndim - 2))
+        for name, shape in (("lora_A", down), ("lora_B", up)):
+            weights[f"{path}.{name}.weight"] = torch.from_numpy(0.1 * rng.standard_normal(shape, np.float32))
+    images = slide(pipeline, Slider("bag", "heavy snow", weights), (0.0, 1.0), (5,), sampling=WORLD_SAMPLING)
+    plain = draw_images(pipeline, [WORLD_SAMPLING.words("bag")], (5,), WORLD_SAMPLING)
+    assert (images[0, 0] == plain[0]).all()
+    assert (images[0, 1] != plain[0]).any()
