@@ -30,7 +30,11 @@ EXAMPLES = (
 
 CLASSES = ("sneaker", "bag")
 SHIFTS = ("heavy_snow", "heavy_fog", "cartoon_style")
-TPR = 0.9
+TPRS = (0.9, 0.8, 0.7, 0.6, 0.5)
+"""The published share of out-of-class images that a threshold removes, and what is tried if that leaves too little."""
+
+ENOUGH = 1 / 3
+"""So many of the trajectories should be left to test with."""
 STEPS = 6
 
 
@@ -150,15 +154,24 @@ def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | 
     outside = sum(label == "not class" for label in labels.values())
     console().print(f"by the judge {outside:,} of {len(labels):,} images are out of class")
     try:
-        limits = choose_thresholds(scores, labels, tpr=TPR)
-        kept = kept_samples(ooc_filter(scores, limits))
+        for tpr in TPRS:
+            limits = choose_thresholds(scores, labels, tpr=tpr)
+            filtered = ooc_filter(scores, limits)
+            if filtered["kept"].mean() >= ENOUGH:  # type: ignore[operator]
+                break
+        kept = kept_samples(filtered)
         quality = compare_filters(scores, labels, limits)
     except ValueError as error:
         console().print(f"[yellow]nothing is filtered:[/] {error}")
         return None
+    if tpr != TPRS[0]:
+        console().print(
+            f"with the published TPR of {TPRS[0]:g} under {ENOUGH:.0%} of the trajectories of this small world would be "
+            f"left, so each threshold removes {tpr:.0%} of what the judge calls out of class"
+        )
     files = filter_table(scores.table, limits, folder, least=2)
     who = ", by the judge"
-    files += quality_table(quality, folder, tpr=TPR, who=who)
+    files += quality_table(quality, folder, tpr=tpr, who=who)
     tell_files(*files)
     return kept
 
