@@ -11,7 +11,7 @@ from fit import fit, pixels
 from make_data import Clothes
 from torch import Tensor, nn
 
-STEPS, BATCH, TEMPERATURE = 900, 128, 0.2
+STEPS, BATCH, TEMPERATURE = 2400, 128, 0.2
 
 
 class Viewer(nn.Module):

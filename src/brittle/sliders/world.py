@@ -36,7 +36,7 @@ JUDGE = "judge"
 WORLD_SAMPLING = Sampling(guidance=2.0, steps=20, negative_prompt="")
 """How images of the world are drawn; the published 50 steps and guidance of 7.5 are for networks far larger."""
 
-WORLD_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.75, "learning_rate": 2e-3, "denoising_steps": 8}
+WORLD_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.6, "learning_rate": 2e-3, "denoising_steps": 8}
 """Options of `train_slider` that make a slider of the world in half a minute of one core.
 
 The strength is below the published 4, so that the shift still grows at scale 2.5.

@@ -166,7 +166,7 @@ def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | 
         return None
     if tpr != TPRS[0]:
         console().print(
-            f"with the published TPR of {TPRS[0]:g} under {ENOUGH:.0%} of the trajectories of this small world would be "
+            f"with the published TPR of {TPRS[0]:g} under {ENOUGH:.0%} of the trajectories of this world would be "
             f"left, so each threshold removes {tpr:.0%} of what the judge calls out of class"
         )
     files = filter_table(scores.table, limits, folder, least=2)
