@@ -43,7 +43,7 @@ def plan_of(
     full = epochs if mode == "scratch" else standard_epochs
     short = epochs if mode == "finetune" else None
     shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
-    changed = {} if rate is None else {"learning_rate": rate}
+    changed: dict[str, Any] = {} if rate is None else {"learning_rate": rate}
     return replace(
         usual,
         standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
