@@ -102,7 +102,8 @@ class Preprocessing:
         """The network's input N×3×H×W; channels are last in memory."""
         import torch
 
-        shown = torch.from_numpy(np.ascontiguousarray(self.pixels(images))).to(device).permute(0, 3, 1, 2)
+        pixels = np.require(self.pixels(images), requirements=["C", "W"])  # torch warns of arrays it may not write to
+        shown = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2)
         mean, std = (torch.tensor(numbers, device=device).view(1, 3, 1, 1) for numbers in (self.mean, self.std))
         return (shown.float() / 255 - mean) / std
 
