@@ -93,6 +93,19 @@ def _add(
     group.command(name, help="\n\n".join(" ".join(p.split()) for p in paragraphs), epilog=_examples(examples))(verb)
 
 
+def _group(name: str, words: str, examples: Iterable[tuple[str, str]]) -> typer.Typer:
+    """A verb that has verbs of its own."""
+    group = typer.Typer(
+        help=words,
+        epilog=_examples(examples),
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.add_typer(group, name=name)
+    return group
+
+
 _add("list", list_.list_verb, list_.EXAMPLES)
 _add("show", show.show_verb, show.EXAMPLES)
 _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
@@ -114,37 +127,24 @@ _add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
 _add("distance", distance.distance_verb, distance.EXAMPLES)
 _add("leak", leak.leak_verb, leak.EXAMPLES)
 
-builds = typer.Typer(
-    help="Build a benchmark: corruptions that do not overlap, that balance categories, or that are far away.",
-    epilog=_examples((*build.EXAMPLES, *dissimilar.DISSIMILAR)),
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+builds = _group(
+    "build",
+    "Build a benchmark: corruptions that do not overlap, that balance categories, or that are far away.",
+    (*build.EXAMPLES, *dissimilar.DISSIMILAR),
 )
-app.add_typer(builds, name="build")
 _add("non-overlapping", build.non_overlapping_verb, build.NON_OVERLAPPING, group=builds)
 _add("balanced", build.balanced_verb, build.BALANCED, group=builds)
 _add("dissimilar", dissimilar.dissimilar_verb, dissimilar.DISSIMILAR, group=builds)
 
-studies = typer.Typer(
-    help="Repeat an experiment of the MSD paper on your own data: does distance predict error?",
-    epilog=_examples((*study.DISTANCE, *mixing.MIXING)),
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+studies = _group(
+    "study",
+    "Repeat an experiment of the MSD paper on your own data: does distance predict error?",
+    (*study.DISTANCE, *mixing.MIXING),
 )
-app.add_typer(studies, name="study")
 _add("distance", study.distance_study_verb, study.DISTANCE, group=studies)
 _add("mixing", mixing.mixing_study_verb, mixing.MIXING, group=studies)
 
-slides = typer.Typer(
-    help=slide.HELP,
-    epilog=_examples(slide.EXAMPLES),
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(slides, name="slide")
+slides = _group("slide", slide.HELP, slide.EXAMPLES)
 for _name, _verb, _lines in slide.VERBS:
     _add(_name, _verb, _lines, group=slides)
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
+from brittle.design.learn import learn
 from brittle.design.overlap_plan import STANDARD, START, Plan
 from brittle.evaluation.cluster import cluster, spread
 from brittle.models import build_network, load_weights, save_trained
 from brittle.models.device import find_device
-from brittle.training import Corrupted, adapt_batchnorm, train
+from brittle.training import Corrupted
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, steps done, steps in all)."""
@@ -35,27 +36,17 @@ class Teacher:
     classes: int
     device: str = "auto"
 
-    def new(self) -> Any:
-        """A network that has learned nothing."""
-        return build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
-
     def teach(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
         """The weights of a network that knows `name`; the cheap modes go on from those of the first one."""
-        plan, images, labels = self.plan, self.images, self.labels
-        network = self.new().to(find_device(self.device))
+        network = build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
+        network.to(find_device(self.device))
         augment = None if name in (START, STANDARD) else Corrupted(self.candidates, [name])
-        kept: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
-        if name == plan.first or plan.mode == "scratch":
-            train(network, images, labels, plan.standard, **kept)
-        else:
+        full = name == self.plan.first or self.plan.mode == "scratch"
+        if not full:
             assert first is not None
             network.load_state_dict(first)
-            count = min(plan.tuning_images, len(images))
-            few = np.arange(count) * len(images) // count
-            if plan.mode == "batchnorm":
-                adapt_batchnorm(network, images[few], plan.tuning, augment)
-            else:
-                train(network, images[few], labels[few], plan.tuning, **kept)
+        kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
+        learn(network, self.images, self.labels, self.plan, augment, full=full, **kept)
         state: Weights = network.cpu().state_dict()
         return state
 

@@ -12,10 +12,11 @@ import numpy as np
 from brittle.arrays import Image
 from brittle.datasets.dataset import Dataset
 from brittle.design.claim import claim
+from brittle.design.learn import learn
 from brittle.design.overlap_plan import STANDARD, Plan
 from brittle.models import TorchModel, load_weights, save_trained
 from brittle.models.from_weights import from_weights
-from brittle.training import adapt_batchnorm, build_network, train
+from brittle.training import build_network
 from brittle.training.augmentation import Scheme
 
 Progress = Callable[[str, int, int], None]
@@ -57,34 +58,15 @@ def scheme_models(
                 if scheme is not None and plan.mode != "scratch":
                     network.load_state_dict(made[STANDARD].module.state_dict())
                 said = _said(progress, name, place, len(schemes) + 1)
-                _teach(network, pictures[0], training.labels, plan, scheme, path.with_suffix(".pt"), said)
+                full = scheme is None or plan.mode == "scratch"
+                kept: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": said}
+                learn(network, pictures[0], training.labels, plan, scheme, full=full, **kept)
             how = {"plan": repr(plan), "scheme": repr(scheme)}
             mean, std = plan.standard.mean, plan.standard.std
             save_trained(network, path, plan.network, training.classes, mean, std, how)
             path.with_suffix(".pt").unlink(missing_ok=True)
         made[name] = from_weights(path, name=name)
     return made
-
-
-def _teach(
-    network: Any,
-    images: Image,
-    labels: Any,
-    plan: Plan,
-    scheme: Scheme | None,
-    checkpoint: Path,
-    progress: Callable[[int, int, float], None] | None,
-) -> None:
-    if scheme is None or plan.mode == "scratch":
-        train(network, images, labels, plan.standard, augment=scheme, checkpoint=checkpoint, progress=progress)
-        return
-    count = min(plan.tuning_images, len(images))
-    few = np.arange(count) * len(images) // count
-    if plan.mode == "batchnorm":
-        adapt_batchnorm(network, images[few], plan.tuning, scheme)
-    else:
-        tuning = plan.tuning
-        train(network, images[few], labels[few], tuning, augment=scheme, checkpoint=checkpoint, progress=progress)
 
 
 def _said(progress: Progress | None, name: str, place: int, count: int) -> Callable[[int, int, float], None] | None:
