@@ -23,6 +23,7 @@ from brittle.report.figures import (
     failure_figure,
     filter_figure,
     loss_figure,
+    ooc_score_figure,
     ranking_figure,
     rce_figure,
     shift_curve_figure,
@@ -73,6 +74,13 @@ QUALITY = pl.DataFrame(
     schema=["filter", *(f"{w}{e}" for w in ("tpr", "fpr", "accuracy") for e in ("", "_low", "_high")), "images"],
     orient="row",
 )
+KNOWN = pl.DataFrame(
+    {
+        "out_of_class": [True] * 4 + [False] * 8,
+        "CLIP_class": [1.0, 2, 3, 9, *range(4, 12)],
+        "CLIP_ref": [None, *np.linspace(0, 1, 11)],
+    }
+)
 FIGURES = {
     "drop": lambda: drop_figure(FOUND.accuracy, ORDER),
     "failure": lambda: failure_figure(FOUND.failure_points, ORDER),
@@ -81,6 +89,7 @@ FIGURES = {
     "rce": lambda: rce_figure(FOUND.rce, ORDER, "alexnet"),
     "curves": lambda: shift_curve_figure(CURVES),
     "filter": lambda: filter_figure(QUALITY),
+    "scores": lambda: ooc_score_figure(KNOWN, {"CLIP_class": 3.5, "CLIP_ref": 0.25}),
     "loss": lambda: loss_figure({"fog": [1.0, 0.5, 0.1], NASTY: list(np.geomspace(1, 1e-3, 300))}),
 }
 
@@ -106,6 +115,16 @@ def test_a_figure_is_whole_and_nothing_leaves_its_paper(name: str) -> None:
         for mark in panel.iter(f"{SVG}circle"):
             assert 0 <= float(mark.get("cx")) <= wide
             assert 0 <= float(mark.get("cy")) <= high
+
+
+def test_scores_are_counted_and_their_auc_is_the_share_of_right_pairs() -> None:
+    root = ElementTree.fromstring(str(FIGURES["scores"]()))
+    labels = [node.get("aria-label") for node in root.iter(f"{SVG}svg") if node is not root]
+    lower = sum((a < b) + (a == b) / 2 for a in (1, 2, 3, 9) for b in range(4, 12)) / 32
+    assert labels == [f"CLIP_class: AUC {lower:.2f}, threshold 3.5", "CLIP_ref: AUC 1.00, threshold 0.25"]
+    shares = [float(share) for share in re.findall(r"out of class ([\d.]+) %", tips(FIGURES["scores"]()))]
+    assert sum(shares[:32]) == pytest.approx(100)
+    assert sum(shares[32:]) == pytest.approx(100, abs=0.3)
 
 
 def test_drops_are_those_of_the_scores() -> None:

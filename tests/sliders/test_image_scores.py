@@ -143,5 +143,7 @@ def test_damaged_and_missing_images(folder: Path, clip: Clip, tmp_path: Path) ->
         image_scores(cns_bench(tmp_path, scale=1.0), clip)
     with pytest.raises(ValueError, match=r"a curve needs scale 0 and at least one more, got scales \[1\.0, 2\.5\]"):
         shift_curves(found.table.filter(pl.col("scale") > 0))
-    with pytest.raises(ValueError, match="0 images labelled out of class are too few"):
+    with pytest.raises(ValueError, match="none of the 1 labelled samples can tell what a shift destroys"):
         choose_thresholds(found, {found.table["sample"][0]: "class"})
+    with pytest.raises(ValueError, match="0 images labelled out of class are too few"):
+        choose_thresholds(found, {found.table["sample"][1]: "class"})

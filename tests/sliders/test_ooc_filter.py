@@ -12,12 +12,15 @@ from brittle.sliders import (
     choose_thresholds,
     compare_filters,
     filter_quality,
+    held_out_filters,
     kept_samples,
     ooc_filter,
     published_thresholds,
     read_labels,
+    read_thresholds,
     write_labelling_page,
     write_labels,
+    write_thresholds,
 )
 
 LIMITS = dict.fromkeys(FILTER_SCORES, 0.5)
@@ -63,11 +66,25 @@ def test_published_thresholds() -> None:
     }
 
 
+def test_thresholds_are_kept_in_a_file(tmp_path: Path) -> None:
+    file = write_thresholds(published_thresholds(), tmp_path / "new" / "thresholds.json", least=3)
+    assert read_thresholds(file) == (published_thresholds(), 3)
+    with pytest.raises(FileNotFoundError, match="there is no file of thresholds"):
+        read_thresholds(tmp_path / "nowhere.json")
+    for words in ("{", "[]", '{"least": 2}', '{"least": 2, "thresholds": {"CLIP_class": "high"}}'):
+        file.write_text(words, encoding="utf-8")
+        with pytest.raises(ValueError, match="holds no thresholds; it should be like"):
+            read_thresholds(file)
+    file.write_text('{"least": 2, "thresholds": {"CLIP": 1}}', encoding="utf-8")
+    with pytest.raises(ValueError, match="has thresholds of CLIP; the scores are CLIP_class, "):
+        read_thresholds(file)
+
+
 def random_scores(count: int = 200) -> tuple[pl.DataFrame, dict[str, str]]:
     numbers = np.random.default_rng(0)
     outside = numbers.random(count) < 0.4
     values = numbers.normal(size=(4, count)) + 1.5 * ~outside
-    data = {"sample": [str(i) for i in range(count)], "shift": "fog", "label": 0, "seed": range(count), "scale": 0.0}
+    data = {"sample": [str(i) for i in range(count)], "shift": "fog", "label": 0, "seed": range(count), "scale": 1.0}
     columns = dict(zip(FILTER_SCORES, values, strict=True))
     labels = {str(i): "not class" if out else "class" for i, out in enumerate(outside)}
     return pl.DataFrame({**data, **columns}), labels
@@ -99,6 +116,52 @@ def test_quality_is_counted() -> None:
     assert found["accuracy"][0] > found["accuracy"][1]  # four scores say more than one
     quality = filter_quality([1, 1, 0, 0], [1, 0, 1, 0])
     assert (quality.tpr.value, quality.fpr.value, quality.accuracy.value) == (0.5, 0.5, 0.5)
+
+
+def test_what_starts_out_of_class_and_scale_0_do_not_choose_thresholds() -> None:
+    scores, labels = random_scores()
+    limits = choose_thresholds(scores, labels)
+    starts = scores.with_columns(pl.format("start {}", "sample").alias("sample"), pl.lit(0.0).alias("scale"))
+    perfect = starts.with_columns(pl.lit(9.0).alias(name) for name in FILTER_SCORES)
+    shown = {f"start {s}": "class" for s in labels}
+    assert choose_thresholds(pl.concat([scores, perfect]), labels | shown) == limits
+    never = {"start 0": "not class"}
+    without = choose_thresholds(scores[1:], {s: label for s, label in labels.items() if s != "0"})
+    assert choose_thresholds(pl.concat([scores, perfect]), labels | shown | never) == without
+    with pytest.raises(ValueError, match="none of the 1 labelled samples can tell what a shift destroys"):
+        choose_thresholds(pl.concat([scores, perfect]), never)
+
+
+def test_held_out_images_are_judged_by_the_thresholds_of_others() -> None:
+    scores, labels = random_scores(2000)
+    own = compare_filters(scores, labels, choose_thresholds(scores, labels))
+    found = held_out_filters(scores, labels, folds=4)
+    assert found.columns == own.columns
+    assert found["filter"].to_list() == own["filter"].to_list()
+    for row in found.iter_rows(named=True):
+        if row["filter"] != "2 of 4":
+            assert row["tpr_low"] < 0.9 < row["tpr_high"]
+    assert found["tpr"][0] == pytest.approx(own["tpr"][0], abs=0.03)
+    assert not found["tpr"].equals(own["tpr"])
+    twins = pl.concat([scores, scores.with_columns(pl.lit("snow").alias("shift"), pl.col("sample") + " in snow")])
+    both = labels | {f"{s} in snow": label for s, label in labels.items()}
+    again = held_out_filters(twins, both, folds=4)  # both shifts of one start are judged by the same thresholds
+    assert again["tpr"].to_list() == found["tpr"].to_list()
+    with pytest.raises(ValueError, match="9 folds cannot be made of the labels of 8 images"):
+        held_out_filters(scores[:8], labels, folds=9)
+    with pytest.raises(ValueError, match="too few to choose a threshold"):
+        held_out_filters(scores[:20], labels)
+
+
+def test_an_interval_counts_trajectories_not_images() -> None:
+    gone, wanted = [1, 0, 1, 0] * 10, [1, 1, 0, 0] * 10
+    alone = filter_quality(gone, wanted)
+    alike = filter_quality(gone, wanted, trajectory=[i // 10 for i in range(40)])
+    assert alike.tpr.value == alone.tpr.value
+    assert (alone.tpr.n, alike.tpr.n) == (20, 4)
+    assert alike.tpr.low < alone.tpr.low
+    with pytest.raises(ValueError, match=r"rows of the same length, got \(2,\), \(2,\), \(3,\)"):
+        filter_quality([1, 0], [1, 0], trajectory=[0, 0, 0])
 
 
 def test_partial_labels_count_as_the_user_says() -> None:

@@ -9,13 +9,14 @@ from brittle.sliders.cns_scores import CnsScores, cns_scores
 from brittle.sliders.encoders import Clip, ImageEncoder
 from brittle.sliders.find_sliders import FoundSlider, find_sliders
 from brittle.sliders.image_scores import FILTER_SCORES, ImageScores, image_scores
+from brittle.sliders.judge import judge_labels
 from brittle.sliders.labelling_page import write_labelling_page
 from brittle.sliders.load_slider import load_published_slider, load_slider
 from brittle.sliders.objective import slider_loss, slider_target
 from brittle.sliders.ooc_filter import kept_samples, ooc_filter
 from brittle.sliders.ooc_labels import LABELS, read_labels, write_labels
-from brittle.sliders.ooc_quality import FilterQuality, compare_filters, filter_quality
-from brittle.sliders.ooc_thresholds import choose_thresholds, published_thresholds
+from brittle.sliders.ooc_quality import FilterQuality, compare_filters, filter_quality, held_out_filters
+from brittle.sliders.ooc_thresholds import choose_thresholds, published_thresholds, read_thresholds, write_thresholds
 from brittle.sliders.open_clip_encoder import OpenClip, load_clip
 from brittle.sliders.placement import slider_layers
 from brittle.sliders.sample_sliders import Pick, sample_sliders
@@ -69,7 +70,9 @@ __all__ = [
     "filter_quality",
     "find_class",
     "find_sliders",
+    "held_out_filters",
     "image_scores",
+    "judge_labels",
     "kept_samples",
     "load_clip",
     "load_pipeline",
@@ -82,6 +85,7 @@ __all__ = [
     "published_shifts",
     "published_thresholds",
     "read_labels",
+    "read_thresholds",
     "rises_throughout",
     "sample_sliders",
     "save_tokens",
@@ -105,5 +109,6 @@ __all__ = [
     "write_labelling_page",
     "write_labels",
     "write_slides",
+    "write_thresholds",
     "write_two_prompts",
 ]

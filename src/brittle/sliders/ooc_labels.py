@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from brittle.datasets.atomic import replacing
-from brittle.sliders.image_scores import ImageScores
+from brittle.sliders.image_scores import TRAJECTORY, ImageScores
 
 LABELS = ("class", "partial", "not class")
 """The class is there; some of its properties are; it is not there, so the image is out of class."""
@@ -55,7 +55,12 @@ def write_labels(labels: Mapping[str, str], path: str | Path) -> None:
 
 
 def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, partial: str = "class") -> pl.DataFrame:
-    """The rows of the labelled images, with a column `out_of_class`."""
+    """The rows of the labelled images, with a column `out_of_class`.
+
+    The filter is to find what a shift destroyed. So images at scale 0 are left out, which are compared with
+    themselves and pass two scores whatever they show, and so are trajectories whose image at scale 0 is labelled out of
+    class: no shift took from them what they never had.
+    """
     if partial not in PARTIAL:
         raise ValueError(f"partial must be one of {', '.join(PARTIAL)}, got {partial!r}")
     table = scores.table if isinstance(scores, ImageScores) else scores
@@ -68,6 +73,13 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
     )
     if found.is_empty():
         raise ValueError(f"none of the {len(labels)} labelled samples is among the {len(table)} images with scores")
+    never = found.filter((pl.col("scale") == 0) & pl.col("out_of_class"))
+    found = found.filter(pl.col("scale") != 0).join(never, on=TRAJECTORY, how="anti")
+    if found.is_empty():
+        raise ValueError(
+            f"none of the {len(labels)} labelled samples can tell what a shift destroys; label images at other scales "
+            "than 0, of trajectories that show their class at scale 0"
+        )
     return found
 
 

@@ -12,7 +12,7 @@ from brittle.cli.console import console
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE
 from brittle.cli.slide.measure import FOLDER, scored, write_table
-from brittle.cli.slide.options import CLIP
+from brittle.cli.slide.options import CLIP, TINY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,11 @@ EXAMPLES = (
     ("brittle slide filter slides/ --page label.html -o filtered", "a page to label images on, by keys"),
     ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv -o filtered", "your thresholds"),
     ("brittle slide filter slides/ --scores filtered/scores.csv --labels labels.csv --tpr 0.95 -o stricter", "quick"),
+    ("brittle slide filter more/ … --thresholds filtered/thresholds.json -o more-filtered", "the same for new images"),
 )
+
+FOLDS = 5
+"""So many parts of the labels take turns in judging thresholds that were chosen on the others."""
 
 
 def filter_verb(
@@ -44,7 +48,13 @@ def filter_verb(
     published: Annotated[
         bool, typer.Option("--published", help="The published thresholds: CLIP ViT-B/16, DINOv2 ViT-L/14.")
     ] = False,
-    least: Annotated[int, typer.Option("--least", help="An image passes if so many scores do.")] = 2,
+    thresholds: Annotated[
+        str | None,
+        typer.Option("--thresholds", metavar="FILE", help="A thresholds.json of an earlier filter, or `tiny`."),
+    ] = None,
+    least: Annotated[
+        int | None, typer.Option("--least", help="An image passes if so many scores do.", show_default="2")
+    ] = None,
     partial: Annotated[
         str, typer.Option("--partial", help="What `partial` labels count as: class, not class or skip.")
     ] = "class",
@@ -62,47 +72,63 @@ def filter_verb(
 
     Four scores look at each image: CLIP's similarity to the class and to the class in the shift, and CLIP's and
     DINOv2's similarity to the image at scale 0. An image passes if two of them are above their thresholds. The folder
-    gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, and with labels quality.csv and quality.svg.
+    gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, thresholds.json for other images, and with labels
+    quality.csv, quality.svg and scores.svg.
     """
-    from brittle.sliders import choose_thresholds, compare_filters, published_thresholds, read_labels
+    from brittle.sliders import choose_thresholds, compare_filters, read_labels
 
+    if published and thresholds is not None:
+        raise ValueError("thresholds are either --published or those of a file; give one of the two options")
     if page is not None:
         _page(folder, page)
-    if labels is None and not published:
+    if labels is None and not published and thresholds is None:
         if page is None:
-            raise ValueError("say where thresholds come from: --labels FILE, --published, or make labels with --page")
+            raise ValueError(
+                "say where thresholds come from: --labels FILE, --thresholds FILE, --published, or make labels with "
+                "--page"
+            )
         console().print(
             f"[dim]then: brittle slide filter {folder} --labels labels.csv … -o {output}[/]", soft_wrap=True
         )
         return
     known = None if labels is None else read_labels(labels)
-    how = prompts or ("code" if published else "words")
-    table = _read(scores) if scores is not None else scored(folder, clip, dino, how, batch_size, device).table
-    limits = (
-        published_thresholds()
-        if published or known is None
-        else choose_thresholds(table, known, tpr=tpr, partial=partial)
-    )
+    wording = prompts or ("code" if published else "words")
+    table = _read(scores) if scores is not None else scored(folder, clip, dino, wording, batch_size, device).table
+    given, number = _given(published, thresholds)
+    least = number if least is None else least
+    limits = given or choose_thresholds(table, known or {}, tpr=tpr, partial=partial)
     if published and "DINO_ref_no_head" not in table.columns:
         raise ValueError("the published filter has four scores; give --dino, the folder of DINOv2 ViT-L/14")
-    quality = None if known is None else compare_filters(table, known, limits, least=least, partial=partial)
+    quality, how = None, ""
+    if known is not None and given:
+        quality = compare_filters(table, known, limits, least=least, partial=partial)
+    elif known is not None:
+        quality, how = judge_filter(table, known, limits, tpr=tpr, least=least, partial=partial)
     files = [] if scores is not None else [write_table(table, output / "scores.csv")]
     files += filter_table(table, limits, output, least=least)
-    if quality is not None:
-        files += quality_table(quality, output, tpr=None if published else tpr)
+    if quality is not None and known is not None:
+        files += quality_table(quality, output, how)
+        files.append(score_figure(table, known, limits, output, partial=partial))
     tell_files(*files)
     kept = output / "kept.csv"
     console().print(f"[dim]next: brittle run -m MODEL -d cns-bench:{folder} --keep {kept} -o run[/]", soft_wrap=True)
 
 
+def _given(published: bool, thresholds: str | None) -> tuple[dict[str, float], int]:
+    """The thresholds that are not to be chosen, and how many scores must pass."""
+    from brittle.sliders import published_thresholds, read_thresholds
+    from brittle.sliders.world import tiny_world
+
+    if thresholds is not None:
+        return tiny_world().thresholds() if thresholds == TINY else read_thresholds(thresholds)
+    return (published_thresholds() if published else {}), 2
+
+
 def filter_table(table: pl.DataFrame, limits: Mapping[str, float], output: Path, *, least: int) -> list[Path]:
     """Filter, say how many trajectories are kept, and write kept.csv and filtered.csv."""
-    import json
-
     import polars as pl
 
-    from brittle.datasets.atomic import replacing
-    from brittle.sliders import kept_samples, ooc_filter
+    from brittle.sliders import kept_samples, ooc_filter, write_thresholds
     from brittle.sliders.image_scores import TRAJECTORY
 
     filtered = ooc_filter(table, limits, least=least)
@@ -118,18 +144,35 @@ def filter_table(table: pl.DataFrame, limits: Mapping[str, float], output: Path,
     for shift, whole, of in _by_shift(groups):
         console().print(f"  {shift}  [dim]{whole} of {of}[/]")
     console().print()
-    output.mkdir(parents=True, exist_ok=True)
-    with replacing(output / "thresholds.json") as part:
-        part.write_text(json.dumps({"least": least, "thresholds": dict(limits)}, indent=1) + "\n", encoding="utf-8")
     return [
         write_table(kept.select("sample", "shift", "label", "name", "seed", "scale"), output / "kept.csv"),
         write_table(filtered, output / "filtered.csv"),
-        output / "thresholds.json",
+        write_thresholds(limits, output / "thresholds.json", least=least),
     ]
 
 
-def quality_table(found: pl.DataFrame, output: Path, *, tpr: float | None, who: str = "") -> list[Path]:
-    """What `compare_filters` gives, as table, CSV and figure; on these labels thresholds were chosen for `tpr`."""
+def judge_filter(
+    table: pl.DataFrame,
+    labels: Mapping[str, str],
+    limits: Mapping[str, float],
+    *,
+    tpr: float,
+    least: int = 2,
+    partial: str = "class",
+) -> tuple[pl.DataFrame, str]:
+    """The quality of thresholds on images they were not chosen with, if the labels are enough; and what was done."""
+    from brittle.sliders import compare_filters, held_out_filters
+
+    try:
+        found = held_out_filters(table, labels, tpr=tpr, least=least, partial=partial, folds=FOLDS)
+    except ValueError:
+        found = compare_filters(table, labels, limits, least=least, partial=partial)
+        return found, f"thresholds for a TPR of {tpr:g} were chosen on these same labels, which flatters: label more"
+    return found, f"each image by thresholds for a TPR of {tpr:g} chosen on other trajectories, in {FOLDS} folds"
+
+
+def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str = "") -> list[Path]:
+    """What `compare_filters` gives, as table, CSV and figure; `how` thresholds were chosen, and `who` labelled."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -150,13 +193,23 @@ def quality_table(found: pl.DataFrame, output: Path, *, tpr: float | None, who: 
         name = f"{row['filter']} alone (naive)" if row["filter"] == "CLIP_class" else row["filter"]
         shown.add_row(name, *cells)
     console().print(shown)
-    note = f"percent, on {found['images'][0]:,} labelled images{who}; "
-    note += "TPR: removed of those out of class, FPR: removed of the others"
-    if tpr is not None:
-        note += f"; the thresholds were chosen on these labels for a TPR of {tpr:g} each"
-    console().print(f"[dim]{note}[/]\n")
+    note = (
+        f"percent of {found['images'][0]:,} images, {found['out_of_class'][0]:,} of them labelled out of class{who}; "
+    )
+    note += "TPR: removed of these, FPR: removed of the others"
+    console().print(f"[dim]{note}{how and '; '}{how}[/]\n")
     figure = save_figure(filter_figure(found), output / "quality.svg")
     return [write_table(found, output / "quality.csv"), figure]
+
+
+def score_figure(
+    table: pl.DataFrame, labels: Mapping[str, str], limits: Mapping[str, float], output: Path, *, partial: str = "class"
+) -> Path:
+    """The labelled images by their scores, as scores.svg."""
+    from brittle.report.figures import ooc_score_figure, save_figure
+    from brittle.sliders.ooc_labels import labelled
+
+    return save_figure(ooc_score_figure(labelled(table, labels, partial=partial), limits), output / "scores.svg")
 
 
 def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:

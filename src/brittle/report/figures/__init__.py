@@ -16,6 +16,7 @@ from brittle.report.figures.filter_figure import filter_figure
 from brittle.report.figures.leak_figure import leak_figure
 from brittle.report.figures.loss_figure import loss_figure
 from brittle.report.figures.mixing_figure import mixing_figure
+from brittle.report.figures.ooc_score_figure import ooc_score_figure
 from brittle.report.figures.overlap_figure import overlap_figure
 from brittle.report.figures.ranking_figure import ranking_figure
 from brittle.report.figures.rce_figure import rce_figure
@@ -43,6 +44,7 @@ __all__ = [
     "leak_figure",
     "loss_figure",
     "mixing_figure",
+    "ooc_score_figure",
     "overlap_figure",
     "ranking_figure",
     "rce_figure",
