@@ -99,7 +99,10 @@ def main(data: str, images: int, samples: int, folder: str | None) -> None:
 
 
 def coverage(model: object, shown: object, recipe: object, pool: np.ndarray, few: int, folder: str | None) -> dict:
-    """How often 95 % intervals from a few samples hold the mean of what such samples give; many stand for all."""
+    """How often 95 % intervals from a few samples hold the mean of what such samples give; many stand for all.
+
+    15 samples of each corruption at its middle level, drawn from 60, and a few augmentations, drawn from a pool.
+    """
     middle = replace(recipe, entries=tuple(replace(e, levels=e.levels[1:2]) for e in recipe.entries))  # type: ignore
     many = corruption_features(model, shown, middle, samples=60, folder=folder)  # type: ignore[arg-type]
     rng, trials, rows = np.random.default_rng(SEED), 150, []
@@ -121,7 +124,7 @@ def coverage(model: object, shown: object, recipe: object, pool: np.ndarray, few
         inside = (table[:, :, place + 1] <= truth) & (truth <= table[:, :, place + 2])
         held[name] = round(float(inside.mean()), 3)
         held[f"{name}_lowest"] = round(float(inside.mean(0).min()), 3)
-    return {"trials": trials, "augmentations": few, "corruptions": 15, **held}
+    return {"trials": trials, "augmentations": few, "corruption_samples": 15, **held}
 
 
 if __name__ == "__main__":

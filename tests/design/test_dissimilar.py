@@ -83,6 +83,8 @@ def test_pairs_have_no_common_member() -> None:
     assert pairs.shape == (500, 2)
     for a, b in members[pairs]:
         assert not set(a) & set(b)
+    many = np.arange(80)[:, None]  # more candidates than a machine word has bits
+    assert (np.diff(many[disjoint_pairs(many, 2000)][..., 0]) != 0).all()
     with pytest.raises(ValueError, match="no two halves without a common corruption"):
         disjoint_pairs(np.array([[0, 1], [1, 2]]), 5)
 
@@ -113,6 +115,12 @@ def test_shifts_are_mean_distances_in_standard_deviations() -> None:
         assert found.shifts[0, i] == pytest.approx((with_it - sets.mean()) / sets.std(), abs=0.03)
 
 
+def test_if_all_are_equally_far_none_moves_a_data_set() -> None:
+    found = dissimilar([scans(4)], 0.32, spread=0.4, k=4, datasets=200, tolerance=0.2)
+    assert set(found.picked) == {"c0", "c1", "c2", "c3"}
+    np.testing.assert_array_equal(found.shifts, 0)
+
+
 def test_distances_are_to_the_nearest_cell() -> None:
     mine, theirs = RNG.normal(size=(3, 4)), RNG.normal(size=(7, 4))
     expected = [min(np.linalg.norm(a - b) for b in theirs) for a in mine]
@@ -124,6 +132,7 @@ def test_distances_are_to_the_nearest_cell() -> None:
     [
         ({"k": 12}, "k is an even number from 2 to 8"),
         ({"k": 3}, "k is an even number"),
+        ({"count": 1}, "there must be two candidates or more; got 1"),
         ({"target_error": 0.99}, "no 2 of 8 corruptions have a mean error within 1 % of 0.990"),
         ({"target_error": 30}, "target and tolerance are fractions"),
     ],
@@ -131,7 +140,7 @@ def test_distances_are_to_the_nearest_cell() -> None:
 def test_what_cannot_be_built_is_told(how: dict, message: str) -> None:
     given = {"target_error": 0.3, "spread": 0.4, "k": 4, "datasets": 100, **how}
     with pytest.raises(ValueError, match=message):
-        dissimilar([scans()], given.pop("target_error"), **given)
+        dissimilar([scans(given.pop("count", 8))], given.pop("target_error"), **given)
 
 
 def test_a_candidate_that_is_never_hard_enough_is_left_out() -> None:

@@ -38,10 +38,28 @@ def test_msd_and_mmd_are_what_the_paper_says() -> None:
     assert msd(CORRUPTIONS.means, CORRUPTIONS.means[1:2]) == 0
     with pytest.raises(ValueError, match="features of 6 dimensions cannot be compared"):
         sample_distances(AUGMENTATIONS, np.zeros((2, 5)))
-    with pytest.raises(ValueError, match="6 and 5 dimensions cannot be compared"):
+    with pytest.raises(ValueError, match=r"6 dimensions cannot be compared with means of shape \(1, 5\)"):
         mmd(AUGMENTATIONS, np.zeros((2, 5)))
     with pytest.raises(ValueError, match=r"samples × dimensions with at least one of each, got shape \(0, 5\)"):
         msd(np.zeros((0, 5)), np.zeros((2, 5)))
+
+
+def test_what_is_not_a_number_is_told() -> None:
+    holes = AUGMENTATIONS.copy()
+    holes[205, 3] = np.nan
+    for call in (
+        lambda: msd(holes, AUGMENTATIONS),
+        lambda: mmd(holes, AUGMENTATIONS),
+        lambda: distances(holes, CORRUPTIONS),
+    ):
+        with pytest.raises(ValueError, match="finite numbers, and those of sample 205 are not"):
+            call()
+    with pytest.raises(ValueError, match="features of corruptions must be finite"):
+        CorruptionFeatures(CELLS, np.full((3, 2, 4), np.inf, np.float32))
+    with pytest.raises(ValueError, match="some are NaN"):
+        expected_minimum([1.0, np.nan], [1])
+    with pytest.raises(ValueError, match="at least one resample, got -1"):
+        distances(AUGMENTATIONS, CORRUPTIONS, resamples=-1)
 
 
 def test_the_curve_is_the_mean_over_all_subsets() -> None:

@@ -12,6 +12,7 @@ from brittle.distance import (
     NEUTRAL,
     CorruptionFeatures,
     corruption_features,
+    covered,
     leak_check,
     leak_scores,
     transform_features,
@@ -92,14 +93,24 @@ def test_scores_with_and_without_what_was_leaked(tmp_path: Path) -> None:
         leak_scores(results, THREE, ["imagenet-c/fogg"])
 
 
+def test_a_corruption_that_moves_nothing_is_not_covered() -> None:
+    values = np.stack([np.zeros((3, 5)), np.ones((3, 5))]).astype(np.float32)
+    corruptions = CorruptionFeatures((("nothing", 0.0), ("something", 1.0)), values)
+    mine, theirs = RNG.normal(1, 0.1, (50, 5)), RNG.normal(0, 0.1, (50, 5))
+    first, second = leak_check(mine, {"r": theirs}, corruptions, permutations=99).leaks
+    assert (first.covered, first.reference_covered) == (0, 0)
+    assert second.covered > 0.9 > second.reference_covered
+    np.testing.assert_allclose(covered([0.5, 3, 0], [2, 2, 0]), [0.75, -0.5, 0])
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
         ({"references": {}}, "at least one reference"),
         ({"margin": 0}, "margin must be above 0"),
         ({"alpha": 1}, "alpha between 0 and 1"),
-        ({"blocks": 500}, "at most the 50 samples that each scheme has, got 500"),
-        ({"blocks": 1}, "blocks must be at least 2"),
+        ({"blocks": 500}, "at most as many as the 50 samples; got 500 blocks"),
+        ({"blocks": 1}, "cut into blocks, at least 2"),
     ],
 )
 def test_bad_input_is_named(how: dict, message: str) -> None:

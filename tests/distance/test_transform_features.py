@@ -89,6 +89,19 @@ def test_a_block_that_cannot_be_read_is_made_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(again), first)
 
 
+def test_two_runs_at_once_do_not_shift_each_others_rows(tmp_path: Path) -> None:
+    how = {"scheme": FlipCrop(), "folder": tmp_path, "batch_size": 12}
+    transform_features(Linear(), few_images(), samples=5, **how)
+
+    def meanwhile(done: int, _total: int, _speed: float) -> None:
+        if done == 8:
+            transform_features(Linear(), few_images(), samples=15, **how)
+
+    found = transform_features(Linear(), few_images(), samples=20, progress=meanwhile, **how)
+    expected = transform_features(Linear(), few_images(), FlipCrop(), samples=20)
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), atol=1e-4)
+
+
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, {tests!r})
@@ -168,6 +181,13 @@ def test_feature_images_are_a_seeded_subset() -> None:
             "samples must be at least",
         ),
         (lambda: FeatureImages(np.zeros((2, 8, 8), np.uint8)), ValueError, "N×H×W×3 of uint8"),
+        (
+            lambda: transform_features(
+                type("Bare", (), {"name": "bare", "features": Linear().features})(), few_images(), AugMix(), samples=1
+            ),
+            TypeError,
+            "needs a key, a text, by which they are found again; Bare has none",
+        ),
         (
             lambda: transform_features(Linear(), few_images(), lambda x, _: x * np.nan, samples=1),
             ValueError,

@@ -27,22 +27,40 @@ NUMBER = 3
 
 
 def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path) -> None:
-    images = few_images()
+    images, schemes = few_images(), {"augmix": AugMix()}
     cells = corruption_features(network(), images, THREE, samples=8)
-    how = {"samples": 500, "folder": tmp_path, "augmentation": "augmix"}
-    loose, rows = distances_until(network(), images, AugMix(), cells, tolerance=0.9, **how)
-    assert loose.samples == rows.samples == rows.computed == 200
-    assert relative_width(loose) <= 0.9
-    strict, rows = distances_until(network(), images, AugMix(), cells, tolerance=1e-6, **how)
-    assert strict.samples == rows.samples == 500
-    assert rows.computed == 300  # the first 200 were kept
-    assert rows.images_per_second > 0
+    how = {"samples": 500, "folder": tmp_path}
+    loose = distances_until(network(), images, schemes, cells, tolerance=0.9, **how)["augmix"]
+    assert loose.distances.samples == loose.computed == 200
+    assert relative_width(loose.distances) <= 0.9
+    strict = distances_until(network(), images, schemes, cells, tolerance=1e-6, **how)["augmix"]
+    assert strict.distances.samples == 500
+    assert strict.computed == 300  # the first 200 were kept
+    assert strict.images_per_second > 0
     plain = distances(transform_features(network(), images, AugMix(), samples=500, folder=tmp_path), cells)
-    np.testing.assert_array_equal(strict.msd, plain.msd)
-    whole, _ = distances_until(network(), images, AugMix(), cells, **how)
-    assert whole.samples == 500
+    np.testing.assert_array_equal(strict.distances.msd, plain.msd)
+    whole = distances_until(network(), images, schemes, cells, **how)["augmix"]
+    assert (whole.distances.samples, whole.computed) == (500, 0)
     with pytest.raises(ValueError, match="tolerance is a share"):
-        distances_until(network(), images, AugMix(), cells, tolerance=2, **how)
+        distances_until(network(), images, schemes, cells, tolerance=2, **how)
+    with pytest.raises(ValueError, match="at least one augmentation"):
+        distances_until(network(), images, {}, cells, **how)
+
+
+def test_schemes_are_compared_at_equal_numbers_and_nothing_is_looked_at_twice() -> None:
+    images, schemes = few_images(), {"none": AugMix(()), "augmix": AugMix()}
+    cells = corruption_features(network(), images, THREE, samples=8)
+    first = distances_until(network(), images, schemes, cells, samples=200)
+    narrow, wide = (relative_width(one.distances) for one in first.values())
+    assert narrow < 0.9 * wide  # no randomness but that of the corruptions
+    how = {"samples": 400, "tolerance": 0.95 * wide}
+    alone = distances_until(network(), images, {"none": AugMix(())}, cells, **how)
+    assert alone["none"].distances.samples == 200
+    told = []
+    both = distances_until(network(), images, schemes, cells, progress=lambda *what: told.append(what), **how)
+    assert [one.distances.samples for one in both.values()] == [400, 400]
+    assert [one.computed for one in both.values()] == [400, 400]  # without a folder too
+    assert told[-1][:3] == ("augmix", 400, 400)
 
 
 def test_an_augmentation_from_a_file_is_known_by_its_text(tmp_path: Path) -> None:

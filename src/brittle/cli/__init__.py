@@ -25,7 +25,6 @@ from brittle.cli import (
     fetch,
     import_,
     leak,
-    mixing,
     overlap,
     probe,
     report,
@@ -136,17 +135,10 @@ _add("non-overlapping", build.non_overlapping_verb, build.NON_OVERLAPPING, group
 _add("balanced", build.balanced_verb, build.BALANCED, group=builds)
 _add("dissimilar", dissimilar.dissimilar_verb, dissimilar.DISSIMILAR, group=builds)
 
-studies = _group(
-    "study",
-    "Repeat an experiment of the MSD paper on your own data: does distance predict error?",
-    (*study.DISTANCE, *mixing.MIXING),
-)
-_add("distance", study.distance_study_verb, study.DISTANCE, group=studies)
-_add("mixing", mixing.mixing_study_verb, mixing.MIXING, group=studies)
-
-slides = _group("slide", slide.HELP, slide.EXAMPLES)
-for _name, _verb, _lines in slide.VERBS:
-    _add(_name, _verb, _lines, group=slides)
+for _group_name, _room in (("study", study), ("slide", slide)):
+    _its = _group(_group_name, _room.HELP, _room.EXAMPLES)
+    for _name, _verb, _lines in _room.VERBS:
+        _add(_name, _verb, _lines, group=_its)
 
 
 def main() -> None:

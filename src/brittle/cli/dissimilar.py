@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle.cli import distance_options as given
 from brittle.cli.build import NAME
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.distance_plan import BATCH, DRAWS, IMAGES, SEED, save_table, training_part
+from brittle.cli.console import console, say_if_compiling
+from brittle.cli.distance_plan import check_features, save_table, training_part
+from brittle.cli.long_work import long_work
 from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.run import DATA, DEVICE, follow, load_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from brittle.benchmarks import Benchmark
     from brittle.design.dissimilar import Dissimilar
-    from brittle.design.scan import Scan
+    from brittle.distance import FeatureImages
 
 DISSIMILAR = (
     (
@@ -51,24 +53,25 @@ def dissimilar_verb(
         typer.Option("--runs", help="Each with other images and draws; the paper: 10.", show_default="1 a model"),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many test images, evenly.")] = None,
-    images: IMAGES = 100,
-    corruption_samples: DRAWS = 10,
+    images: given.IMAGES = 100,
+    corruption_samples: given.CORRUPTION_SAMPLES = 10,
     datasets: Annotated[int, typer.Option("--datasets", help="That are sampled in each run.")] = 100_000,
     tolerance: Annotated[float, typer.Option("--tolerance", help="How near to the target error, relatively.")] = 0.01,
     name: NAME = None,
-    seed: SEED = 0,
-    batch_size: BATCH = 128,
+    seed: given.SEED = 0,
+    batch_size: given.BATCH = 128,
     device: DEVICE = "auto",
     figure: FIGURE = None,
 ) -> None:
     """Build the benchmark that is farthest from another one and equally hard: how C-bar was made.
 
     Scans every candidate for its error and its distance, samples data sets of k candidates whose mean error is the
-    benchmark's, and takes the k that move such data sets farthest away. Everything measured is kept beside the recipe,
-    so the same command goes on after an interruption.
+    benchmark's, and takes the k that move such data sets farthest away. Errors and features are kept beside the recipe,
+    so the same command goes on after an interruption; only calibrations are made again.
     """
     import brittle
     from brittle.design.dissimilar import dissimilar
+    from brittle.design.scan_candidates import scan_runs
     from brittle.evaluation.decode import image_shape
     from brittle.models import load_model
     from brittle.report.figures import dissimilar_figure, save_figure
@@ -76,39 +79,40 @@ def dissimilar_verb(
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
     baseline, listed = brittle.benchmark(benchmark), brittle.benchmark(candidates)
-    if k > len(listed.entries):
-        raise ValueError(f"{listed.name!r} has {len(listed.entries)} candidates, so k is at most that; got {k}")
+    _check(listed, k, tolerance)
+    given.check_counts(runs=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
     loaded = [load_model(spec, device=device) for spec in models]
     count = len(loaded) if runs is None else runs
     if count < len(loaded):
         raise ValueError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
     test = load_data(data, limit, None, {})
-    folder = output.with_suffix(".scan")
+    shown = _images(loaded, training_part(data), images, count, seed)
     say_if_compiling()
-    with progress_bar() as bar:
-        try:
-            scans, target, spread, levelled = _scan(
-                loaded,
-                count,
-                test,
-                training_part(data),
-                listed,
-                baseline,
-                folder,
-                images,
-                corruption_samples,
-                seed,
-                batch_size,
-                follow(bar),
-            )
-            bar.add_task("sampling data sets", total=None)
-            found = dissimilar(scans, target, spread=spread, k=k, datasets=datasets, tolerance=tolerance, seed=seed)
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    with long_work() as bar:
+        scanned = scan_runs(
+            loaded,
+            test,
+            shown,
+            listed,
+            baseline,
+            output.with_suffix(".scan"),
+            samples=corruption_samples,
+            batch_size=batch_size,
+            progress=follow(bar),
+        )
+        bar.add_task("sampling data sets", total=None)
+        found = dissimilar(
+            scanned.runs,
+            scanned.target_error,
+            spread=scanned.spread,
+            k=k,
+            datasets=datasets,
+            tolerance=tolerance,
+            seed=seed,
+        )
     published = _published(listed)
     _print(found, published, baseline.name)
-    recipe = _recipe(found, levelled, name or output.stem, baseline.name, max(image_shape(test)[:2]))
+    recipe = _recipe(found, scanned.candidates, name or output.stem, baseline.name, max(image_shape(test)[:2]))
     output.parent.mkdir(parents=True, exist_ok=True)
     recipe.save(output)
     title = f"{listed.name}: what is farthest from {baseline.name}"
@@ -116,53 +120,29 @@ def dissimilar_verb(
     tell_files(output, save_table(found.table(), output.with_suffix(".csv")), save_figure(drawn, picture))
 
 
-def _scan(
-    loaded: list[Any],
-    runs: int,
-    test: Any,
-    pictures: Any,
-    candidates: Benchmark,
-    baseline: Benchmark,
-    folder: Path,
-    images: int,
-    samples: int,
-    seed: int,
-    batch_size: int,
-    told: Callable[[str, int, int], None],
-) -> tuple[list[list[Scan]], float, float, Benchmark]:
-    """One list of scans a run; the target error and the spread are means over the models."""
-    import numpy as np
+def _check(candidates: Benchmark, k: int, tolerance: float) -> None:
+    """Raise if such data sets cannot be sampled, before anything is measured."""
+    from brittle.design.dissimilar import check_k
 
-    from brittle.design.scan_candidates import scan_candidates, scan_errors, scan_levels
+    if k > len(candidates.entries):
+        raise ValueError(f"{candidates.name!r} has {len(candidates.entries)} candidates, so k is at most that; got {k}")
+    check_k(k, len(candidates.entries))
+    if not 0 < tolerance < 1:
+        raise ValueError(f"--tolerance is a share of the target error between 0 and 1, such as 0.01; got {tolerance}")
+
+
+def _images(models: Sequence[Any], pictures: Any, images: int, runs: int, seed: int) -> list[FeatureImages]:
+    """What each run is looked at through, once it is sure that every model shows features and has its own name."""
     from brittle.distance import feature_images
-    from brittle.distance.extractor import check_extractor
 
-    for model in loaded:
-        check_extractor(model)
-    levelled = scan_levels(candidates, loaded[0], test, progress=told)
-    measured = [
-        scan_errors(model, test, levelled, baseline, folder / "run", batch_size=batch_size, progress=told)
-        for model in loaded
-    ]
-    scans = []
-    for run in range(runs):
-        model = loaded[run % len(loaded)]
-        drawn = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
-        scans.append(
-            scan_candidates(
-                model,
-                feature_images(pictures, images, seed=seed + run),
-                measured[run % len(loaded)][0],
-                model.name,
-                *drawn,
-                samples=samples,
-                folder=folder / "features",
-                batch_size=batch_size,
-                progress=told,
-            )
-        )
-    target, spread = (float(np.mean([one[i] for one in measured])) for i in (1, 2))
-    return scans, target, spread, levelled
+    names = [model.name for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
+    shown = [feature_images(pictures, images, seed=seed + run) for run in range(runs)]
+    for model in models:
+        check_features(model, shown[0])
+    return shown
 
 
 def _published(candidates: Benchmark) -> set[str]:

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from brittle.cli.console import console, interrupted, progress_bar
-from brittle.cli.distance_plan import (
-    AUGMENTATIONS,
-    BATCH,
-    BENCHMARK,
-    CORRUPTIONS,
-    DATA,
-    DRAWS,
-    FOLDER,
-    IMAGES,
-    MODEL,
-    SAMPLES,
-    SEED,
-    SEVERITIES,
-    Scene,
-    looking,
-    save_table,
-    scene,
-    schemes_of,
-    tell_speed,
-)
+from brittle.cli import distance_options as given
+from brittle.cli.console import console
+from brittle.cli.distance_plan import Scene, looking, save_table, scene, schemes_of, tell_speed
+from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE
 
@@ -54,22 +36,19 @@ EXAMPLES = (
 
 
 def distance_verb(
-    augmentations: AUGMENTATIONS,
-    benchmark: BENCHMARK,
-    model: MODEL,
-    data: DATA,
-    output: FOLDER,
-    corruptions: CORRUPTIONS = None,
-    severities: SEVERITIES = None,
-    images: IMAGES = 100,
-    samples: SAMPLES = 1000,
-    corruption_samples: DRAWS = 25,
-    tolerance: Annotated[
-        float | None,
-        typer.Option("--tolerance", help="Stop when the mean MSD is known to ± this share of it, such as 0.05."),
-    ] = None,
-    seed: SEED = 0,
-    batch_size: BATCH = 200,
+    augmentations: given.AUGMENTATIONS,
+    benchmark: given.BENCHMARK,
+    model: given.MODEL,
+    data: given.DATA,
+    output: given.FOLDER,
+    corruptions: given.CORRUPTIONS = None,
+    severities: given.SEVERITIES = None,
+    images: given.IMAGES = 100,
+    samples: given.SAMPLES = 1000,
+    corruption_samples: given.CORRUPTION_SAMPLES = 25,
+    tolerance: given.TOLERANCE = None,
+    seed: given.SEED = 0,
+    batch_size: given.BATCH = 200,
     device: DEVICE = "auto",
 ) -> None:
     """Measure how near augmentations come to each corruption of a benchmark, as a network sees them.
@@ -79,45 +58,44 @@ def distance_verb(
     on after an interruption, and more samples add to those there are.
     """
     from brittle.distance import corruption_features, distances_until
+    from brittle.distance.until import check_tolerance
     from brittle.report.figures import convergence_figure, distance_figure, save_figure
 
-    schemes = schemes_of(augmentations)
-    seen = scene(model, data, benchmark, corruptions, severities, images, seed, device)
-    found: dict[str, Distances] = {}
-    speeds = []
-    with progress_bar() as bar:
-        task = bar.add_task("starting", total=None)
-        try:
-            cells = corruption_features(
-                seen.extractor,
-                seen.images,
-                seen.benchmark,
-                samples=corruption_samples,
-                folder=output / "features",
-                batch_size=batch_size,
-                progress=looking(bar, task, "corruptions"),
-            )
-            for name, scheme in schemes.items():
-                found[name], rows = distances_until(
-                    seen.extractor,
-                    seen.images,
-                    scheme,
-                    cells,
-                    samples=samples,
-                    tolerance=tolerance,
-                    augmentation=name,
-                    seed=seed,
-                    folder=output / "features",
-                    batch_size=batch_size,
-                    progress=looking(bar, task, name),
-                )
-                speeds.append((rows.computed, rows.images_per_second))
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_tolerance(tolerance)
+    schemes, features = schemes_of(augmentations), output / "features"
+    cut = {"corruptions": corruptions, "severities": severities}
+    seen = scene(model, data, benchmark, **cut, images=images, seed=seed, device=device)
+    with long_work() as bar:
+        told = looking(bar)
+        cells = corruption_features(
+            seen.extractor,
+            seen.images,
+            seen.benchmark,
+            samples=corruption_samples,
+            folder=features,
+            batch_size=batch_size,
+            progress=partial(told, "corruptions"),
+        )
+        looked = distances_until(
+            seen.extractor,
+            seen.images,
+            schemes,
+            cells,
+            samples=samples,
+            tolerance=tolerance,
+            seed=seed,
+            folder=features,
+            batch_size=batch_size,
+            progress=told,
+        )
+    found = {name: one.distances for name, one in looked.items()}
     for one in found.values():
         _print(one)
-    tell_speed(speeds, len(seen.images))
+    console().print(
+        "[dim]clean: the distance of the clean images; covered: the share of it that the nearest augmentation goes[/]"
+    )
+    tell_speed([(one.computed, one.images_per_second) for one in looked.values()], len(seen.images))
     _write(list(found.values()), output)
     title = f"How near augmentations come to {seen.benchmark.name}"
     figures = [
@@ -139,6 +117,8 @@ def _print(found: Distances) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from brittle.distance import covered
+
     table = Table(
         title=f"{found.augmentation}, {found.samples:,} samples",
         title_justify="left",
@@ -154,7 +134,6 @@ def _print(found: Distances) -> None:
         *found.by_corruption().iter_rows(named=True),
         {"corruption": "mean", **found.mean().row(0, named=True)},
     ]:
-        covered = 1 - row["msd"] / row["clean"] if row["clean"] else 0.0
         table.add_row(
             row["corruption"].rpartition("/")[2],
             f"{row['clean']:.2f}",
@@ -162,13 +141,10 @@ def _print(found: Distances) -> None:
             f"{row['msd_low']:.2f}–{row['msd_high']:.2f}",
             f"{row['mmd']:.2f}",
             f"{row['mmd_low']:.2f}–{row['mmd_high']:.2f}",
-            f"{100 * covered:.0f} %",
+            f"{100 * covered(row['msd'], row['clean']):.0f} %",
             style="bold" if row["corruption"] == "mean" else "",
         )
     console().print(table)
-    console().print(
-        "[dim]clean: the distance of the clean images; covered: the share of it that the nearest augmentation goes[/]"
-    )
 
 
 def _nearest(seen: Scene, schemes: Mapping[str, Scheme], found: Mapping[str, Distances], seed: int, path: Path) -> Path:

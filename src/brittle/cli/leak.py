@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar
-from brittle.cli.distance_plan import (
-    BATCH,
-    BENCHMARK,
-    CORRUPTIONS,
-    DATA,
-    DRAWS,
-    FOLDER,
-    IMAGES,
-    MODEL,
-    SAMPLES,
-    SEED,
-    SEVERITIES,
-    looking,
-    save_table,
-    scene,
-    schemes_of,
-    tell_speed,
-)
+from brittle.cli import distance_options as given
+from brittle.cli.console import console
+from brittle.cli.distance_plan import looking, save_table, scene, schemes_of, tell_speed
+from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE
 
@@ -34,6 +20,7 @@ if TYPE_CHECKING:
 
     from brittle.benchmarks import Benchmark
     from brittle.distance import LeakCheck
+    from brittle.evaluation.results import Results
 
 EXAMPLES = (
     (
@@ -48,16 +35,11 @@ EXAMPLES = (
 
 
 def leak_verb(
-    augmentation: Annotated[
-        str,
-        typer.Option(
-            "--augmentation", "-a", help="`augmix`, `autoaugment-cifar10`, `patch-gaussian`, `FILE.py:FUNCTION` …"
-        ),
-    ],
-    benchmark: BENCHMARK,
-    model: MODEL,
-    data: DATA,
-    output: FOLDER,
+    augmentation: given.AUGMENTATION,
+    benchmark: given.BENCHMARK,
+    model: given.MODEL,
+    data: given.DATA,
+    output: given.FOLDER,
     results: Annotated[
         Path | None, typer.Option("--results", metavar="RUN", help="A run, scored with and without what leaked.")
     ] = None,
@@ -67,13 +49,13 @@ def leak_verb(
     ] = None,
     margin: Annotated[float, typer.Option("--margin", help="Leaked if not this times as far as a neutral one.")] = 0.5,
     alpha: Annotated[float, typer.Option("--alpha", help="The chance of blaming the innocent.")] = 0.05,
-    corruptions: CORRUPTIONS = None,
-    severities: SEVERITIES = None,
-    images: IMAGES = 100,
-    samples: SAMPLES = 1000,
-    corruption_samples: DRAWS = 25,
-    seed: SEED = 0,
-    batch_size: BATCH = 200,
+    corruptions: given.CORRUPTIONS = None,
+    severities: given.SEVERITIES = None,
+    images: given.IMAGES = 100,
+    samples: given.SAMPLES = 1000,
+    corruption_samples: given.CORRUPTION_SAMPLES = 25,
+    seed: given.SEED = 0,
+    batch_size: given.BATCH = 200,
     device: DEVICE = "auto",
 ) -> None:
     """Tell which corruptions of a benchmark a training augmentation gives away.
@@ -84,8 +66,11 @@ def leak_verb(
     """
     import brittle
     from brittle.distance import NEUTRAL, corruption_features, leak_check, transform_features
+    from brittle.distance.leak import check_leak_options
     from brittle.report.figures import leak_figure, save_figure
 
+    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_leak_options(samples, margin=margin, alpha=alpha)
     [(name, scheme), *more] = schemes_of([augmentation]).items()
     if more:
         raise ValueError(f"the leak check takes one augmentation at a time, got {augmentation}")
@@ -93,34 +78,33 @@ def leak_verb(
     if name in references:
         raise ValueError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
     run = None if results is None else brittle.load_results(results)
-    seen = scene(model, data, benchmark, corruptions, severities, images, seed, device)
+    cut = {"corruptions": corruptions, "severities": severities}
+    seen = scene(model, data, benchmark, **cut, images=images, seed=seed, device=device)
+    if run is not None:
+        _check_run(run, seen.benchmark)
     rows = {}
-    with progress_bar() as bar:
-        task = bar.add_task("starting", total=None)
-        try:
-            cells = corruption_features(
+    with long_work() as bar:
+        told = looking(bar)
+        cells = corruption_features(
+            seen.extractor,
+            seen.images,
+            seen.benchmark,
+            samples=corruption_samples,
+            folder=output / "features",
+            batch_size=batch_size,
+            progress=partial(told, "corruptions"),
+        )
+        for each, one in {name: scheme, **references}.items():
+            rows[each] = transform_features(
                 seen.extractor,
                 seen.images,
-                seen.benchmark,
-                samples=corruption_samples,
+                one,
+                samples=samples,
+                seed=seed,
                 folder=output / "features",
                 batch_size=batch_size,
-                progress=looking(bar, task, "corruptions"),
+                progress=partial(told, each),
             )
-            for each, one in {name: scheme, **references}.items():
-                rows[each] = transform_features(
-                    seen.extractor,
-                    seen.images,
-                    one,
-                    samples=samples,
-                    seed=seed,
-                    folder=output / "features",
-                    batch_size=batch_size,
-                    progress=looking(bar, task, each),
-                )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
     found = leak_check(rows[name], {each: rows[each] for each in references}, cells, margin=margin, alpha=alpha)
     _print(found, name)
     tell_speed([(one.computed, one.images_per_second) for one in rows.values()], len(seen.images))
@@ -158,17 +142,20 @@ def _print(found: LeakCheck, name: str) -> None:
     )
 
 
-def _scores(run: object, benchmark: Benchmark, leaked: list[str]) -> pl.DataFrame:
+def _check_run(run: Results, benchmark: Benchmark) -> None:
+    from brittle.evaluation.scores import cells_of
+
+    if not run.models_with(cells_of(benchmark)):
+        raise ValueError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
+
+
+def _scores(run: Results, benchmark: Benchmark, leaked: list[str]) -> pl.DataFrame:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from brittle.distance import leak_scores
-    from brittle.evaluation.results import Results
 
-    assert isinstance(run, Results)
     found = leak_scores(run, benchmark, leaked)
-    if not len(found):
-        raise ValueError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", overflow="fold")
     table.add_column("corruptions")

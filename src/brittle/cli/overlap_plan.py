@@ -24,8 +24,9 @@ def plan_of(
     started: bool,
     rate: float | None = None,
     control: bool = True,
+    option: str = "--images",
 ) -> Plan:
-    """The plan of a command line; `epochs` are those of the models that learn a corruption."""
+    """The plan of a command line; `epochs` are those of the models that learn, `option` is what says their `images`."""
     from dataclasses import replace
 
     from brittle.design import Plan
@@ -35,9 +36,9 @@ def plan_of(
         why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
         raise ValueError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
     if epochs is not None and mode == "batchnorm":
-        raise ValueError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use --images")
+        raise ValueError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use {option}")
     if images is not None and images < batch_size:
-        raise ValueError(f"--images {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
+        raise ValueError(f"{option} {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
     if mode != "finetune" and rate is not None:
         raise ValueError(f"--rate {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
     full = epochs if mode == "scratch" else standard_epochs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,3 +26,13 @@ def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
         part.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+
+
+def weights_key(path: str | Path | None) -> str | None:
+    """A file of weights by its name and what is in it: another file of the same name is another start."""
+    if path is None:
+        return None
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file of weights {str(path)!r} to start from")
+    return f"{file.name} {sha256(file.read_bytes()).hexdigest()[:8]}"

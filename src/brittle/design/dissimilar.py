@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from brittle.design.sampled_datasets import Halves, disjoint_pairs, sampled_halves
+from brittle.design.sampled_datasets import MOST, Halves, disjoint_pairs, sampled_halves
 from brittle.design.scan import Scan
 from brittle.design.severity_sets import SeveritySet, severity_sets
 from brittle.metrics.fraction import Floats
@@ -81,11 +81,7 @@ def dissimilar(
         seed: of the sampling.
     """
     names = _names(runs)
-    if k % 2 or not 2 <= k <= min(10, len(names)):
-        raise ValueError(
-            f"k is an even number from 2 to {min(10, len(names)) // 2 * 2}, since data sets of {len(names)} candidates "
-            f"are sampled in halves of up to 5; got {k}"
-        )
+    check_k(k, len(names))
     shifts, drawn = [], []
     for number, scans in enumerate(runs):
         sets = [severity_sets(scan.errors, spread) for scan in scans]
@@ -104,6 +100,18 @@ def dissimilar(
     picked, error = _levels(runs, drawn, best, target_error)
     chosen = {names[i]: picked[int(i)] for i in best}
     return Dissimilar(names, np.array(shifts), chosen, error, target_error, datasets)
+
+
+def check_k(k: int, candidates: int) -> None:
+    """Raise unless data sets of k of so many candidates can be sampled in two halves."""
+    most = min(2 * MOST, candidates) // 2 * 2
+    if most < 2:
+        raise ValueError(f"a data set has two halves, so there must be two candidates or more; got {candidates}")
+    if k % 2 or not 2 <= k <= most:
+        raise ValueError(
+            f"k is an even number from 2 to {most}, since data sets of {candidates} candidates are sampled in halves "
+            f"of up to {MOST}; got {k}"
+        )
 
 
 def _mean(shifts: Floats) -> list[float | None]:
@@ -140,8 +148,12 @@ def _shifts(halves: Halves, pairs: NDArray[np.int64], distances: Floats, candida
         weight = np.bincount(side, minlength=len(halves)).astype(np.float64)
         count += weight @ within
         total += np.bincount(side, mean, minlength=len(halves)) @ within
-    with np.errstate(invalid="ignore"):
-        return np.asarray((total / count - mean.mean()) / mean.std())
+    with np.errstate(invalid="ignore"):  # 0 / 0 of a candidate that is in none
+        farther = total / count - mean.mean()
+    spread = mean.std()
+    if spread <= 1e-9 * mean.mean():  # all are equally far, so none moves them
+        return np.asarray(0 * farther)
+    return np.asarray(farther / spread)
 
 
 def _levels(

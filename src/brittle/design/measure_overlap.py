@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
-from brittle.design.claim import claim
+from brittle.design.claim import claim, weights_key
 from brittle.design.overlap_models import OverlapModels, Progress, check_levels
 from brittle.design.overlap_plan import STANDARD, Plan
 from brittle.evaluation import Results, evaluate
@@ -53,7 +53,7 @@ def measure_overlap(
         "plan": repr(plan),
         "candidates": candidates.hash,
         "training": training.key,
-        "start": None if start is None else Path(start).name,
+        "start": weights_key(start),
     }
     claim(folder / "overlap.json", about, "overlap models")
     models = OverlapModels(training, candidates, plan, folder / "models", start=start, device=device, progress=progress)

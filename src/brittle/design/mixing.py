@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.distance.corruption_features import CorruptionFeatures
-from brittle.distance.msd import sample_distances
+from brittle.distance import CorruptionFeatures, mmd_to, msd_to
 from brittle.training.augmentation import Mixture, Scheme
 from brittle.training.augmentation.fixed import ADDRESS
 
@@ -25,34 +25,34 @@ def mixture_of(near: Scheme, far: Scheme, share: float) -> Mixture:
 def mixing_points(
     near: ArrayLike, far: ArrayLike, corruptions: CorruptionFeatures, shares: Sequence[float], *, seed: int = 0
 ) -> pl.DataFrame:
-    """MSD and MMD of mixtures to the mean of all cells, one row a share: share, msd, mmd, samples of `near`.
+    """MSD and MMD of mixtures, means over corruptions and levels, one row a share: share, msd, mmd, picked.
 
-    `near` and `far` are features of the first samples of two schemes, drawn with this seed. A mixture's i-th sample is
-    the i-th of the scheme that it picks, so nothing has to be looked at again.
+    `near` and `far` are features of the first samples of two schemes, drawn with this seed; `picked` of a mixture's
+    samples are of the near one. Its i-th sample is the i-th of the scheme that it picks, so nothing has to be looked at
+    again.
     """
     mine, other = np.asarray(near), np.asarray(far)
     if mine.shape != other.shape:
         raise ValueError(f"both schemes need features of one shape, got {mine.shape} and {other.shape}")
     rows = []
     for share in shares:
-        mixture = mixture_of(_First(), _Second(), share)
-        picked = np.array([isinstance(mixture.picked(Draws(seed, ADDRESS, i)), _First) for i in range(len(mine))])
+        picked = _picked(share, len(mine), seed)
         mixed = np.where(picked[:, None], mine, other)
-        msd = corruptions.over_levels(sample_distances(mixed, corruptions.means).min(0).astype(np.float64))
-        mmd = corruptions.over_levels(np.linalg.norm(mixed.mean(0, dtype=np.float64) - corruptions.means, axis=1))
-        rows.append((float(share), float(msd.mean()), float(mmd.mean()), int(picked.sum())))
+        msd, mmd = (corruptions.over_levels(each(mixed, corruptions.means)).mean() for each in (msd_to, mmd_to))
+        rows.append((float(share), float(msd), float(mmd), int(picked.sum())))
     return pl.DataFrame(rows, schema=["share", "msd", "mmd", "picked"], orient="row")
 
 
-class _First:
-    """Stands for the near scheme where only the pick matters."""
+def _picked(share: float, count: int, seed: int) -> NDArray[np.bool_]:
+    """Which of a mixture's first samples are of the near scheme."""
+    near, far = _Stand(), _Stand()
+    mixture = mixture_of(near, far, share)
+    return np.array([mixture.picked(Draws(seed, ADDRESS, i)) is near for i in range(count)])
 
-    def __call__(self, image: np.ndarray, _draws: Draws) -> np.ndarray:
-        return image
 
+class _Stand:
+    """Stands for a scheme where only the pick matters."""
 
-class _Second:
-    """Stands for the far one."""
-
-    def __call__(self, image: np.ndarray, _draws: Draws) -> np.ndarray:
+    def __call__(self, image: Image, _draws: Draws, /) -> Image:
+        """Never asked for."""
         return image

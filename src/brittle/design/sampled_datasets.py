@@ -101,13 +101,13 @@ def disjoint_pairs(members: NDArray[np.int64], count: int, *, seed: int = 0) -> 
     """So many random pairs of combinations without a common member, pairs × 2; pairs may repeat."""
     if count < 1:
         raise ValueError(f"count must be at least 1, got {count}")
-    masks = (np.uint64(1) << members.astype(np.uint64)).sum(1, dtype=np.uint64)
     rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
     found: list[NDArray[np.int64]] = []
     have, tried = 0, 0
     while have < count:
         drawn = (rng.random((2 * count, 2)) * len(members)).astype(np.int64)
-        good = drawn[(masks[drawn[:, 0]] & masks[drawn[:, 1]]) == 0]
+        first, second = members[drawn[:, 0]], members[drawn[:, 1]]
+        good = drawn[~(first[:, :, np.newaxis] == second[:, np.newaxis]).any((1, 2))]
         found.append(good)
         have, tried = have + len(good), tried + 1
         if tried == 50 and not have:

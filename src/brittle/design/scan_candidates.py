@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from brittle.design.calibrate import calibrate
 from brittle.design.match_error import error_target
 from brittle.design.scan import Scan, nearest_distances
 from brittle.distance.corruption_features import corruption_features
-from brittle.distance.extractor import Extractor
+from brittle.distance.extractor import Extractor, check_extractor
 from brittle.distance.feature_images import FeatureImages
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.scores import cells_of
@@ -52,6 +53,46 @@ def scan_levels(
     return replace(candidates, entries=tuple(entries))
 
 
+class Scanned(NamedTuple):
+    """The scans of each run, the error and spread to meet, and the candidates with the levels they were scanned at."""
+
+    runs: list[list[Scan]]
+    target_error: float
+    spread: float
+    candidates: Benchmark
+
+
+def scan_runs(
+    models: Sequence[Model],
+    test: Dataset,
+    images: Sequence[FeatureImages],
+    candidates: Benchmark,
+    baseline: Benchmark,
+    folder: str | Path,
+    *,
+    samples: int,
+    batch_size: int = 128,
+    progress: Progress | None = None,
+) -> Scanned:
+    """A run for each set of feature images, with other draws, by the models in turn.
+
+    A model's errors are measured once, whatever the number of its runs; the target error and the spread are means over
+    the models. Errors land in `folder`/run and features in `folder`/features, and what is there is not computed again.
+    """
+    extractors = [check_extractor(model) for model in models]
+    levelled = scan_levels(candidates, models[0], test, progress=progress)
+    how: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    measured = [scan_errors(model, test, levelled, baseline, Path(folder) / "run", **how) for model in models]
+    runs = []
+    for run, shown in enumerate(images):
+        mine = run % len(models)
+        drawn = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
+        where = {"samples": samples, "folder": Path(folder) / "features", **how}
+        runs.append(scan_candidates(extractors[mine], shown, measured[mine][0], models[mine].name, *drawn, **where))
+    target, spread = (float(np.mean([one[i] for one in measured])) for i in (1, 2))
+    return Scanned(runs, target, spread, levelled)
+
+
 def scan_errors(
     model: Model,
     dataset: Dataset,
@@ -63,10 +104,13 @@ def scan_errors(
     progress: Progress | None = None,
 ) -> tuple[Results, float, float]:
     """The results of a model on all candidates and on the baseline, whose mean error and spread are the target."""
-    both = replace(candidates, name=f"{candidates.name}-scan", version=1)
-    for place, recipe in enumerate((baseline, both)):
-        said = None if progress is None else _testing(progress, ("the benchmark", "candidates")[place])
+    scanned = replace(candidates, name=f"{candidates.name}-scan", version=1)
+    recipes = {"the benchmark": baseline, "candidates": scanned}
+    results: Results | None = None
+    for what, recipe in recipes.items():
+        said = None if progress is None else _testing(progress, what)
         results = evaluate(model, dataset, recipe, folder, batch_size=batch_size, progress=said)
+    assert results is not None
     target, spread = error_target(results, baseline, model.name)
     return results, target, spread
 

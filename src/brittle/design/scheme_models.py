@@ -11,7 +11,7 @@ import numpy as np
 
 from brittle.arrays import Image
 from brittle.datasets.dataset import Dataset
-from brittle.design.claim import claim
+from brittle.design.claim import claim, weights_key
 from brittle.design.learn import learn
 from brittle.design.overlap_plan import STANDARD, Plan
 from brittle.models import TorchModel, load_weights, save_trained
@@ -42,7 +42,7 @@ def scheme_models(
         raise ValueError(f"{training.name!r} has no labels, and a network learns from labels")
     if STANDARD in schemes:
         raise ValueError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
-    about = {"plan": repr(plan), "training": training.key, "start": None if start is None else Path(start).name}
+    about = {"plan": repr(plan), "training": training.key, "start": weights_key(start)}
     claim(folder / "models.json", about, "models")
     pictures: list[Image] = []
     made: dict[str, TorchModel] = {}

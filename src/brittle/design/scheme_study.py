@@ -16,18 +16,16 @@ from brittle.distance import (
     Extractor,
     FeatureImages,
     TransformFeatures,
-    sample_distances,
+    mmd_to,
+    msd_to,
     transform_features,
 )
-from brittle.distance.rows import mean_row
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.scores import by_corruption, cells_of
 from brittle.metrics.correlation import Correlation, spearman
+from brittle.metrics.fraction import Floats
 from brittle.models import Model
 from brittle.training.augmentation import Scheme
-
-STRONG = 0.6
-"""The rank correlation above which the paper calls it strong; 12 of its 15 corruptions are."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, steps done, steps in all)."""
@@ -52,8 +50,9 @@ def scheme_features(
             if progress is not None:
                 progress(f"looking at {name}", before + done, len(schemes) * total)
 
-        how: dict[str, Any] = {"samples": samples, "seed": seed, "batch_size": batch_size}
-        found[name] = transform_features(model, images, scheme, folder=folder, progress=told, **how)
+        found[name] = transform_features(
+            model, images, scheme, samples=samples, seed=seed, folder=folder, batch_size=batch_size, progress=told
+        )
     return found
 
 
@@ -80,8 +79,8 @@ def scheme_points(
     """A row for each scheme and corruption: MSD, MMD and error, each a mean over the levels as in the paper."""
     rows = []
     for name, mine in features.items():
-        msd = corruptions.over_levels(sample_distances(mine, corruptions.means).min(0).astype(np.float64))
-        mmd = corruptions.over_levels(np.linalg.norm(mean_row(mine) - corruptions.means, axis=1))
+        msd = corruptions.over_levels(msd_to(mine, corruptions.means))
+        mmd = corruptions.over_levels(mmd_to(mine, corruptions.means))
         right = results.matrix(name, cells_of(benchmark)).values.mean(0)
         errors = 1 - by_corruption(benchmark)(right)
         rows += [(name, *row) for row in zip(corruptions.corruptions, msd, mmd, errors, strict=True)]
@@ -91,8 +90,8 @@ def scheme_points(
 def scheme_correlations(points: pl.DataFrame) -> pl.DataFrame:
     """Spearman's rank correlation of distance and error over schemes, for each corruption, by MSD and by MMD.
 
-    Columns: corruption, schemes, msd, msd_low, msd_high, msd_p, and the same for mmd. Without a correlation, because
-    all schemes err alike, they are empty.
+    Columns: corruption, schemes, msd, msd_low, msd_high, msd_p, and the same for mmd. They are empty where all schemes
+    err alike, or are equally far.
     """
     rows = []
     for (corruption,), mine in points.group_by("corruption", maintain_order=True):
@@ -109,10 +108,7 @@ def scheme_correlations(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _spearman(distance: Any, error: Any) -> Correlation | None:
-    try:
-        return spearman(distance, error)
-    except ValueError:
-        if len(distance) < 3:
-            raise
-        return None
+def _spearman(distance: Floats, error: Floats) -> Correlation | None:
+    """None where one side does not vary, and so ranks nothing."""
+    flat = len(distance) >= 3 and (np.ptp(distance) == 0 or np.ptp(error) == 0)
+    return None if flat else spearman(distance, error)

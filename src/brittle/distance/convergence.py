@@ -16,6 +16,8 @@ def expected_minimum(distances: ArrayLike, sizes: Sequence[int]) -> NDArray[np.f
     samples × columns.
     """
     table = np.sort(np.asarray(distances, np.float64), axis=0)
+    if np.isnan(table).any():
+        raise ValueError("distances must be numbers, and some are NaN; look at the features")
     n = len(table)
     found = []
     for size in sizes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +14,9 @@ from brittle.arrays import Image
 from brittle.benchmarks import Benchmark
 from brittle.distance.extractor import Extractor, Features
 from brittle.distance.feature_images import FeatureImages
-from brittle.distance.transform_features import BATCH, collect
+from brittle.distance.transform_features import BATCH, Progress, fill, store_of
 from brittle.evaluation.cell import Cell, plan
+from brittle.metrics.fraction import Floats
 from brittle.training.augmentation.fixed import Transform
 
 
@@ -32,9 +32,11 @@ class CorruptionFeatures:
             raise ValueError(
                 f"{len(self.cells)} cells need features cells × samples × dimensions, got shape {self.values.shape}"
             )
+        if not np.isfinite(self.values).all():
+            raise ValueError("features of corruptions must be finite numbers, and some are not; look at the model")
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """The mean feature of each cell, cells × dimensions: what MSD and MMD measure the distance to."""
         return np.asarray(self.values.mean(1, dtype=np.float64))
 
@@ -58,13 +60,13 @@ def corruption_features(
     folder: str | Path | None = None,
     batch_size: int = BATCH,
     threads: int | None = None,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> CorruptionFeatures:
     """The features of every cell of a benchmark, from `samples` sampled corruptions of each (the paper takes 100).
 
     A sampled corruption is one fixed transform: all images get the same sample id, so the same flakes and the same
-    noise. Each cell is kept in `folder` by itself, so benchmarks that share a cell share its features. `progress` is
-    called with (transforms done, transforms in all, images per second).
+    noise. Each cell is kept in `folder` by itself, so benchmarks that share a cell share its features. `progress`
+    counts the transforms of all cells.
     """
     cells = plan(benchmark)[1:]
     total, found = samples * len(cells), []
@@ -74,13 +76,14 @@ def corruption_features(
             if progress is not None:
                 progress(before + done, total, speed)
 
-        rows = collect(
+        identity = {"corruption": cell.corruption, "level": cell.level, "recipe": cell.key}
+        rows = fill(
+            store_of(model, images, identity, folder),
             model,
             images,
             lambda sample, cell=cell: _sampled(benchmark, cell, sample),  # type: ignore[misc]
-            {"corruption": cell.corruption, "level": cell.level, "recipe": cell.key},
+            what=cell.title,
             samples=samples,
-            folder=folder,
             batch_size=batch_size,
             threads=threads,
             progress=told,

@@ -32,13 +32,19 @@ class Extractor(Protocol):
 
 
 def check_extractor(model: Any) -> Extractor:
-    """The model, or one sentence that says that it shows no features."""
+    """The model, or one sentence that says what it lacks."""
     if not callable(getattr(model, "features", None)):
         raise TypeError(
             f"the model {getattr(model, 'name', model)!r} ({type(model).__name__}) shows no features, so no distance "
             "can be measured with it; give a torch, timm, torchvision or transformers model, or any object with "
-            "features(images)"
+            "features(images), a name and a key"
         )
+    for word in ("name", "key"):
+        if not isinstance(getattr(model, word, None), str):
+            raise TypeError(
+                f"a model that shows features needs a {word}, a text, by which they are found again; "
+                f"{type(model).__name__} has none"
+            )
     extractor: Extractor = model
     return extractor
 

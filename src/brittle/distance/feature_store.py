@@ -26,14 +26,11 @@ class FeatureStore:
 
     def __init__(self, folder: str | Path | None, identity: Mapping[str, Any]) -> None:
         self._memory: dict[int, Features] = {}
+        self._identity = json.dumps(identity, indent=1, sort_keys=True, ensure_ascii=False)
         self.folder: Path | None = None
         if folder is not None:
-            text = json.dumps(identity, indent=1, sort_keys=True, ensure_ascii=False)
-            self.folder = Path(folder) / sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not (self.folder / IDENTITY).is_file():
-                with replacing(self.folder / IDENTITY) as part:
-                    part.write_text(text, encoding="utf-8", errors="surrogateescape")
+            digest = sha256(self._identity.encode("utf-8", "surrogateescape")).hexdigest()
+            self.folder = Path(folder) / digest[:16]
 
     def read(self, number: int) -> Features | None:
         """A block, perhaps with fewer rows than asked for before; None if it is not there or cannot be read."""
@@ -45,13 +42,22 @@ class FeatureStore:
             return None
         return block if block.ndim == 2 and block.dtype == np.float32 else None
 
-    def write(self, number: int, block: Features) -> None:
-        """Keep a block in place of what was there."""
+    def extend(self, number: int, rows: Features, stop: int) -> None:
+        """Keep rows that end at transform `stop`, after those of the block that come before them."""
+        before = stop - len(rows) - number * BLOCK
+        block = self.read(number) if before else None
+        if before and (block is None or len(block) < before):
+            raise FileNotFoundError(f"block {number} of {str(self.folder)!r} is gone; run it again")
+        whole = rows if block is None else np.concatenate([block[:before], rows])
         if self.folder is None:
-            self._memory[number] = block
+            self._memory[number] = whole
             return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not (self.folder / IDENTITY).is_file():
+            with replacing(self.folder / IDENTITY) as part:
+                part.write_text(self._identity, encoding="utf-8", errors="surrogateescape")
         with replacing(self._path(number)) as part, part.open("wb") as file:
-            np.save(file, block)
+            np.save(file, whole)
 
     def _path(self, number: int) -> Path:
         assert self.folder is not None

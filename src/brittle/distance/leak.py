@@ -10,20 +10,23 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle.distance.corruption_features import CorruptionFeatures
+from brittle.distance.covered import covered
 from brittle.distance.msd import sample_distances
 from brittle.distance.rank_test import holm, rank_test
 from brittle.distance.rows import Rows
+from brittle.metrics.fraction import Floats
 
-Floats = NDArray[np.float64]
+BLOCKS = 10
+"""Into how many blocks the samples of a scheme are cut."""
 
 
 @dataclass(frozen=True)
 class Leak:
     """One corruption: the MSD of the augmentation and of the nearest reference, both means over levels.
 
-    `covered` is the share of the way from the clean images to the corruption that the augmentation goes, 1 − MSD /
-    ‖E f(c)‖: about 0 says that it does nothing towards it, 1 that it contains it. `p_nearer` and `p_leaked` are
-    those of being nearer at all and of being nearer by the margin, corrected for the number of corruptions.
+    `covered` is the share of the way from the clean images to the corruption that the augmentation goes. `p_nearer` and
+    `p_leaked` are those of being nearer at all and of being nearer by the margin, corrected for the number of
+    corruptions.
     """
 
     corruption: str
@@ -69,7 +72,7 @@ def leak_check(
     *,
     margin: float = 0.5,
     alpha: float = 0.05,
-    blocks: int = 10,
+    blocks: int = BLOCKS,
     permutations: int = 9999,
     seed: int = 0,
 ) -> LeakCheck:
@@ -95,17 +98,13 @@ def leak_check(
     """
     if not references:
         raise ValueError("the leak check needs at least one reference augmentation, got none")
-    if not 0 < margin <= 1 or not 0 < alpha < 1:
-        raise ValueError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
     mine = sample_distances(augmentation, corruptions.means)
     others = {name: sample_distances(rows, corruptions.means) for name, rows in references.items()}
     samples = min(len(mine), *map(len, others.values()))
-    if not 2 <= blocks <= samples:
-        raise ValueError(
-            f"blocks must be at least 2 and at most the {samples} samples that each scheme has, got {blocks}"
-        )
+    check_leak_options(samples, margin=margin, alpha=alpha, blocks=blocks)
     clean = corruptions.over_levels(np.linalg.norm(corruptions.means, axis=1))
     minimum = _minima(mine, samples, corruptions)
+    share = covered(minimum, clean)
     reached = {name: _minima(rows, samples, corruptions) for name, rows in others.items()}
     smallest = _block_minima(mine, samples, blocks, corruptions)
     theirs = [_block_minima(rows, samples, blocks, corruptions) for rows in others.values()]
@@ -131,8 +130,8 @@ def leak_check(
                 msd=float(minimum[i]),
                 reference=name,
                 reference_msd=distance,
-                covered=float(1 - minimum[i] / clean[i]),
-                reference_covered=float(1 - distance / clean[i]),
+                covered=float(share[i]),
+                reference_covered=float(covered(distance, clean[i])),
                 p_nearer=float(p_nearer[i]),
                 p_leaked=float(p_leaked[i]),
                 nearer=bool(p_nearer[i] < alpha),
@@ -140,6 +139,17 @@ def leak_check(
             )
         )
     return LeakCheck(tuple(leaks), samples, margin, alpha)
+
+
+def check_leak_options(samples: int, *, margin: float = 0.5, alpha: float = 0.05, blocks: int = BLOCKS) -> None:
+    """Raise if a leak check with so many samples of each scheme cannot be made."""
+    if not 0 < margin <= 1 or not 0 < alpha < 1:
+        raise ValueError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
+    if not 2 <= blocks <= samples:
+        raise ValueError(
+            f"the samples of each scheme are cut into blocks, at least 2 and at most as many as the {samples} samples; "
+            f"got {blocks} blocks"
+        )
 
 
 def _minima(distances: NDArray[np.float32], samples: int, corruptions: CorruptionFeatures) -> Floats:

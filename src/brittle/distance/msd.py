@@ -6,15 +6,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brittle.distance.rows import Rows, blocks, mean_row
+from brittle.metrics.fraction import Floats
 
 
 def msd(augmentations: Rows | ArrayLike, corruptions: Rows | ArrayLike) -> float:
-    """min over a of ‖f(a) − mean of f(c)‖₂, from features samples × dimensions (Mintun et al. 2021, equation 2).
+    """min over a of ‖f(a) − mean of f(c)‖₂, from features samples × dimensions (Mintun et al. 2021, equation 1).
 
     Not symmetric: the nearest single augmentation, the mean corruption. It falls with the number of augmentations, so
     compare schemes at equal numbers.
     """
-    return float(sample_distances(augmentations, mean_row(corruptions)[np.newaxis]).min())
+    return float(msd_to(augmentations, mean_row(corruptions)[np.newaxis])[0])
+
+
+def msd_to(augmentations: Rows | ArrayLike, means: ArrayLike) -> Floats:
+    """The MSD to each of several mean corruptions, means × dimensions."""
+    return np.asarray(sample_distances(augmentations, means).min(0), np.float64)
 
 
 def sample_distances(augmentations: Rows | ArrayLike, means: ArrayLike) -> NDArray[np.float32]:
@@ -32,5 +38,5 @@ def sample_distances(augmentations: Rows | ArrayLike, means: ArrayLike) -> NDArr
     return np.concatenate(found)
 
 
-def _lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lengths(rows: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))

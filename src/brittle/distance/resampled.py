@@ -7,16 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle.corruptions.draws import check_seed
 from brittle.distance.corruption_features import CorruptionFeatures
-from brittle.distance.rows import Rows, blocks, mean_row, take
+from brittle.distance.rows import Rows, blocks, take
 from brittle.metrics.bootstrap import resampled_means
-
-Floats = NDArray[np.float64]
+from brittle.metrics.fraction import Floats
 
 SHARE = 0.1
 """The share of the augmentations that is in a resample."""
-
-NEAREST = 500
-"""Of so many nearest augmentations at least one is in any resample, but for a chance of 0.9⁵⁰⁰."""
 
 GROUPS = 1000
 """Means of so many groups of augmentations stand for all of them in the resamples of MMD."""
@@ -39,23 +35,33 @@ def resampled_distances(
     (levels of a corruption share their draws). For MMD it draws as many augmentations, with replacement. For MSD it
     takes a random tenth of them, the same in every cell: a minimum does not vary enough between resamples of
     full size, which contain the nearest augmentation 63 times in 100. `distances` are those of the augmentations to the
-    mean corruptions. Only augmentations that can be the nearest are measured again: a mean that moves by r changes a
-    distance by at most r.
+    mean corruptions.
     """
-    present = _present(len(distances), resamples, seed)
+    if resamples < 1:
+        raise ValueError(f"intervals need at least one resample, got {resamples}")
     # another seed for the groups: their number may be that of the corruption samples, and then the draws would agree
     groups = resampled_means(_group_means(augmentations, len(distances)), seed=seed + 1, resamples=resamples)
+    present = _present(len(distances), resamples, seed)
     minimal, mean = np.empty((2, resamples, len(corruptions.cells)))
     for cell, samples in enumerate(corruptions.values):
         moved = resampled_means(samples, seed=seed, resamples=resamples)
         mean[:, cell] = np.linalg.norm(groups - moved, axis=1)
-        farthest = np.linalg.norm(moved - corruptions.means[cell], axis=1).max()
-        mine = distances[:, cell]
-        reach = np.partition(mine, min(NEAREST, len(mine)) - 1)[min(NEAREST, len(mine)) - 1] + 2 * farthest
-        near = np.flatnonzero(mine <= reach * (1 + 1e-6))
+        steps = moved - corruptions.means[cell]
+        near = _can_be_nearest(distances[:, cell], present, np.linalg.norm(steps, axis=1))
         rows = take(augmentations, near) - corruptions.means[cell]
-        minimal[:, cell] = _nearest(rows, moved - corruptions.means[cell], present[:, near])
+        minimal[:, cell] = _nearest(rows, steps, present[:, near])
     return minimal, mean
+
+
+def _can_be_nearest(distances: NDArray[np.float32], present: NDArray[np.bool_], moves: Floats) -> NDArray[np.int64]:
+    """The augmentations that can be the nearest one in any resample, so that only these are measured again.
+
+    A mean that moves by r changes a distance by at most r: whatever is 2 r farther than the nearest one that is there
+    stays behind it.
+    """
+    order = distances.argsort()
+    first = distances[order[present[:, order].argmax(1)]]
+    return np.flatnonzero(distances <= (first + 2 * moves).max() * (1 + 1e-6))
 
 
 def _nearest(rows: Floats, targets: Floats, present: NDArray[np.bool_]) -> Floats:
@@ -83,8 +89,8 @@ def _present(count: int, resamples: int, seed: int) -> NDArray[np.bool_]:
 
 def _group_means(rows: Rows | ArrayLike, count: int) -> Floats:
     """Means of consecutive groups of rows, as even as they can be."""
-    sums = np.zeros((min(count, GROUPS), len(mean_row(rows))))
-    sizes = np.zeros(len(sums))
+    dimensions = next(blocks(rows)).shape[1]
+    sums, sizes = np.zeros((min(count, GROUPS), dimensions)), np.zeros(min(count, GROUPS))
     start = 0
     for block in blocks(rows):
         group = np.arange(start, start + len(block)) * len(sums) // count

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brittle.distance.extractor import Features
+from brittle.metrics.fraction import Floats
 
 BLOCK = 200
 """Rows of a block."""
@@ -36,10 +37,14 @@ def blocks(rows: Rows | ArrayLike) -> Iterator[NDArray[Any]]:
     if table.ndim != 2 or not table.size:
         raise ValueError(f"features are samples × dimensions with at least one of each, got shape {table.shape}")
     for start in range(0, len(table), BLOCK):
-        yield table[start : start + BLOCK]
+        block = table[start : start + BLOCK]
+        if not np.isfinite(block).all():
+            row = start + int(np.flatnonzero(~np.isfinite(block).all(1))[0])
+            raise ValueError(f"features must be finite numbers, and those of sample {row} are not; leave it out")
+        yield block
 
 
-def mean_row(rows: Rows | ArrayLike) -> NDArray[np.float64]:
+def mean_row(rows: Rows | ArrayLike) -> Floats:
     """The mean over all rows."""
     total, count = np.zeros(()), 0
     for block in blocks(rows):
@@ -48,7 +53,7 @@ def mean_row(rows: Rows | ArrayLike) -> NDArray[np.float64]:
     return np.asarray(total / count, np.float64)
 
 
-def take(rows: Rows | ArrayLike, indices: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+def take(rows: Rows | ArrayLike, indices: NDArray[np.integer[Any]]) -> Floats:
     """The rows at these indices, which ascend."""
     found, start = [], 0
     for block in blocks(rows):

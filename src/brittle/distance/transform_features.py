@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from brittle.distance.feature_store import FeatureStore, TransformFeatures
 from brittle.distance.rows import BLOCK
 from brittle.evaluation.engines import cores
 from brittle.evaluation.source import ahead
-from brittle.training.augmentation.fixed import Scheme, Transform, check_shape, fixed
+from brittle.metrics.fraction import Floats
+from brittle.training.augmentation.fixed import Scheme, Transform, fixed
 
 Progress = Callable[[int, int, float], None]
 """Called with (transforms done, transforms in all, images per second) after each batch."""
@@ -47,99 +48,103 @@ def transform_features(
         model: the extractor, usually one trained with flips and crops alone.
         images: what the transforms are applied to; the same for everything that is to be compared.
         scheme: an augmentation; its repr must name all its settings if there is a folder.
-        samples: how many transforms. 100,000 take no more memory than 200.
+        samples: how many transforms. With a folder, 100,000 take no more memory than 200.
         seed: of the scheme's draws.
-        folder: where features are kept. What is there already is not computed again, so an ended run, however suddenly
-            it ended, goes on, and more samples add to those there are.
+        folder: where features are kept; without one they stay in memory. What is there already is not computed again,
+            so an ended run, however suddenly it ended, goes on, and more samples add to those there are.
         batch_size: images shown to the model at once, of one transform or of several.
         threads: that augment while the model works; by default one for each processor.
         progress: called after each batch.
     """
-    if folder is not None and " at 0x" in repr(scheme):
-        raise ValueError(
-            f"features of {scheme!r} cannot be kept in a folder, because its repr does not name its settings; wrap it "
-            "in FromCallable, give it a __repr__, or leave out the folder"
-        )
-    identity = {"scheme": repr(scheme), "seed": check_seed(seed)}
-    return collect(
+    return fill(
+        scheme_store(model, images, scheme, seed, folder),
         model,
         images,
         lambda i: fixed(scheme, seed, i),
-        identity,
+        what=repr(scheme),
         samples=samples,
-        folder=folder,
         batch_size=batch_size,
         threads=threads,
         progress=progress,
     )
 
 
-def collect(
+def scheme_store(
+    model: Extractor, images: FeatureImages, scheme: Scheme, seed: int, folder: str | Path | None
+) -> FeatureStore:
+    """Where the features of a scheme are kept."""
+    if folder is not None and " at 0x" in repr(scheme):
+        raise ValueError(
+            f"features of {scheme!r} cannot be kept in a folder, because its repr does not name its settings; wrap it "
+            "in FromCallable, give it a __repr__, or leave out the folder"
+        )
+    return store_of(model, images, {"scheme": repr(scheme), "seed": check_seed(seed)}, folder)
+
+
+def store_of(
+    model: Extractor, images: FeatureImages, identity: Mapping[str, Any], folder: str | Path | None
+) -> FeatureStore:
+    """Where the features of some transforms are kept; `identity` says in plain data what the transforms are."""
+    about = {"model": check_extractor(model).key, "images": images.key, "image ids": [str(i) for i in images.ids]}
+    return FeatureStore(folder, {**about, **identity})
+
+
+def fill(
+    store: FeatureStore,
     model: Extractor,
     images: FeatureImages,
     transform: Callable[[int], Transform],
-    identity: dict[str, Any],
     *,
+    what: str,
     samples: int,
-    folder: str | Path | None = None,
     batch_size: int = BATCH,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> TransformFeatures:
-    """The features of transforms 0 … samples−1; `identity` says in plain data what the transforms are."""
-    model = check_extractor(model)
-    for name, value in (
-        ("samples", samples),
-        ("batch_size", batch_size),
-        ("threads", 1 if threads is None else threads),
-    ):
-        if value < 1:
+    """Compute what a store lacks of transforms 0 … samples−1; `what` names them where they go wrong."""
+    for name, value in (("samples", samples), ("batch_size", batch_size), ("threads", threads)):
+        if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-    about = {"model": model.key, "images": images.key, "image ids": [str(i) for i in images.ids]}
-    store = FeatureStore(folder, {**about, **identity})
-    tasks, todo = _plan(store, samples, max(1, batch_size // len(images)))
-    clean: NDArray[np.float64] = np.zeros(0)
+    tasks = _missing(store, samples, max(1, batch_size // len(images)))
+    kept = samples - sum(map(len, tasks))
+    clean: Floats = np.zeros(0)
     start, done = time.perf_counter(), 0
 
     def work(task: int) -> Image:
-        return np.concatenate([_eight_bit(transform(i), images.pixels, identity) for i in tasks[task]])
+        return np.concatenate([_eight_bit(np.asarray(transform(i)(images.pixels)), what) for i in tasks[task]])
 
     pending: list[Features] = []
-    for task, shown in zip(tasks, ahead(work, range(len(tasks)), threads or cores()), strict=False):
+    for task, shown in zip(tasks, ahead(work, range(len(tasks)), threads or cores()), strict=True):
         if not clean.size:
             clean = features_of(model, images.pixels, batch_size).mean(0, dtype=np.float64)
             start = time.perf_counter()
         seen = features_of(model, shown, batch_size).reshape(len(task), len(images), -1)
         pending.append((seen.mean(1, dtype=np.float64) - clean).astype(np.float32))
         done += len(task)
-        number = task[0] // BLOCK
-        if (task[-1] + 1) % BLOCK == 0 or task[-1] + 1 == samples:
-            before = store.read(number)
-            store.write(number, np.concatenate(pending if before is None else [before, *pending]))
+        stop = task[-1] + 1
+        if stop % BLOCK == 0 or stop == samples:
+            store.extend(task[0] // BLOCK, np.concatenate(pending), stop)
             pending = []
         if progress is not None:
-            progress(samples - todo + done, samples, done * len(images) / (time.perf_counter() - start))
+            progress(kept + done, samples, done * len(images) / (time.perf_counter() - start))
     seconds = time.perf_counter() - start
     return TransformFeatures(store, samples, done, done * len(images) / seconds if done else 0.0)
 
 
-def _plan(store: FeatureStore, samples: int, together: int) -> tuple[list[list[int]], int]:
-    """Which transforms are missing, in groups that stay within a block, and how many they are."""
+def _missing(store: FeatureStore, samples: int, together: int) -> list[list[int]]:
+    """Which transforms are missing, in groups that stay within a block."""
     tasks: list[list[int]] = []
     for number, start in enumerate(range(0, samples, BLOCK)):
         block = store.read(number)
         missing = list(range(start + (0 if block is None else len(block)), min(start + BLOCK, samples)))
         tasks += [missing[i : i + together] for i in range(0, len(missing), together)]
-    return tasks, sum(map(len, tasks))
+    return tasks
 
 
-def _eight_bit(transform: Transform, images: Image, identity: object) -> Image:
-    """The transformed images as a model takes them."""
-    changed = np.asarray(transform(images))
-    check_shape(identity, images.shape, changed.shape)
+def _eight_bit(changed: NDArray[Any], what: str) -> Image:
+    """Transformed images as a model takes them."""
     if changed.dtype == np.uint8:
         return changed
-    rounded = np.rint(changed)
-    if not np.isfinite(rounded).all():
-        raise ValueError(f"{identity!r} gave values that are not numbers; it must give 0 to 255")
-    return np.asarray(np.clip(rounded, 0, 255), np.uint8)
+    if not np.isfinite(changed).all():
+        raise ValueError(f"{what} gave values that are not numbers; it must give 0 to 255")
+    return np.asarray(np.clip(np.rint(changed), 0, 255), np.uint8)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brittle.distance import Distances
 from brittle.report.figures.plot import Plot, ticks
 from brittle.report.figures.series import KEY, key, marker, stroke
 from brittle.report.figures.sheet import MARGIN, WIDTH, sheet
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
+
+if TYPE_CHECKING:
+    from brittle.distance import Distances
 
 LEFT, HEIGHT = 62, 280
 

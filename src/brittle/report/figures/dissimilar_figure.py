@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from brittle.design.dissimilar import Dissimilar
 from brittle.report.figures.look import width_of
 from brittle.report.figures.plot import Plot, ticks
 from brittle.report.figures.sheet import MARGIN, WIDTH, sheet, short_names
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
+
+if TYPE_CHECKING:
+    from brittle.design.dissimilar import Dissimilar
 
 ROW, TOP = 24, 34
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittle.distance import Distances
 from brittle.report.figures.look import width_of
 from brittle.report.figures.plot import Plot, ticks
 from brittle.report.figures.series import KEY, key, marker, stroke
 from brittle.report.figures.sheet import MARGIN, WIDTH, sheet, short_names
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
+
+if TYPE_CHECKING:
+    from brittle.distance import Distances
 
 ROW = 30
 

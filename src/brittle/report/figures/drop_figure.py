@@ -15,7 +15,7 @@ WIDE, HIGH = 270, 206
 def drop_panels(accuracy: pl.DataFrame, looks: Looks) -> list[Panel]:
     """A panel for each shift of the table `CnsScores.accuracy`, the mean over shifts first; all with the same axes."""
     shifts = accuracy["shift"].unique().sort().to_list()
-    order = [*(name for name in ("mean",) if name in shifts), *(s for s in shifts if s not in ("mean", "all"))]
+    order = [*(["mean"] if "mean" in shifts else []), *(s for s in shifts if s not in ("mean", "all"))]
     table = accuracy.with_columns(pl.col("drop", "drop_low", "drop_high") * 100)
     few = accuracy["model"].n_unique() <= BANDS
     ends = ("drop_low", "drop_high") if few else ("drop", "drop")

@@ -19,7 +19,7 @@ def failure_panels(failures: pl.DataFrame, looks: Looks) -> list[Panel]:
     scale 0 already, and those that never fail, are in no bin.
     """
     shifts = failures["shift"].unique().sort().to_list()
-    order = [*(name for name in ("all",) if name in shifts), *(s for s in shifts if s != "all")]
+    order = [*(["all"] if "all" in shifts else []), *(s for s in shifts if s != "all")]
     shown = failures.filter(pl.col("model").is_in([m for m in looks.order if looks[m].shown]))
     top = max(5.0, 100 * float(shown.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
     return [_panel(shown.filter(pl.col("shift") == shift), shift, looks, top * 1.06) for shift in order]

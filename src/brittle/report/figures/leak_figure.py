@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from brittle.distance import LeakCheck
+from typing import TYPE_CHECKING
+
 from brittle.report.figures.look import width_of
 from brittle.report.figures.plot import Plot, ticks
 from brittle.report.figures.sheet import MARGIN, WIDTH, sheet, short_names
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
 
+if TYPE_CHECKING:
+    from brittle.distance import LeakCheck
+
 ROW, TOP = 26, 34
 
 
 def leak_figure(check: LeakCheck, *, title: str = "Does the augmentation leak the test?") -> Html:
     """A bar for each corruption, the most covered first, red where it leaks; the tick is the nearest neutral one."""
-    names = dict(zip((one.corruption for one in check.leaks), _names(check), strict=True))
+    corruptions = [one.corruption for one in check.leaks]
+    names = dict(zip(corruptions, short_names(corruptions), strict=True))
     order = sorted(check.leaks, key=lambda one: -one.covered)
     left = MARGIN + max(width_of(name, 13) for name in names.values()) + 10
     plot = Plot(left, TOP, WIDTH - left - 150, ROW * len(order), (0, 1), (0, 1))
     parts = []
+
+    def at(share: float) -> float:
+        """Where a share of the way ends, cut off at the clean images and at the corruption."""
+        return plot.x(min(max(share, 0), 1))
+
     for i, one in enumerate(order):
-        y = plot.top + i * ROW
+        y, mine, neutral = plot.top + i * ROW, at(one.covered), at(one.reference_covered)
         kind = "bad" if one.leaked else "bar" if one.nearer else "rest"
         words = f"leaked, {_p(one.p_leaked)}" if one.leaked else "nearer" if one.nearer else ""
-        beside = max(plot.x(min(max(one.covered, 0), 1)), plot.x(min(max(one.reference_covered, 0), 1))) + 8
-        x = short(plot.x(min(max(one.reference_covered, 0), 1)))
         tip = f"{names[one.corruption]}: MSD {one.msd:.2f}, {one.reference} {one.reference_msd:.2f}, {_p(one.p_leaked)}"
-        bar = {
-            "x": short(plot.left),
-            "y": short(y + 5),
-            "width": short(max(plot.x(min(one.covered, 1)) - plot.left, 1.5)),
-        }
+        bar = {"x": short(plot.left), "y": short(y + 5), "width": short(max(mine - plot.left, 1.5)), "height": ROW - 10}
+        gap = {"x": short(neutral - 2.5), "y": short(y + 2), "width": 5, "height": ROW - 4}
+        middle = short(y + ROW / 2 + 4.5)
         parts += [
-            tag("text", names[one.corruption], x=short(left - 10), y=short(y + ROW / 2 + 4.5), class_="end"),
-            tag("rect", tag("title", tip), height=ROW - 10, class_=kind, **bar),
-            tag(
-                "rect",
-                x=short(plot.x(min(max(one.reference_covered, 0), 1)) - 2.5),
-                y=short(y + 2),
-                width=5,
-                height=ROW - 4,
-                class_="ground",
-            ),
-            tag("line", x1=x, x2=x, y1=short(y + 2), y2=short(y + ROW - 2), class_="bracket"),
-            tag("text", words, x=short(beside), y=short(y + ROW / 2 + 4.5), class_="soft") if words else None,
+            tag("text", names[one.corruption], x=short(left - 10), y=middle, class_="end"),
+            tag("rect", tag("title", tip), class_=kind, **bar),
+            tag("rect", class_="ground", **gap),
+            tag("line", x1=short(neutral), x2=short(neutral), y1=short(y + 2), y2=short(y + ROW - 2), class_="bracket"),
+            tag("text", words, x=short(max(mine, neutral) + 8), y=middle, class_="soft") if words else None,
         ]
     label = tag(
         "text",
@@ -59,10 +58,6 @@ def leak_figure(check: LeakCheck, *, title: str = "Does the augmentation leak th
         f"({check.samples:,} samples each)."
     )
     return sheet(title, note, body, width=WIDTH, height=plot.top + plot.height + 46)
-
-
-def _names(check: LeakCheck) -> list[str]:
-    return short_names(one.corruption for one in check.leaks)
 
 
 def _key(left: float) -> Html:

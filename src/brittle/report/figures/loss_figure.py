@@ -15,7 +15,6 @@ WIDE, HIGH = 270, 150
 SMOOTH = 0.08
 """The line is a running mean over this share of the steps."""
 
-
 DECADES = 2.0
 """Up to so many powers of ten, 2 and 5 have lines too."""
 

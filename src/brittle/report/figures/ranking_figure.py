@@ -15,7 +15,7 @@ WIDE, HIGH = 270, 186
 def ranking_panels(rankings: pl.DataFrame, agreement: pl.DataFrame, looks: Looks) -> list[Panel]:
     """A panel for each shift: the rank of each model at each scale, 1 on top, and Kendall's τ to scale 0 below."""
     shifts = rankings["shift"].unique().sort().to_list()
-    order = [*(name for name in ("all",) if name in shifts), *(s for s in shifts if s != "all")]
+    order = [*(["all"] if "all" in shifts else []), *(s for s in shifts if s != "all")]
     return [
         _panel(rankings.filter(pl.col("shift") == s), agreement.filter(pl.col("shift") == s), s, looks) for s in order
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from brittle.report.figures.panel import Panel, band, hit, panel_sheet, scale_name
+from brittle.report.figures.panel import Panel, band, between, hit, panel_sheet, scale_name
 from brittle.report.figures.plot import Plot, ticks
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.models import short
@@ -19,11 +19,11 @@ def slope_panels(slopes: pl.DataFrame) -> list[Panel]:
     if slopes.is_empty():
         return []
     shifts = slopes["shift"].unique().sort().to_list()
-    order = [*(name for name in ("all",) if name in shifts), *(s for s in shifts if s != "all")]
+    order = [*(["all"] if "all" in shifts else []), *(s for s in shifts if s != "all")]
     values = slopes["slope"].to_list()
     low, high = min(0.0, *values), max(1.2, *values)
-    low = max(min(low, float(slopes["low"].min() or low)), low - REACH)  # type: ignore[arg-type]
-    high = min(max(high, float(slopes["high"].max() or high)), high + REACH)  # type: ignore[arg-type]
+    low = max(min(low, *slopes["low"].to_list()), low - REACH)
+    high = min(max(high, *slopes["high"].to_list()), high + REACH)
     scales = (0.0, float(slopes["scale"].max()))  # type: ignore[arg-type]
     return [_panel(slopes.filter(pl.col("shift") == s).sort("scale"), s, scales, (low, high)) for s in order]
 
@@ -43,16 +43,16 @@ def slope_figure(
 def _panel(rows: pl.DataFrame, shift: str, xs: tuple[float, float], ys: tuple[float, float]) -> Panel:
     plot = Plot(34, 8, WIDE - 44, HIGH - 48, xs, ys)
     scales, slopes = rows["scale"].to_list(), rows["slope"].to_list()
-    low, high = ([min(max(v, ys[0]), ys[1]) for v in rows[key].fill_null(0).to_list()] for key in ("low", "high"))
+    low, high = ([min(max(v, ys[0]), ys[1]) for v in rows[key].to_list()] for key in ("low", "high"))
     marks = [
         tag("circle", cx=short(plot.x(x)), cy=short(plot.y(y)), r=3.4, class_="mark")
         for x, y in zip(scales, slopes, strict=True)
     ]
     hits = []
-    for row in rows.iter_rows(named=True):
+    for i, row in enumerate(rows.iter_rows(named=True)):
         words = f"scale {row['scale']:g}: slope {row['slope']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         words += f"\nR² {row['r_squared']:.2f}"
-        hits.append(hit(plot, row["scale"] - 0.25, row["scale"] + 0.25, words.replace("-", "−")))
+        hits.append(hit(plot, *between(scales, i), words.replace("-", "−")))
     name = "all shifts" if shift == "all" else shift.replace("_", " ")
     line = tag("path", d=plot.path(zip(scales, slopes, strict=True)), class_="line")
     body = tag("g", band(plot, scales, low, high), line, marks, class_="one")

@@ -1,0 +1,59 @@
+"""`brittle calibrate`, as a user calls it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from design_cases import NETS
+from typer.testing import Result
+from verb_checks import good, refused
+
+import brittle
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("design_folder")
+
+
+def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None:
+    Path("two.toml").write_text(
+        Path("two.toml").read_text().replace("contrast", "brightness").replace("gray_scale", "border")
+    )
+    how = ["-d", "demo", "--limit", 100, "-C", "two.toml", "--tolerance", 0.2, "-o", "ours.toml"]
+    Path("nets.py").write_text(NETS.replace("STOP", "18"))
+    torn = run("calibrate", "-m", "nets.py:by_heart", *how)
+    assert torn.exit_code == 130
+    assert "the same command goes on" in torn.stderr
+    first = json.loads(Path("ours.calibration.json").read_text())["found"]
+    assert list(first) == ["noc/brightness"]
+    assert not Path("ours.toml").exists()
+    Path("nets.py").write_text(NETS.replace("STOP", "-1"))
+    printed = good(run("calibrate", "-m", "nets.py:by_heart", *how))
+    both = json.loads(Path("ours.calibration.json").read_text())["found"]
+    assert both["noc/brightness"] == first["noc/brightness"]
+    recipe = brittle.benchmark("ours.toml")
+    assert recipe.image_size == 32
+    for entry in recipe.entries:
+        low, high = both[entry.id]["severities"]
+        np.testing.assert_allclose(entry.levels[0], (low, high), atol=0.006)
+        assert f"{low:.2f}" in printed
+    assert (design_folder / "ours.svg").is_file()
+    other = run("calibrate", "-m", "nets.py:by_heart", *how, "--robustness", "0.9,0.5", columns=400)
+    refused(other, "remove it or choose another output")
+
+
+CALIBRATE = ["calibrate", "-m", "nets.py:by_heart", "-d", "demo", "-C", "two.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*CALIBRATE, "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
+        ([*CALIBRATE, "--robustness", "0.9", "-o", "r.toml"], "takes two shares, such as 0.95,0.5"),
+        ([*CALIBRATE, "--robustness", "95,50", "-o", "r.toml"], "a share of the clean accuracy between 0 and 1"),
+        ([*CALIBRATE, "--figure", "f.pdf", "-o", "r.toml"], "a figure is an .svg file"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:
+    refused(run(*arguments, columns=400), sentence)

@@ -1,0 +1,78 @@
+"""`brittle categories`, and balanced benchmarks of them, as a user calls them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+from verb_checks import good, refused
+
+import brittle
+from brittle.design import Categories, OverlapMatrix, agreement, published_overlap, read_drops
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("design_folder")
+
+
+def test_categories_and_balanced_benchmarks_of_them(run: Run, design_folder: Path) -> None:
+    printed = good(run("categories", "noc-table7", "-o", "three.toml"))
+    groups = Categories.load("three.toml")
+    assert len(groups) == 3
+    assert "0.60 / -0.23" in " ".join(printed.split())
+    assert (design_folder / "three.svg").is_file()
+    good(run("categories", "noc-table7", "--method", "hierarchical", "--count", 4, "--figure", "f.svg", "-o", "4.csv"))
+    assert len(Categories.load("4.csv")) == 4
+    how = ["build", "balanced", "--categories", "three.toml", "-n", 3, "-k", 2]
+    good(run(*how, "--overlap", "noc-table7", "-b", "imagenet-c", "-o", "best.toml"))
+    best = brittle.benchmark("best.toml")
+    matrix = published_overlap("noc-table7")
+    chosen = [entry.corruption.name for entry in best.entries]
+    pairs = [(a, b) for a in chosen for b in chosen if a < b and groups.of(a) == groups.of(b)]
+    assert len(pairs) == 3
+    for a, b in pairs:  # the smallest of each category, since all 900 benchmarks were looked at
+        group = groups.members[groups.of(a)]
+        assert matrix[a, b] == pytest.approx(min(matrix[x, y] for x in group for y in group if x != y))
+    assert "20 of 900 benchmarks" in good(run(*how, "--count", 20, "-o", "many.csv"))
+    rows = [tuple(line.split(",")) for line in Path("many.csv").read_text().split()]
+    assert len(set(rows)) == 20
+    assert {len(row) for row in rows} == {6}
+    good(run("build", "balanced", "-c", "syn2nat", "-n", 6, "-k", 3, "-o", "s.toml"))
+    assert len(brittle.benchmark("s.toml").entries) == 18
+
+
+def test_masked_corruptions_are_left_out_of_categories_and_named(run: Run) -> None:
+    table = published_overlap("noc-table7")
+    scores = np.array(table.scores)
+    scores[3], scores[:, 3] = np.nan, np.nan
+    scores[3, 3] = 1
+    OverlapMatrix(table.names, scores).save("masked.csv")
+    printed = good(run("categories", "masked.csv", "-o", "c.toml"))
+    assert f"left out, all their overlaps are masked: {table.names[3]}" in printed
+    assert table.names[3] not in Categories.load("c.toml").names
+    assert "masked pairs" in good(run("build", "non-overlapping", "masked.csv", "-b", "imagenet-c", "-o", "r.toml"))
+
+
+def test_real_models_are_held_against_categories(run: Run) -> None:
+    four = published_overlap("noc-table7").subset(["fog", "snow", "frost", "contrast"])
+    four.save("four.parquet")
+    printed = good(run("categories", "four.parquet", "--count", 2, "--check", "drops.csv", "-o", "c.toml"))
+    drops = read_drops("drops.csv")
+    assert str(agreement(Categories.load("c.toml"), drops.values, drops.names)) in " ".join(printed.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["categories", "noc-table7", "-o", "c.txt"], "a file of categories is a .toml or .csv file, got 'c.txt'"),
+        (["categories", "noc-table7", "--method", "tree", "-o", "c.csv"], "the method is k-means or hierarchical"),
+        (["categories", "noc-table7", "--count", 99, "-o", "c.csv"], "make 1 to 15 categories, got 99"),
+        (
+            ["categories", "noc-table7", "--count", 3, "--min-correlation", 0.5, "-o", "c.csv"],
+            "not both; got 3 and 0.5",
+        ),
+        (["categories", "noc-table7", "--check", "few.csv", "-o", "c.csv"], "is not in the table"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:
+    refused(run(*arguments, columns=400), sentence)

@@ -1,0 +1,64 @@
+"""`brittle correlate`, as a user calls it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import Result
+from verb_checks import good, refused
+
+import brittle
+from brittle.design import correlation_table, read_drops
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("design_folder")
+
+
+def test_correlations_from_tables_and_from_runs(run: Run, design_folder: Path) -> None:
+    how = ["--categories", "groups.csv", "--nk", "2,1", "--nk", "1,2"]
+    printed = good(run("correlate", "--synthetic", "drops.csv", "--natural-csv", "natural.csv", *how, "-o", "t.csv"))
+    mine, world = read_drops("drops.csv"), read_drops("natural.csv")
+    groups = {"(2,1)": [(h, c) for h in ("fog", "contrast") for c in ("snow", "frost")]}
+    wanted = correlation_table(mine.values, mine.names, groups, world.columns())
+    assert f"{wanted['(2,1)'][-1]:.3f}" in printed
+    rows = pl.read_csv("t.csv")
+    assert rows["benchmarks"].to_list() == [4, 4, 2, 2]
+    assert rows["mean_r"][0] == pytest.approx(wanted["(2,1)"][0])
+    assert (design_folder / "t.svg").is_file()
+    for net in ("red", "green", "blue"):
+        cells = ["-b", "cifar10-c", "-c", "fog,snow,frost,contrast", "-s", "2"]
+        assert run("run", "-m", f"nets.py:{net}", "-d", "demo", "--limit", 60, *cells, "-o", "syn").exit_code == 0
+        assert run("run", "-m", f"nets.py:{net}", "-d", "demo", "--limit", 37, "-o", "nat").exit_code == 0
+    recipe = brittle.Benchmark("pair", tuple(brittle.benchmark("imagenet-c").entry(c) for c in ("fog", "snow")))
+    recipe.save("pair.toml")
+    printed = good(
+        run("correlate", "--synthetic", "syn", "--natural", "odd=nat", *how, "-b", "pair.toml", "-o", "r.csv")
+    )
+    assert "over 3 models" in printed
+    assert pl.read_csv("r.csv")["group"].to_list() == ["(2,1)", "(1,2)", "pair"]
+
+
+CORRELATE = ["correlate", "--synthetic", "drops.csv", "-o", "t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*CORRELATE, "-b", "imagenet-c"], "--natural NAME=RUN, or all of them as --natural-csv FILE"),
+        ([*CORRELATE, "--natural", "a=run", "-b", "imagenet-c"], "a .csv of drops has none"),
+        (
+            [*CORRELATE, "--natural-csv", "few.csv", "-b", "imagenet-c"],
+            "needs three models or more on both sides, got 2",
+        ),
+        ([*CORRELATE, "--natural-csv", "natural.csv"], "say which benchmarks"),
+        ([*CORRELATE, "--natural-csv", "natural.csv", "--nk", "2,1"], "--nk and --categories belong together"),
+        (
+            [*CORRELATE, "--natural-csv", "natural.csv", "-c", "groups.csv", "--nk", "2"],
+            "two whole numbers, such as 6,3",
+        ),
+        ([*CORRELATE, "--natural-csv", "natural.csv", "-b", "imagenet-c"], "is not in the table"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:
+    refused(run(*arguments, columns=400), sentence)

@@ -1,0 +1,61 @@
+"""`brittle leak`, as a user calls it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from distance_cases import SMALL
+from typer.testing import Result
+from verb_checks import good, refused, words_of
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
+
+
+def test_leak_finds_what_is_trained_on_and_scores_without_it(run: Run) -> None:
+    cheat = "corruptions:three.toml:brightness"
+    good(run("run", "-m", "own.py:net", "-d", "test.npz", "-b", "three.toml", "-o", "run"))
+    how = ["leak", "-a", cheat, "-b", "three.toml", *SMALL, "--samples", 200, "-o", "out"]
+    printed = good(run(*how, "--results", "run"))
+    assert "leaks 1 of 3 corruptions: brightness" in " ".join(printed.split())
+    table = pl.read_csv("out/leak-corruptions-three.toml-brightness.csv")
+    assert table.filter(pl.col("leaked"))["corruption"].to_list() == ["imagenet-c/brightness"]
+    scores = pl.read_csv("out/scores-corruptions-three.toml-brightness.csv")
+    assert scores["corruptions"].to_list() == ["all", "kept", "leaked"]
+    assert scores["count"].to_list() == [3, 2, 1]
+    assert "1 of 3 corruptions are leaked" in words_of("out/leak-corruptions-three.toml-brightness.svg")
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"-a": "flip-crop"}, "is itself a neutral augmentation"),
+        ({"-a": "none,augmix"}, "one augmentation at a time"),
+        ({"-a": ","}, "name at least one augmentation, such as augmix; got ','"),
+        ({"--neutral": ""}, "name at least one augmentation, such as augmix; got ''"),
+        ({"--results": "nothing"}, "nothing"),
+        ({"--margin": 5}, "margin must be above 0 and at most 1"),
+        ({"--alpha": 0}, "alpha between 0 and 1"),
+        ({"--samples": 9}, "at most as many as the 9 samples; got 10 blocks"),
+        ({"--corruption-samples": 0}, "--corruption-samples must be at least 1, got 0"),
+    ],
+)
+def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed: dict, sentence: str) -> None:
+    given = {
+        "-a": "none",
+        "-b": "three.toml",
+        "-m": "own.py:net",
+        "-d": "test.npz",
+        "--images": 4,
+        "-o": "out",
+        **changed,
+    }
+    refused(run("leak", *(part for pair in given.items() for part in pair), columns=400), sentence)
+    assert not Path("out").exists()
+
+
+def test_a_run_of_another_benchmark_cannot_be_scored(run: Run) -> None:
+    good(run("run", "-m", "own.py:net", "-d", "test.npz", "-b", "three.toml", "-s", 2, "-o", "run"))
+    how = ["leak", "-a", "none", "-b", "three.toml", *SMALL, "--results", "run", "-o", "out"]
+    refused(run(*how, columns=400), "no model of the run has results on all of 'three'")

@@ -1,0 +1,74 @@
+"""`brittle overlap`, as a user calls it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from design_cases import TRAIN
+from typer.testing import Result
+from verb_checks import good, refused
+
+from brittle.design import OverlapMatrix, published_overlap
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")
+
+
+def test_overlap_trains_once_and_goes_on(run: Run, design_folder: Path) -> None:
+    how = ["overlap", *TRAIN, "--standard-epochs", 3, "--epochs", 8, "--rate", 0.02, "--no-control", "-o", "out"]
+    printed = good(run(*how))
+    assert "2 corruptions, 1 pairs" in printed
+    matrix = OverlapMatrix.load("out/overlap.parquet")
+    assert matrix.names == ("noc/contrast", "noc/gray_scale")
+    assert matrix.low is not None
+    np.testing.assert_array_equal(matrix.scores, OverlapMatrix.load("out/overlap.csv").scores)
+    assert (design_folder / "out" / "overlap.svg").is_file()
+    stamps = {path: path.stat().st_mtime_ns for path in design_folder.glob("out/models/*.safetensors")}
+    assert len(stamps) == 3
+    assert good(run(*how)) == printed
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+    refused(run(*how, "--seed", 1, columns=400), "choose another folder")
+    started = ["overlap", *TRAIN, "--start", "out/models/standard.safetensors", "--mode", "batchnorm", "--images", 64]
+    good(run(*started, "-o", "quick", "--form", "accuracy", "--test-images", 32))
+    assert "--rate 0.1 is that of fine-tuning" in run(*started, "-o", "other", "--rate", 0.1).stderr
+    assert len(list(design_folder.glob("quick/models/*.safetensors"))) == 4  # the start too
+
+
+def test_a_published_matrix_needs_no_training(run: Run) -> None:
+    printed = good(run("overlap", "--from-table", "noc-table7", "-o", "published"))
+    assert re.search(r"gaussian_noise +shot_noise +0\.97", printed)
+    found = OverlapMatrix.load("published/overlap.csv")
+    np.testing.assert_allclose(found.scores, published_overlap("noc-table7").scores)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["overlap", "-o", "x"], "say which --data to train and test on, or --from-table noc-table7 or noc-table8"),
+        (["overlap", "--from-table", "noc-table7", "-d", "demo", "-o", "x"], "trains nothing; leave --data out"),
+        (
+            ["overlap", "--from-table", "noc-table9", "-o", "x"],
+            "there is no published table 'noc-table9'; did you mean",
+        ),
+        (["overlap", "--from-table", "noc-table5", "-o", "x"], "is not a table of models trained with one corruption"),
+        (["overlap", "-d", "demo", "-o", "x"], "'demo' has no training part of its own"),
+        (["overlap", "-d", "test.npz", "--training", "bare.npz", "-o", "x"], "does not name its classes"),
+        (["overlap", *TRAIN, "--mode", "quick", "-o", "x"], "mode must be one of scratch, finetune, batchnorm"),
+        (["overlap", *TRAIN, "-C", "imagenet-c", "-o", "x"], "has 5 levels; candidates have one level, or a range"),
+        (["overlap", *TRAIN, "--form", "log", "-o", "x"], "the form is ratio (the papers) or accuracy"),
+        (["overlap", *TRAIN, "--engine", "dask", "-o", "x"], "there are: local, ray"),
+        (["overlap", *TRAIN, "--epochs", 0, "-o", "x"], "epochs must be at least 1"),
+        (
+            ["overlap", *TRAIN, "--mode", "batchnorm", "--epochs", 2, "-o", "x"],
+            "one pass over the images and no --epochs",
+        ),
+        (["overlap", *TRAIN, "--mode", "scratch", "--standard-epochs", 2, "-o", "x"], "so use --epochs"),
+        (["overlap", *TRAIN, "--images", 8, "-o", "x"], "--images 8 do not fill a batch of 32"),
+        (["overlap", *TRAIN, "--start", "none.safetensors", "-o", "x"], "there is no file of weights"),
+        (["overlap", *TRAIN, "--network", "big", "-o", "x", "--start", "w.pt"], "small, small:WIDTH or timm:NAME"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:
+    refused(run(*arguments, columns=400), sentence)

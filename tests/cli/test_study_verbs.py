@@ -1,0 +1,87 @@
+"""`brittle study`, as a user calls it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from distance_cases import TRAIN
+from typer.testing import Result
+from verb_checks import good, refused, words_of
+
+import brittle
+from brittle.models.from_weights import save_trained
+from brittle.models.network import build_network
+from brittle.training import Recipe
+
+Run = Callable[..., Result]
+pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
+
+LOOK = ["--images", 5, "--samples", 20, "--corruption-samples", 2]
+
+
+def test_a_study_of_distance_and_error_in_one_command(run: Run) -> None:
+    how = ["study", "distance", *TRAIN, "-b", "three.toml", "-s", "3,5", "--schemes", 5, *LOOK, "-o", "out"]
+    printed = good(run(*how, "--training-images", 64))
+    assert "of 3 above 0.6" in printed
+    assert "(the paper: 12 of 15)" in " ".join(printed.split())
+    points, found = pl.read_csv("out/points.csv"), pl.read_csv("out/correlations.csv")
+    assert len(points) == 5 * 3
+    assert found["schemes"].to_list() == [5, 5, 5]
+    assert words_of("out/study.svg").count("ρ =") + words_of("out/study.svg").count("no correlation") == 3
+    assert len(brittle.load_results("out/run").models) == 5
+    assert good(run(*how, "--training-images", 64)) == printed
+    refused(run(*how, "--training-images", 96, columns=400), "choose another folder")
+
+
+def test_a_study_of_mixtures_in_one_command(run: Run) -> None:
+    look = ["--images", 5, "--samples", 20, "--corruption-samples", 40]
+    mix = ["study", "mixing", *TRAIN, "-b", "three.toml", "--near", "gaussian_noise", *look, "--training-images", 64]
+    printed = good(run(*mix, "--far", "contrast", "--shares", "1,0.5,0", "-o", "out"))
+    table = pl.read_csv("out/mixing.csv")
+    assert table.columns == ["share", "msd", "mmd", "picked", "error"]
+    assert table["picked"].to_list()[::2] == [20, 0]
+    assert table["mmd"][0] < 0.5 * table["mmd"][2]
+    assert "error" in printed
+    assert "share of the right augmentation" in words_of("out/mixing.svg")
+    refused(
+        run(*mix, "--far", "none", "-o", "out", columns=400), "holds mixtures with far contrast, and this asks for none"
+    )
+    good(run(*mix, "--far", "none", "--shares", "1,0", "--no-errors", "-o", "plain"))
+    assert "error" not in pl.read_csv("plain/mixing.csv").columns
+
+
+def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
+    how = [one for one in TRAIN if one not in ("--standard-epochs", 2)]
+    mix = ["study", "mixing", *how, "-b", "three.toml", "--near", "contrast", "--far", "none", "--no-errors", *LOOK]
+    for folder, seed in (("a", 0), ("b", 1)):
+        Path(folder).mkdir()
+        network, about = build_network("small:4", 4, seed=seed), ("small:4", "abcd", Recipe().mean, Recipe().std)
+        save_trained(network, f"{folder}/net.safetensors", *about)
+    good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))
+    good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))
+    refused(
+        run(*mix, "--start", "b/net.safetensors", "-o", "out", columns=400), "holds models with start net.safetensors"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("study distance -d test.npz --training train.npz --schemes 3 -o out", "take 4 to 512 schemes"),
+        ("study distance -d bare.npz -o out", "bare.npz"),
+        ("study mixing -d test.npz --training train.npz --shares 0.5 -o out", "two --shares or more"),
+        ("study mixing -d test.npz --training train.npz --shares 0.5,2 -o out", "a share lies between 0 and 1"),
+        ("study mixing -d test.npz --training train.npz --far blurr -o out", "there is no augmentation 'blurr'"),
+        (
+            "study distance -d test.npz --training train.npz --images 9 --samples 0 -o out",
+            "--samples must be at least 1",
+        ),
+        (
+            "study distance -d test.npz --training train.npz --training-images 8 -o out",
+            "--training-images 8 do not fill a batch of 128",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence(run: Run, line: str, sentence: str) -> None:
+    refused(run(*line.split(), columns=400), sentence)

@@ -1,0 +1,28 @@
+"""A folder belongs to one piece of work."""
+
+from pathlib import Path
+
+import pytest
+
+from brittle.design.claim import claim, weights_key
+
+
+def test_a_folder_is_claimed_once(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "about.json"
+    claim(file, {"plan": "a", "steps": (1, 2)}, "models")
+    claim(file, {"plan": "a", "steps": (1, 2)}, "models")
+    with pytest.raises(ValueError, match="holds models with plan a, and this asks for b; choose another folder"):
+        claim(file, {"plan": "b", "steps": (1, 2)}, "models")
+
+
+def test_other_weights_of_the_same_name_are_others(tmp_path: Path) -> None:
+    file = tmp_path / "start.safetensors"
+    file.write_bytes(b"one")
+    first = weights_key(file)
+    assert first is not None
+    assert first.startswith("start.safetensors ")
+    file.write_bytes(b"two")
+    assert weights_key(file) != first
+    assert weights_key(None) is None
+    with pytest.raises(FileNotFoundError, match="there is no file of weights"):
+        weights_key(tmp_path / "nowhere.pt")
