@@ -7,6 +7,7 @@ import pytest
 from brittle.evaluation.results import Results
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
 from brittle.sliders import cns_scores, trajectories
+from brittle.sliders.cns_accuracy import margin_table
 
 SCALES = (0.0, 0.5, 1.0)
 #             model, shift: right or wrong of each trajectory at each scale
@@ -106,6 +107,28 @@ def test_slopes_of_ood_on_id_accuracy(found) -> None:
     assert pick(found.slopes, shift="snow", scale=1.0)["slope"].item() == pytest.approx(own.slope)
     assert 0.0 not in found.slopes["scale"]  # nothing but itself
     assert cns_scores(results(), models=["deit", "vit"], resamples=10).slopes.is_empty()
+
+
+def test_slopes_are_on_clean_accuracy_only_if_every_model_has_it(found) -> None:
+    rows = results(clean=True).rows.filter(~((pl.col("model") == "vit") & (pl.col("corruption") == "clean")))
+    assert cns_scores(Results(rows), resamples=10).slopes.equals(found.slopes)
+    with pytest.raises(ValueError, match="the ID accuracy must lie between 0 and 1, got 50; divide percents by 100"):
+        cns_scores(results(), resamples=10, id_accuracy={"alexnet": 50, "deit": 80, "vit": 70})
+
+
+def test_margins_are_null_beyond_scale_3() -> None:
+    """The first shift goes to 4, where the paper's margin has no meaning, and the second does not."""
+    rows = [
+        (f"net {model}", f"cns/{shift}", scale, f"{shift}/001_x/seed_0001_scale_{round(1000 * scale):04}.jpg", True)
+        for model in range(120)
+        for shift, scales in (("a", (0.0, 4.0)), ("b", (0.0, 1.0)))
+        for scale in scales
+    ]
+    names = ["model", "corruption", "level", "sample", "correct"]
+    found = trajectories(Results(pl.LazyFrame(rows, schema=names, orient="row")))
+    margins = margin_table(found)
+    assert margins.filter(pl.col("shift") == "a")["mean_margin"].null_count() == 120
+    assert margins.filter(pl.col("shift") == "b")["mean_margin"].to_list() == [0.0] * 120
 
 
 def test_an_incomplete_trajectory_counts_nowhere() -> None:

@@ -48,6 +48,14 @@ def test_the_same_call_gives_the_same_token_also_after_an_interruption(learnt, t
     )
     assert seen == [3, 4, 5]
     assert torch.equal(again.embedding, learnt[2].embedding)
+    fresh = tiny_world.pipeline()
+    for other, steps, reason in (
+        (tiny_world.photos()[::-1], 5, "holds a training with pixels = "),
+        (tiny_world.photos(), 3, "holds a training of 5 steps and not 3"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            train_token(fresh, other, "heavy bag", 7, **{**options, "steps": steps})
+    assert "<heavy bag-7>" not in fresh.tokenizer.get_vocab()  # nothing was taught
 
 
 def test_training_brings_the_token_nearer_to_the_pictures() -> None:
@@ -89,6 +97,9 @@ def test_the_published_folder(learnt, tmp_path: Path, slider) -> None:
 
     made = slide(fresh, replace(slider, prompt="<heavy bag-7>"), [1.0], [1], sampling=Sampling(steps=2))
     assert made.shape == (1, 1, 16, 16, 3)
+    (tmp_path / "text_encoder" / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="text_encoder' cannot be read by CLIPTextModel"):
+        load_tokens(fresh, tmp_path)
     torch.save({"tokens": ["<nobody-3>"], "initializer_words": [""]}, tmp_path / "tokens.pt")
     with pytest.raises(ValueError, match=r"1 tokens .* not in its tokenizer, such as '<nobody-3>'"):
         load_tokens(fresh, tmp_path)

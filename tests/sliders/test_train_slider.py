@@ -9,6 +9,7 @@ import torch
 from brittle.sliders import Sampling, slide, slider_layers, slider_loss, slider_target, train_slider
 from brittle.sliders.adapter import adapter_on, slider_on
 from brittle.sliders.partial_denoising import half_denoised, training_scheduler
+from brittle.sliders.pipeline_key import pipeline_key
 from brittle.sliders.prompt_words import encode_prompt
 from brittle.sliders.train_slider import initialise
 
@@ -73,6 +74,25 @@ def test_bfloat16_trains_a_float32_adapter() -> None:
     assert any(value.any() for name, value in slider.weights.items() if "lora_B" in name)
     images = slide(pipeline, slider, [0, 1], [1], sampling=Sampling(steps=2))
     assert images.std() > 1
+
+
+def test_a_pipeline_of_few_bits_is_not_said_to_train_in_float32() -> None:
+    pipeline = tiny_world.pipeline().to(dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match="precision is float32, and the pipeline was loaded in bfloat16"):
+        train_slider(pipeline, "bag", "fog", precision="float32", **QUICK)
+    assert train_slider(pipeline, "bag", "fog", **{**QUICK, "steps": 1}).training["precision"] == "bfloat16"
+
+
+def test_a_pipeline_is_known_by_its_weights_and_words_in_every_precision(pipeline) -> None:
+    key = pipeline_key(pipeline, "bag")
+    other = tiny_world.pipeline()
+    assert pipeline_key(other, "bag") == key
+    assert pipeline_key(other.to(dtype=torch.bfloat16), "bag") == key
+    assert pipeline_key(pipeline, "sneaker") != key
+    for part in ("unet", "vae", "text_encoder"):
+        changed = tiny_world.pipeline()
+        next(p for p in getattr(changed, part).parameters() if p.ndim == 1).data += 0.1
+        assert pipeline_key(changed, "bag") != key
 
 
 def test_the_first_weights_are_kaimings_and_zeros(pipeline) -> None:
@@ -166,6 +186,12 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(pipeline, tmp_path)
     assert whole.losses == resumed.losses
     with pytest.raises(ValueError, match=r"holds a training with strength = 4\.0 and not 1\.0; remove it"):
         train_slider(pipeline, "bag", "fog", **options, strength=1.0)
+    with pytest.raises(ValueError, match="holds a training of 6 steps and not 4; remove it"):
+        train_slider(pipeline, "bag", "fog", **{**options, "steps": 4})
+    other = tiny_world.pipeline()
+    other.unet.conv_out.bias.data += 0.1
+    with pytest.raises(ValueError, match=r"holds a training with network = .* remove it"):
+        train_slider(other, "bag", "fog", **options)
     place.write_bytes(place.read_bytes()[:200])
     with pytest.raises(ValueError, match="is no checkpoint of ours, remove it"):
         train_slider(pipeline, "bag", "fog", **options)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brittle.datasets.atomic import replacing
-from brittle.models.load_pipeline import EXTRA
+from brittle.models.load_pipeline import EXTRA, quiet
 from brittle.models.load_weights import load_weights
 from brittle.models.needs import needs
 
@@ -89,14 +89,12 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{str(place / 'tokens.pt')!r} is no list of tokens: {reason}") from error
-    tokenizer = transformers.CLIPTokenizer.from_pretrained(str(place / "tokenizer"), local_files_only=True)
+    tokenizer = _read(transformers.CLIPTokenizer, place / "tokenizer")
     unknown = [token for token in tokens if token not in tokenizer.get_vocab()]
     if unknown:
         raise ValueError(f"{len(unknown)} tokens of {str(folder)!r} are not in its tokenizer, such as {unknown[0]!r}")
     before = pipeline.text_encoder
-    encoder = transformers.CLIPTextModel.from_pretrained(
-        str(place / "text_encoder"), use_safetensors=True, local_files_only=True
-    )
+    encoder = _read(transformers.CLIPTextModel, place / "text_encoder", use_safetensors=True)
     if encoder.config.hidden_size != before.config.hidden_size:
         raise ValueError(
             f"the tokens of {str(folder)!r} are for an encoder of width {encoder.config.hidden_size}, and this "
@@ -104,6 +102,15 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
         )
     pipeline.register_modules(tokenizer=tokenizer, text_encoder=encoder.to(before.device, before.dtype).eval())
     return tokens
+
+
+def _read(kind: Any, folder: Path, **options: Any) -> Any:
+    try:
+        with quiet("transformers"):
+            return kind.from_pretrained(str(folder), local_files_only=True, **options)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
 
 
 def save_tokens(pipeline: Any, folder: str | Path, tokens: Sequence[ClassToken]) -> Path:

@@ -66,8 +66,9 @@ def margin_table(together: Sequence[Trajectories]) -> pl.DataFrame:
             points = failure_points(part.correct[number], part.scales)
             margin = points.mean_margin() if part.scales[-1] <= 3 else None
             rows.append((model, part.shift, len(points), points.at_zero, points.never, margin))
-    schema = ["model", "shift", "trajectories", "wrong_at_zero", "never_failed", "mean_margin"]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    names = {"model": pl.String, "shift": pl.String}
+    counts = dict.fromkeys(("trajectories", "wrong_at_zero", "never_failed"), pl.Int64)
+    return pl.DataFrame(rows, schema={**names, **counts, "mean_margin": pl.Float64}, orient="row")
 
 
 def drawn_means(part: Trajectories, model: int, place: int, *, resamples: int, seed: int) -> Floats:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from brittle.metrics import id_ood_slope, kendall
+from brittle.metrics.fraction import fractions
+from brittle.metrics.slope import AXES
 from brittle.sliders.trajectories import Trajectories
 
 
@@ -52,10 +54,13 @@ def slope_table(
     names = ("shift", "scale", "slope", "low", "high", "intercept", "r_squared")
     schema = {name: pl.String if name == "shift" else pl.Float64 for name in names}
     rows = []
+    if axes not in AXES:
+        raise ValueError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
     if id_accuracy is not None:
         lacking = [model for model in models if model not in id_accuracy]
         if lacking:
             raise ValueError(f"there is no ID accuracy of {lacking[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
+        fractions([id_accuracy[model] for model in models], "the ID accuracy")
     for part in together if len(models) >= 3 else ():
         accuracy = part.correct.mean(1)[[part.models.index(model) for model in models]]
         known = accuracy[:, 0] if id_accuracy is None else [id_accuracy[model] for model in models]
@@ -64,10 +69,8 @@ def slope_table(
                 continue  # a line of scale 0 on itself
             try:
                 fit = id_ood_slope(known, accuracy[:, i], axes=axes)
-            except ValueError as error:
-                if "axes must be" in str(error) or "between 0 and 1" in str(error):
-                    raise
-                continue  # models that are all alike have no slope
+            except ValueError:
+                continue  # models that are all alike have no slope, nor have 0 and 1 on probit and logit axes
             slope = fit.estimate(level=level)
             line = (slope.value, slope.low, slope.high, fit.intercept, fit.r_squared)
             rows.append((part.shift, float(scale), *line, fit.n))

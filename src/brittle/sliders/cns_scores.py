@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from brittle.evaluation import Results
+from brittle.evaluation.scores import CLEAN_CELL
 from brittle.sliders.cns_accuracy import accuracy_table, failure_table, margin_table
 from brittle.sliders.cns_models import agreement_table, ranking_table, slope_table
 from brittle.sliders.cns_rce import rce_table
@@ -62,8 +63,8 @@ def cns_scores(
     Args:
         models: by default all that were run on every shift and scale.
         baseline: the model whose rise in error divides that of others in rCE; the paper's is AlexNet.
-        id_accuracy: of models, for the slope; by default on the clean images of the run and, if it has none, at
-            scale 0 of the same shift.
+        id_accuracy: of models, for the slope; by default on the clean images of the run and, if some model has none,
+            at scale 0 of the same shift.
         slope_models: those the line is fitted over; the paper takes 16 trained with labels on ImageNet alone.
         axes: of the line, "linear" as in the paper, "probit" or "logit".
     """
@@ -102,6 +103,7 @@ def _together(found: list[Trajectories]) -> Trajectories:
 
 
 def _clean(results: Results, models: Sequence[str]) -> Mapping[str, float] | None:
-    if ("clean", 0.0) not in results.cells:
+    """The accuracy on the clean images, if all the models were run on them."""
+    if not set(models) <= set(results.models_with([CLEAN_CELL])):
         return None
     return {model: results.clean_accuracy(model) for model in models}

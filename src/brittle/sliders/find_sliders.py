@@ -11,7 +11,7 @@ from typing import Any
 from brittle.datasets.near import nearest
 from brittle.sliders.load_slider import NAME, load_published_slider, load_slider
 from brittle.sliders.shifts import shift_folder
-from brittle.sliders.slider import CARD, Slider
+from brittle.sliders.slider import CARD, CHECKPOINT, Slider
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Seq
     if not root.exists():
         raise FileNotFoundError(f"there is no folder of sliders {str(folder)!r}; `brittle slide train` makes one")
     paths = [card.parent for card in sorted(root.rglob(CARD))]
-    paths += [root] if root.suffix == ".pt" else _last(sorted(p for p in root.rglob("*.pt") if not _ours(p)))
+    paths += [root] if root.suffix == ".pt" else _last(sorted(p for p in root.rglob("*.pt") if p.name != CHECKPOINT))
     if not paths:
         raise ValueError(f"{str(folder)!r} has no sliders: no folder with {CARD}, and no .pt file")
     found: dict[tuple[str, int], FoundSlider] = {}
@@ -62,7 +62,7 @@ def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Seq
 
 
 def _named(path: Path) -> FoundSlider:
-    said = NAME.match(path.stem if path.suffix == ".pt" else path.name)
+    said = NAME.match(path.stem if path.suffix == ".pt" else path.resolve().name)
     if said is None:
         raise ValueError(f"{str(path)!r} does not say for which shift and class it is, as heavy_snow_class_022 does")
     shift = said["shift"]
@@ -75,10 +75,11 @@ def _named(path: Path) -> FoundSlider:
 
 
 def _last(files: list[Path]) -> list[Path]:
-    """One file a folder: the last checkpoint, if several are there."""
-    last = {path.parent: path for path in files if path.stem.endswith("_last")}
-    return [path for path in files if last.get(path.parent, path) == path]
+    """One file for each adapter: its `…_last.pt`, if that is there beside earlier checkpoints."""
+    last = {_adapter(path) for path in files if path.stem.endswith("_last")}
+    return [path for path in files if path.stem.endswith("_last") or _adapter(path) not in last]
 
 
-def _ours(path: Path) -> bool:
-    return path.name == "training.pt"
+def _adapter(path: Path) -> tuple[Path, tuple[str, ...] | None]:
+    said = NAME.match(path.stem)
+    return path.parent, None if said is None else said.groups()

@@ -12,16 +12,16 @@ from brittle.sliders.adapter import Adapter
 def training_scheduler(pipeline: Any) -> Any:
     """DDIM without clipping, as published, with the noise levels and the kind of prediction of the checkpoint."""
     config = pipeline.scheduler.config
-    if config.prediction_type not in ("epsilon", "v_prediction"):
-        raise ValueError(
-            f"sliders are trained for epsilon or v_prediction; this checkpoint predicts {config.prediction_type!r}"
-        )
+    kind = config.get("prediction_type")
+    if kind not in ("epsilon", "v_prediction"):
+        raise ValueError(f"sliders are trained for epsilon or v_prediction; this checkpoint predicts {kind!r}")
     return needs("diffusers", EXTRA).DDIMScheduler(
         num_train_timesteps=config.num_train_timesteps,
         beta_start=config.beta_start,
         beta_end=config.beta_end,
         beta_schedule=config.beta_schedule,
-        prediction_type=config.prediction_type,
+        trained_betas=config.get("trained_betas"),
+        prediction_type=kind,
         clip_sample=False,
     )
 

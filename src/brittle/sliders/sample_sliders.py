@@ -19,15 +19,9 @@ from brittle.sliders.find_sliders import FoundSlider
 from brittle.sliders.sampling import Sampling
 from brittle.sliders.shifts import SCALES
 from brittle.sliders.slid_class import SlidClass
-from brittle.sliders.write_slides import (
-    CARD,
-    WrittenSlides,
-    claim,
-    slide_files,
-    slides_place,
-    write_slides,
-    write_two_prompts,
-)
+from brittle.sliders.slides_card import CARD, check_card, keep_card
+from brittle.sliders.two_prompts import TWO_SCALES
+from brittle.sliders.write_slides import WrittenSlides, slide_files, slides_place, write_slides, write_two_prompts
 
 AT_ONCE = 60
 """About so many images are one piece of work on a cluster."""
@@ -49,6 +43,14 @@ class Pick:
         """For people."""
         return f"{self.shift} {self.one.name}"
 
+    def place(self, root: Path) -> Path:
+        """Where its images are, below the folder of all."""
+        return slides_place(root, self.shift, self.one.number, self.one.name)
+
+    def scales(self, wanted: Sequence[float]) -> Sequence[float]:
+        """The scales it is drawn at; two prompts have two."""
+        return TWO_SCALES if self.slider is None else wanted
+
 
 def sample_sliders(
     base: Base,
@@ -67,20 +69,20 @@ def sample_sliders(
 
     `settings` are those of `write_slides`: active, sampling, batch_size, file_format. Images that are there are not
     drawn again. `names` of classes that are not ImageNet's are kept in `classes.txt`. On a Ray cluster workers draw
-    some seeds each, and this process writes the files, which are the same.
+    some seeds each, and this process writes the files; drawn one by one, not in larger batches, they are the same.
     """
     check_engine(engine, address)
     if not picks:
         raise ValueError("there is nothing to draw; name at least one slider, or a class and a shift")
     root = Path(folder)
     kind = settings.get("file_format", "jpg")
-    scales = (0.0, 1.0) if picks[0].slider is None else scales
-    files = {p: slide_files(slides_place(root, p.shift, p.one.number, p.one.name), scales, seeds, kind) for p in picks}
+    files = {pick: slide_files(pick.place(root), pick.scales(scales), seeds, kind) for pick in picks}
     missing = {p: [pair for pair, path in mine.items() if not path.is_file()] for p, mine in files.items()}
     total = sum(map(len, files.values()))
     before = total - sum(map(len, missing.values()))
-    if names is not None:
-        _keep_names(root, names)
+    for pick in picks:
+        check_card(pick.place(root), _known(pick, settings))  # all of them, before the first is drawn
+    _keep_names(root, names)
     done = before
 
     def tick(pick: Pick, more: int) -> None:
@@ -127,11 +129,9 @@ def _on_ray(
     address: str | None,
     tick: Callable[[Pick, int], None],
 ) -> None:
-    for pick in missing:
-        _check_card(pick, slides_place(root, pick.shift, pick.one.number, pick.one.name), settings)
     each = max(1, AT_ONCE // len(scales))
     work = [
-        (pick, (base, pick, list(scales), seeds[i : i + each], settings))
+        (pick, (base, pick, scales, seeds[i : i + each], settings))
         for pick, seeds in missing.items()
         for i in range(0, len(seeds), each)
     ]
@@ -140,9 +140,8 @@ def _on_ray(
     with cluster(address) as ray:
         gpu = wants_gpu(ray, base.device)
         for pick, drawn in spread(ray, _drawn, work, gpu=gpu, title=lambda pick: pick.title):
-            place = slides_place(root, pick.shift, pick.one.number, pick.one.name)
-            place.mkdir(parents=True, exist_ok=True)
-            claim(place / CARD, json.loads(drawn.pop(CARD)))
+            place = pick.place(root)
+            keep_card(place, json.loads(drawn.pop(CARD)))
             new = {name: content for name, content in drawn.items() if not (place / name).is_file()}
             for name, content in new.items():
                 with replacing(place / name) as part:
@@ -150,26 +149,32 @@ def _on_ray(
             tick(pick, len(new))
 
 
-def _drawn(base: Base, pick: Pick, scales: list[float], seeds: list[int], settings: dict[str, Any]) -> dict[str, bytes]:
+def _drawn(
+    base: Base, pick: Pick, scales: Sequence[float], seeds: Sequence[int], settings: Mapping[str, Any]
+) -> dict[str, bytes]:
     """The files of some seeds, by name."""
     with tempfile.TemporaryDirectory() as folder:
         _write(base, pick, Path(folder), scales, seeds, settings)
         return {path.name: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-def _check_card(pick: Pick, place: Path, settings: Mapping[str, Any]) -> None:
-    """Raise if a folder was made otherwise, before anything is drawn."""
+def _known(pick: Pick, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a folder's card will say, as far as it is known without the pipeline."""
     known: dict[str, Any] = {"sampling": asdict(settings.get("sampling") or Sampling())}
     known["file_format"] = settings.get("file_format", "jpg")
     if pick.slider is not None:
         known["active"] = settings.get("active", 0.75)
-    claim(place / CARD, known, known=False)
+    return known
 
 
-def _keep_names(root: Path, names: Sequence[str]) -> None:
-    path, text = root / CLASSES, "".join(f"{name}\n" for name in names)
-    if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise ValueError(f"{str(path)!r} has other class names; use another folder")
+def _keep_names(root: Path, names: Sequence[str] | None) -> None:
+    """Write the names of the classes, unless they are ImageNet's; a folder whose images have other ones raises."""
+    path = root / CLASSES
+    there = path.read_text(encoding="utf-8").splitlines() if path.is_file() else None
+    if there == (None if names is None else list(names)):
+        return
+    if names is None or any(root.glob(f"*/*/{CARD}")):
+        raise ValueError(f"the images in {str(root)!r} are of classes with other names; use another folder")
     root.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -12,6 +12,7 @@ import numpy as np
 from brittle.arrays import Image
 from brittle.models.needs import needs
 from brittle.models.resize import resize
+from brittle.sliders.check_whole import check_whole
 from brittle.sliders.prompt_words import check_prompt
 from brittle.sliders.schedulers import check_scheduler, scheduled
 from brittle.sliders.shifts import NEGATIVE_PROMPT
@@ -48,10 +49,10 @@ class Sampling:
         check_scheduler(self.scheduler)
         if self.prompt.count("{}") != 1:
             raise ValueError(f"prompt has one {{}} where the class goes, as 'a picture of a {{}}'; got {self.prompt!r}")
-        for option in ("steps", "size", "side"):
-            value = getattr(self, option)
-            if not (value is None and option != "steps") and (not isinstance(value, int) or value < 1):
-                raise ValueError(f"{option} is a whole number of at least 1, got {value!r}")
+        check_whole(steps=(self.steps, 1))
+        for option, value in (("size", self.size), ("side", self.side)):
+            if value is not None:
+                check_whole(**{option: (value, 1)})
 
     def words(self, name: str) -> str:
         """The prompt for a class."""
@@ -61,8 +62,9 @@ class Sampling:
 def draw_images(pipeline: Any, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> Image:
     """One image for each prompt and seed, in one batch, N×side×side×3.
 
-    The noise of a seed is drawn on the CPU and depends on nothing else. The last bits of an image depend on the size of
-    its batch, as with every network.
+    The noise of a seed is drawn on the CPU, so it is the same on every device; it is another one in another precision,
+    as published images are drawn in bfloat16. The last bits of an image depend on the size of its batch, as with every
+    network.
     """
     torch = needs("torch")
     for prompt in set(prompts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,17 +44,8 @@ def slide(
             before, where the composition of an image is decided.
         sampling: prompts, guidance, steps and scheduler.
     """
-    pipeline = as_pipeline(pipeline)
-    at, several = check_scales(scales), check_seeds(seeds)
-    check_whole(batch_size=(batch_size, 1))
-    pairs = [(seed, scale) for seed in several for scale in at]
-    found: list[Image] = []
-    with sliding(pipeline, slider, active=active, sampling=sampling) as draw:
-        for start in range(0, len(pairs), batch_size):
-            found.extend(draw(pairs[start : start + batch_size]))
-            if progress is not None:
-                progress(len(found), len(pairs))
-    return np.stack(found).reshape(len(several), len(at), *found[0].shape)
+    drawing = sliding(as_pipeline(pipeline), slider, active=active, sampling=sampling)
+    return draw_all(drawing, scales, seeds, batch_size, progress)
 
 
 @contextmanager
@@ -73,6 +64,26 @@ def sliding(pipeline: Any, slider: Slider, *, active: float = 0.75, sampling: Sa
                 return draw_images(pipeline, [words] * len(pairs), seeds, how)
 
         yield draw
+
+
+def draw_all(
+    drawing: AbstractContextManager[Draw],
+    scales: Sequence[float],
+    seeds: Sequence[int],
+    batch_size: int,
+    progress: Progress | None,
+) -> Image:
+    """Every seed at every scale, batch by batch."""
+    at, several = check_scales(scales), check_seeds(seeds)
+    check_whole(batch_size=(batch_size, 1))
+    pairs = [(seed, scale) for seed in several for scale in at]
+    found: list[Image] = []
+    with drawing as draw:
+        for start in range(0, len(pairs), batch_size):
+            found.extend(draw(pairs[start : start + batch_size]))
+            if progress is not None:
+                progress(len(found), len(pairs))
+    return np.stack(found).reshape(len(several), len(at), *found[0].shape)
 
 
 def check_scales(scales: Sequence[float]) -> list[float]:

@@ -13,6 +13,8 @@ from brittle.models.needs import needs
 
 WEIGHTS = "pytorch_lora_weights.safetensors"
 CARD = "slider.json"
+CHECKPOINT = "training.pt"
+"""In the folder of a slider whose training was interrupted."""
 
 
 @dataclass(frozen=True, eq=False)

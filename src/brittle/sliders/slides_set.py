@@ -18,4 +18,5 @@ def slides_set(
             `classes.txt` in the folder says, as `brittle slide sample` writes it.
         keep: the samples to keep, such as those the out-of-class filter left.
     """
-    return StoredSet(Path(folder).resolve().name, "cns-bench", shift_cells(Path(folder), classes=classes, keep=keep))
+    place = Path(folder).resolve()
+    return StoredSet(place.name, "cns-bench", shift_cells(place, classes=classes, keep=keep), str(place))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,16 @@ from brittle.models.needs import needs
 from brittle.sliders.adapter import NAME, Adapter, adapter_on
 from brittle.sliders.check_whole import check_whole
 from brittle.sliders.checkpoint import load_checkpoint, save_checkpoint
+from brittle.sliders.learn_steps import Progress, learn_steps
 from brittle.sliders.numbers import step_numbers
 from brittle.sliders.objective import slider_loss, slider_target
 from brittle.sliders.partial_denoising import half_denoised, predict, training_scheduler
+from brittle.sliders.pipeline_key import pipeline_key
+from brittle.sliders.precision import find_precision, in_precision
 from brittle.sliders.prompt_words import encode_prompt
 from brittle.sliders.shifts import positive_prompt, shift_words
 from brittle.sliders.slider import Slider
-
-Progress = Callable[[int, int, float], None]
-"""Called with (steps done, steps in all, the loss) after each step."""
+from brittle.sliders.training_side import training_side
 
 PUBLISHED_SIDE = 512
 
@@ -72,11 +72,14 @@ def train_slider(
         denoising_steps=(denoising_steps, 2),
         checkpoint_every=(checkpoint_every, 1),
     )
-    pipeline = as_pipeline(pipeline)
-    scheduler = training_scheduler(pipeline)
-    side = check_size(pipeline, size, PUBLISHED_SIDE)
+    pipeline = as_pipeline(pipeline, dtype="float32" if precision == "float32" else "auto")
+    device, scheduler = pipeline.device, training_scheduler(pipeline)
+    side = training_side(pipeline, size, PUBLISHED_SIDE)
     other = None if unconditional in (None, prompt) else unconditional
-    recipe = {
+    words = encode_prompt(pipeline, prompt)
+    towards = encode_prompt(pipeline, positive_prompt(prompt, shift))
+    away = None if other is None else encode_prompt(pipeline, other)
+    recipe: dict[str, Any] = {
         "prompt": prompt,
         "shift": shift_words(shift),
         "batch_size": batch_size,
@@ -90,53 +93,50 @@ def train_slider(
         "size": side,
         "seed": seed,
         "prediction": scheduler.config.prediction_type,
-        "precision": find_precision(precision, pipeline.device),
+        "precision": find_precision(precision, pipeline),
+        "network": pipeline_key(pipeline, prompt),
     }
-    device, autocast = pipeline.device, in_precision(str(recipe["precision"]), pipeline.device)
-    words = encode_prompt(pipeline, prompt)
-    towards = encode_prompt(pipeline, positive_prompt(prompt, shift))
-    away = words if other is None else encode_prompt(pipeline, other)
+    autocast = in_precision(recipe["precision"], device)
     shape = (batch_size, pipeline.unet.config.in_channels, *[side // pipeline.vae_scale_factor] * 2)
-    state = load_checkpoint(checkpoint, recipe)
-    with adapter_on(pipeline, rank=rank, alpha=alpha) as adapter, autocast():
+    state = load_checkpoint(checkpoint, recipe, steps)
+    losses: list[float] = [] if state is None else state["losses"]
+    with adapter_on(pipeline, rank=rank, alpha=alpha) as adapter:
         optimiser = torch.optim.AdamW(adapter.parameters(), lr=learning_rate)
-        losses: list[float] = []
         if state is None:
             initialise(adapter, seed)
         else:
             adapter.load(state["weights"])
             optimiser.load_state_dict(state["optimiser"])
-            losses = state["losses"]
-        for step in range(len(losses), steps):
+
+        def loss_of(step: int) -> Any:
             numbers = step_numbers(seed, "slider", step)
             done = int(torch.randint(1, denoising_steps, (1,), generator=numbers))
             noise = torch.randn(shape, generator=numbers).to(device)
-            latents, t = half_denoised(
-                adapter,
-                scheduler,
-                noise,
-                words,
-                done=done,
-                steps=denoising_steps,
-                guidance=guidance,
-                unconditional=None if other is None else away,
-            )
-            adapter.off()
-            with torch.no_grad():
-                neutral, positive = (predict(adapter.unet, latents, t, prompt) for prompt in (words, towards))
-                subtracted = neutral if other is None else predict(adapter.unet, latents, t, away)
-            adapter.on()
-            target = slider_target(neutral, positive, subtracted, strength)
-            loss = slider_loss(predict(adapter.unet, latents, t, words), target)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            losses.append(loss.item())
-            if checkpoint is not None and (len(losses) % checkpoint_every == 0 or len(losses) == steps):
-                kept = {"weights": adapter.weights(), "optimiser": optimiser.state_dict(), "losses": losses}
-                save_checkpoint(Path(checkpoint), kept, recipe)
-            if progress is not None:
-                progress(len(losses), steps, losses[-1])
+            with autocast():
+                latents, t = half_denoised(
+                    adapter,
+                    scheduler,
+                    noise,
+                    words,
+                    done=done,
+                    steps=denoising_steps,
+                    guidance=guidance,
+                    unconditional=away,
+                )
+                adapter.off()
+                with torch.no_grad():
+                    neutral, positive = (predict(adapter.unet, latents, t, said) for said in (words, towards))
+                    subtracted = neutral if away is None else predict(adapter.unet, latents, t, away)
+                adapter.on()
+                target = slider_target(neutral, positive, subtracted, strength)
+                return slider_loss(predict(adapter.unet, latents, t, words), target)
+
+        def keep(file: str | Path) -> None:
+            kept = {"weights": adapter.weights(), "optimiser": optimiser.state_dict(), "losses": losses}
+            save_checkpoint(file, kept, recipe)
+
+        kept = None if checkpoint is None else partial(keep, checkpoint)
+        learn_steps(optimiser, loss_of, losses, steps, keep=kept, keep_every=checkpoint_every, progress=progress)
         weights = adapter.weights()
     about = {key: value for key, value in recipe.items() if key not in ("prompt", "shift", "rank", "alpha")}
     versions = {package: version(package) for package in ("torch", "diffusers", "peft", "transformers")}
@@ -153,32 +153,3 @@ def initialise(adapter: Adapter, seed: int) -> None:
         init.kaiming_uniform_(drawn, a=1, generator=step_numbers(seed, "slider-weights", number))
         down.data.copy_(drawn)
         init.zeros_(layer.lora_B[NAME].weight)
-
-
-def check_size(pipeline: Any, size: int | None, published: int) -> int:
-    """The side of images in pixels that a UNet takes: by default the published one, or the checkpoint's if smaller."""
-    factor = int(pipeline.vae_scale_factor)
-    if size is None:
-        return min(published, int(pipeline.unet.config.sample_size) * factor)
-    step = factor * 2 ** (len(pipeline.unet.config.down_block_types) - 1)
-    if not isinstance(size, int) or size < step or size % step:
-        raise ValueError(f"size is in pixels and a multiple of {step} for this checkpoint, got {size!r}")
-    return size
-
-
-def find_precision(precision: str, device: Any) -> str:
-    """ "auto" is bfloat16 on GPUs that compute in it, else float32."""
-    torch = needs("torch")
-    if precision not in ("auto", "float32", "bfloat16"):
-        raise ValueError(f"precision must be auto, float32 or bfloat16, got {precision!r}")
-    if precision != "auto":
-        return precision
-    return "bfloat16" if torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-
-
-def in_precision(precision: str, device: Any) -> Callable[[], AbstractContextManager[Any]]:
-    """Autocast to bfloat16, or nothing."""
-    torch = needs("torch")
-    return lambda: torch.autocast(
-        torch.device(device).type, dtype=torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False
-    )

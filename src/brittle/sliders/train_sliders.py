@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ from brittle.evaluation.engines import check_engine
 from brittle.sliders.base import Base, wants_gpu
 from brittle.sliders.shifts import shift_folder, shift_words
 from brittle.sliders.slid_class import SlidClass
-from brittle.sliders.slider import CARD, Slider
+from brittle.sliders.slider import CARD, CHECKPOINT, Slider
 from brittle.sliders.train_slider import train_slider
 
-CHECKPOINT = "training.pt"
 Progress = Callable[[str, int, int], None]
 """Called with (the slider, steps done, steps in all)."""
 
 Pair = tuple[SlidClass, str]
 DEFAULTS = {name: option.default for name, option in inspect.signature(train_slider).parameters.items()}
+FIXED = ("steps", "batch_size", "strength", "rank", "alpha", "learning_rate", "denoising_steps", "seed")
+"""Settings that a slider's card must agree with."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,16 @@ def train_sliders(
 ) -> TrainedSliders:
     """One slider for each class and shift, in `folder/<shift>_class_<number>/`; those that are there are kept.
 
-    `settings` are those of `train_slider`. The local engine goes on inside a training that was interrupted; on a Ray
+    `settings` are those of `train_slider`; a slider that was trained with others, or on a pipeline of another name,
+    raises. The local engine goes on inside a training that was interrupted; on a Ray
     cluster each worker trains whole sliders, which this process writes. The weights are the same.
     """
     check_engine(engine, address)
     if not classes or not shifts:
         raise ValueError("name at least one class and one shift to train")
     steps = int(settings.get("steps", DEFAULTS["steps"]))
-    places = {(c, s): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
-    todo = [pair for pair, place in places.items() if not _there(place, pair, settings)]
+    places = {(c, shift_words(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
+    todo = [pair for pair, place in places.items() if not _there(place, base, pair, settings)]
     total = len(todo) * steps
     if todo and engine == "ray":
         done = 0
@@ -97,7 +99,7 @@ def _train(base: Base, prompt: str, shift: str, settings: dict[str, Any]) -> Sli
     return train_slider(base.pipeline(), prompt, shift, **settings)
 
 
-def _there(place: Path, pair: Pair, settings: dict[str, Any]) -> bool:
+def _there(place: Path, base: Base, pair: Pair, settings: Mapping[str, Any]) -> bool:
     """Whether a slider is trained already; one that was trained otherwise raises."""
     if not (place / CARD).is_file():
         return False
@@ -106,9 +108,13 @@ def _there(place: Path, pair: Pair, settings: dict[str, Any]) -> bool:
         known = {**card["training"], **{key: card[key] for key in ("prompt", "shift", "rank", "alpha")}}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the card {str(place / CARD)!r} is damaged; remove the folder to train it again") from error
-    wanted = {"prompt": pair[0].prompt, "shift": shift_words(pair[1])}
-    for key in ("steps", "batch_size", "strength", "rank", "alpha", "learning_rate", "denoising_steps", "seed"):
-        wanted[key] = settings.get(key, DEFAULTS[key])
+    wanted: dict[str, Any] = {"prompt": pair[0].prompt, "shift": pair[1], "base": Path(base.folder).name}
+    wanted |= {key: settings.get(key, DEFAULTS[key]) for key in FIXED}
+    wanted |= {key: settings[key] for key in ("size", "precision") if settings.get(key) not in (None, "auto")}
+    if settings.get("unconditional") not in (None, pair[0].prompt):
+        wanted |= {key: settings.get(key, DEFAULTS[key]) for key in ("unconditional", "guidance")}
+    else:
+        wanted["unconditional"] = None
     other = [key for key, value in wanted.items() if known.get(key) != value]
     if other:
         change = ", ".join(f"{key} = {known.get(key)!r} and not {wanted[key]!r}" for key in other)

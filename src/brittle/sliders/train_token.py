@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,12 @@ from brittle.models.resize import central_crop, resize
 from brittle.sliders.check_whole import check_whole
 from brittle.sliders.checkpoint import load_checkpoint, save_checkpoint
 from brittle.sliders.class_token import ClassToken, add_token, token_text
+from brittle.sliders.learn_steps import Progress, learn_steps
 from brittle.sliders.numbers import step_numbers
-from brittle.sliders.train_slider import Progress, check_size, find_precision, in_precision
+from brittle.sliders.pipeline_key import pipeline_key
+from brittle.sliders.precision import find_precision, in_precision
+from brittle.sliders.prompt_words import check_prompt
+from brittle.sliders.training_side import training_side
 
 PUBLISHED_SIDE = 768
 TEMPLATES = (
@@ -68,60 +74,71 @@ def train_token(
     check_whole(steps=(steps, 1), batch_size=(batch_size, 1), checkpoint_every=(checkpoint_every, 1))
     if not templates or any(template.count("{}") != 1 for template in templates):
         raise ValueError(f"templates are captions with one {{}} each, as 'a photo of a {{}}'; got {templates!r}")
-    pipeline = as_pipeline(pipeline)
-    device, side = pipeline.device, check_size(pipeline, size, PUBLISHED_SIDE)
+    pipeline = as_pipeline(pipeline, dtype="float32" if precision == "float32" else "auto")
+    device, side = pipeline.device, training_side(pipeline, size, PUBLISHED_SIDE)
     squares = _squares(images, side)
-    recipe = {
-        "token": token_text(name, number),
+    text = token_text(name, number)
+    recipe: dict[str, Any] = {
+        "token": text,
         "images": len(squares),
+        "pixels": sha256(squares.tobytes()).hexdigest()[:16],
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "weight_decay": weight_decay,
         "templates": list(templates),
         "size": side,
         "seed": seed,
-        "precision": find_precision(precision, device),
+        "precision": find_precision(precision, pipeline),
+        "network": pipeline_key(pipeline, name),
     }
+    autocast = in_precision(recipe["precision"], device)
     scheduler = needs("diffusers", EXTRA).DDPMScheduler.from_config(pipeline.scheduler.config)
     start = _first_embedding(pipeline, name)
-    length = start.norm()
-    token = ClassToken(token_text(name, number), start, name)
-    place = add_token(pipeline, token)
-    value = start.clone().to(device).requires_grad_()
+    state = load_checkpoint(checkpoint, recipe, steps)
+    losses: list[float] = [] if state is None else state["losses"]
+    place = add_token(pipeline, ClassToken(text, start, name))
+    for template in templates:
+        check_prompt(pipeline, template.replace("{}", text))
+    length = start.norm().to(device)
+    value = (start if state is None else state["embedding"]).clone().to(device).requires_grad_()
     optimiser = torch.optim.AdamW([value], lr=learning_rate, weight_decay=weight_decay)
-    losses: list[float] = []
-    state = load_checkpoint(checkpoint, recipe)
     if state is not None:
-        value.data.copy_(state["embedding"])
         optimiser.load_state_dict(state["optimiser"])
-        losses = state["losses"]
+
+    def loss_of(step: int) -> Any:
+        with autocast():
+            return _loss(pipeline, scheduler, squares, text, templates, batch_size, step_numbers(seed, "token", step))
+
+    def as_long_as_before() -> None:
+        with torch.no_grad():
+            value.mul_(length / value.norm())
+
+    def keep(file: str | Path) -> None:
+        kept = {"embedding": value.detach().cpu(), "optimiser": optimiser.state_dict(), "losses": losses}
+        save_checkpoint(file, kept, recipe)
+
     parts = (pipeline.unet, pipeline.vae, pipeline.text_encoder)
     trainable = [(p, p.requires_grad) for part in parts for p in part.parameters()]
     table = pipeline.text_encoder.get_input_embeddings()
     hook = table.register_forward_hook(lambda _, given, out: _put(out, given[0], place, value))
-    autocast = in_precision(str(recipe["precision"]), device)
     try:
         for parameter, _ in trainable:
             parameter.requires_grad_(False)
-        for step in range(len(losses), steps):
-            with autocast():
-                loss = _loss(pipeline, scheduler, squares, token.text, templates, batch_size, seed, step)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            with torch.no_grad():
-                value.mul_(length.to(device) / value.norm())
-            losses.append(loss.item())
-            if checkpoint is not None and (len(losses) % checkpoint_every == 0 or len(losses) == steps):
-                kept = {"embedding": value.detach().cpu(), "optimiser": optimiser.state_dict(), "losses": losses}
-                save_checkpoint(Path(checkpoint), kept, recipe)
-            if progress is not None:
-                progress(len(losses), steps, losses[-1])
+        learn_steps(
+            optimiser,
+            loss_of,
+            losses,
+            steps,
+            keep=None if checkpoint is None else partial(keep, checkpoint),
+            keep_every=checkpoint_every,
+            after=as_long_as_before,
+            progress=progress,
+        )
     finally:
         hook.remove()
         for parameter, wanted in trainable:
             parameter.requires_grad_(wanted)
-    learnt = ClassToken(token.text, value.detach().cpu().clone(), name)
+    learnt = ClassToken(text, value.detach().cpu().clone(), name)
     add_token(pipeline, learnt)
     return learnt
 
@@ -133,12 +150,10 @@ def _loss(
     text: str,
     templates: Sequence[str],
     batch_size: int,
-    seed: int,
-    step: int,
+    numbers: Any,
 ) -> Any:
     """How far the network is from the noise, or the velocity, that was added to some pictures."""
     torch = needs("torch")
-    numbers = step_numbers(seed, "token", step)
     chosen = torch.randint(len(squares), (batch_size,), generator=numbers)
     pixels = torch.from_numpy(squares[chosen.numpy()]).permute(0, 3, 1, 2).to(pipeline.device) / 127.5 - 1
     flip = torch.rand(batch_size, generator=numbers) < 0.5
@@ -149,13 +164,13 @@ def _loss(
     with torch.no_grad():
         spread = pipeline.vae.encode(pixels.to(pipeline.vae.dtype)).latent_dist
         bent = torch.randn(spread.mean.shape, generator=numbers).to(spread.mean)
-        latents = (spread.mean + spread.std * bent) * pipeline.vae.config.scaling_factor
-    noise = torch.randn(latents.shape, generator=numbers).to(latents)
+        latents = ((spread.mean + spread.std * bent) * pipeline.vae.config.scaling_factor).float()
+    noise = torch.randn(latents.shape, generator=numbers).to(latents)  # in bfloat16 little noise would be none
     total = scheduler.config.num_train_timesteps
     t = torch.randint(total, (batch_size,), generator=numbers).to(pipeline.device)
     noised = scheduler.add_noise(latents, noise, t)
     words = pipeline.encode_prompt(captions, pipeline.device, 1, False)[0]
-    given = pipeline.unet(noised, t, encoder_hidden_states=words).sample
+    given = pipeline.unet(noised.to(pipeline.unet.dtype), t, encoder_hidden_states=words).sample
     kind = scheduler.config.prediction_type
     target = scheduler.get_velocity(latents, noise, t) if kind == "v_prediction" else noise
     return (given.float() - target.float()).square().mean()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ from PIL import Image as Pil
 from brittle.datasets.atomic import replacing
 from brittle.models.load_pipeline import as_pipeline
 from brittle.sliders.check_whole import check_whole
+from brittle.sliders.pipeline_key import pipeline_key
+from brittle.sliders.precision import precision_of
 from brittle.sliders.sampling import Progress, Sampling, check_seeds
 from brittle.sliders.shifts import SCALES, shift_folder
 from brittle.sliders.slide import Draw, check_scales, sliding
 from brittle.sliders.slider import Slider
+from brittle.sliders.slides_card import check_card, keep_card
 from brittle.sliders.two_prompts import prompting
 
-FORMATS = {"jpg": {"quality": 95}, "png": {}}
-CARD = "sampling.json"
+FORMATS: dict[str, dict[str, Any]] = {"jpg": {"format": "JPEG", "quality": 95}, "png": {"format": "PNG"}}
+"""How files are written, by what their names end with."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ def write_slides(
     """Draw what `slide` draws, and write folder/<shift>/<number>_<name>/seed_0001_scale_0500.jpg.
 
     Images that are there already are not drawn again, so a call that was interrupted goes on where it was; more seeds
-    and scales may be added later, but with other settings another folder is needed. `write_annotations` lists the
-    whole folder afterwards; `brittle.datasets.cns_bench` reads it.
+    and scales may be added later, but with other settings, or another pipeline, another folder is needed.
+    `write_annotations` lists the whole folder afterwards; `brittle.datasets.cns_bench` reads it.
 
     Args:
         scales: 0, the reference of everything, and others of at least 0; files are named by thousandths.
@@ -60,7 +63,7 @@ def write_slides(
         file_format: "jpg" as published, or "png", which loses nothing.
     """
     pipeline = as_pipeline(pipeline)
-    settings = {"slider": _about(slider), "active": active}
+    settings = {"slider": _about(slider), "active": active, **_network(pipeline, slider.prompt)}
     place = slides_place(folder, slider.shift, number, name)
     draw = sliding(pipeline, slider, active=active, sampling=sampling)
     return _write(place, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
@@ -82,7 +85,7 @@ def write_two_prompts(
 ) -> WrittenSlides:
     """Draw what `two_prompts` draws, and write it as `write_slides` does: scale 0 without, scale 1 with the shift."""
     pipeline = as_pipeline(pipeline)
-    settings = {"two_prompts": [prompt, shift]}
+    settings = {"two_prompts": [prompt, shift], **_network(pipeline, prompt)}
     place = slides_place(folder, shift, number, name)
     draw = prompting(pipeline, prompt, shift, sampling=sampling)
     return _write(place, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
@@ -101,8 +104,8 @@ def _write(
 ) -> WrittenSlides:
     check_whole(batch_size=(batch_size, 1))
     files = slide_files(place, scales, seeds, file_format)
-    place.mkdir(parents=True, exist_ok=True)
-    claim(place / CARD, {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format})
+    card = {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format}
+    check_card(place, card)
     missing = [pair for pair, path in files.items() if not path.is_file()]
     done = len(files) - len(missing)
     if not missing:
@@ -110,9 +113,11 @@ def _write(
     with drawing as draw:
         for start in range(0, len(missing), batch_size):
             pairs = missing[start : start + batch_size]
-            for pair, image in zip(pairs, draw(pairs), strict=True):
+            images = draw(pairs)
+            keep_card(place, card)  # not before, since settings that cannot be drawn with must not bind the folder
+            for pair, image in zip(pairs, images, strict=True):
                 with replacing(files[pair]) as part:
-                    Pil.fromarray(image).save(part, {"jpg": "JPEG", "png": "PNG"}[file_format], **FORMATS[file_format])
+                    Pil.fromarray(image).save(part, **FORMATS[file_format])
                 done += 1
             if progress is not None:
                 progress(done, len(files))
@@ -151,30 +156,13 @@ def _check_named(scales: Sequence[float]) -> list[float]:
     return at
 
 
-def _about(slider: Slider) -> dict[str, Any]:
-    from hashlib import sha256
+def _network(pipeline: Any, prompt: str) -> dict[str, Any]:
+    return {"network": pipeline_key(pipeline, prompt), "precision": precision_of(pipeline)}
 
+
+def _about(slider: Slider) -> dict[str, Any]:
     seen = sha256()
     for key in sorted(slider.weights):
         seen.update(key.encode() + slider.weights[key].detach().cpu().float().contiguous().numpy().tobytes())
     about = {"prompt": slider.prompt, "shift": slider.shift, "rank": slider.rank, "alpha": slider.alpha}
     return {**about, "key": seen.hexdigest()[:16]}
-
-
-def claim(path: Path, settings: Mapping[str, Any], *, known: bool = True) -> None:
-    """Write the settings, or raise if the folder was made with others; `known=False` looks at these keys alone."""
-    wanted = json.loads(json.dumps(settings))
-    if path.is_file():
-        there = json.loads(path.read_text(encoding="utf-8"))
-        if not known:
-            there = {key: value for key, value in there.items() if key in wanted}
-        other = sorted(key for key in there.keys() | wanted.keys() if there.get(key) != wanted.get(key))
-        if other:
-            raise ValueError(
-                f"{str(path.parent)!r} holds images made with another {' and '.join(other)}; "
-                "use the same settings or another folder"
-            )
-    if path.is_file() or not known:
-        return
-    with replacing(path) as part:
-        part.write_text(json.dumps(wanted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

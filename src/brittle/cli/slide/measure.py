@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.console import console
+from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE, follow
 from brittle.cli.slide.options import CLIP, TINY, prompts_of, tiny_part
@@ -49,11 +50,8 @@ def measure_verb(
     scores = scored(folder, clip, None, prompts, batch_size, device)
     curves = shift_curves(scores, by=None if by == "all" else by)
     print_curves(curves)
-    words = (
-        "every ΔCLIP shift rises from each scale to the next"
-        if rises_throughout(curves)
-        else ("not every ΔCLIP shift rises from each scale to the next")
-    )
+    words = "every" if rises_throughout(curves) else "not every"
+    words += " ΔCLIP shift rises from each scale to the next"
     console().print(f"[dim]{words}; 100 × cosine, 95 % intervals over trajectories[/]\n")
     tell_files(
         write_table(scores.table, output / "scores.csv"),
@@ -74,23 +72,17 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
         raise FileNotFoundError(f"there is no folder of slides {str(folder)!r}; `brittle slide sample` makes one")
     words, dataset = prompts_of(prompts), cns_bench(folder)
     seer = load_clip(tiny_part("clip") if clip == TINY else clip, device=device)
-    other: Any = None
-    if dino is not None:
-        other = ImageEncoder(tiny_part("encoder") if dino == TINY else dino, device=device)
-    with progress_bar() as bar:
+    other = None if dino is None else ImageEncoder(tiny_part("encoder") if dino == TINY else dino, device=device)
+    with long_work() as bar:
         report = follow(bar)
-        try:
-            scores = image_scores(
-                dataset,
-                seer,
-                other,
-                prompts=words,
-                batch_size=batch_size,
-                progress=lambda done, total: report("scoring", done, total),
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+        scores = image_scores(
+            dataset,
+            seer,
+            other,
+            prompts=words,
+            batch_size=batch_size,
+            progress=lambda done, total: report("scoring", done, total),
+        )
     if scores.broken:
         first, reason = next(iter(scores.broken.items()))
         text = f"[yellow]{len(scores.broken)} images could not be read and were left out[/], such as {first}: {reason}"

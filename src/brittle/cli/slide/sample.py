@@ -8,26 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.console import console
+from brittle.cli.long_work import long_work
 from brittle.cli.run import DEVICE, follow
-from brittle.cli.several import several_numbers
-from brittle.cli.slide.options import (
-    ADDRESS,
-    ENGINE,
-    NAMES,
-    OWN_WORDS,
-    PIPELINE,
-    TOKENS,
-    base_of,
-    classes_of,
-    names_of,
-    own_or_tiny,
-    seeds_of,
-    shifts_of,
-)
+from brittle.cli.several import several, several_numbers
+from brittle.cli.slide import options as shared
+from brittle.cli.slide.chosen_pipeline import ChosenPipeline, chosen_pipeline
+from brittle.cli.slide.settings import sampling_settings
 
 if TYPE_CHECKING:
-    from brittle.sliders import Base, Pick
+    from brittle.sliders import Pick
 
 EXAMPLES = (
     ("brittle slide sample sd2/ sliders/ --tokens tokens/ --batch-size 6 -o slides", "50 seeds at 6 scales each"),
@@ -38,8 +28,8 @@ EXAMPLES = (
 
 
 def sample_verb(
-    pipeline: PIPELINE,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")],
+    pipeline: shared.PIPELINE,
+    output: shared.OUTPUT,
     sliders: Annotated[
         Path | None, typer.Argument(metavar="SLIDERS", help="A folder of sliders: ours, or published .pt files.")
     ] = None,
@@ -56,9 +46,9 @@ def sample_verb(
     two_prompts: Annotated[
         bool, typer.Option("--two-prompts", help="The baseline: the shift in the prompt, at scale 1 only.")
     ] = False,
-    tokens: TOKENS = None,
-    names: NAMES = None,
-    own_words: OWN_WORDS = False,
+    tokens: shared.TOKENS = None,
+    names: shared.NAMES = None,
+    own_words: shared.OWN_WORDS = False,
     active: Annotated[float, typer.Option("--active", help="The slider is on in this last share of the noise.")] = 0.75,
     guidance: Annotated[float | None, typer.Option("--guidance", help="1 is none.", show_default="7.5")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Of denoising.", show_default="50")] = None,
@@ -72,9 +62,10 @@ def sample_verb(
     side: Annotated[int | None, typer.Option("--side", help="Of written images.", show_default="256 at most")] = None,
     file_format: Annotated[str, typer.Option("--format", help="`jpg` as published, or `png`.")] = "jpg",
     batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 1,
+    precision: shared.PRECISION = "auto",
     device: DEVICE = "auto",
-    engine: ENGINE = "local",
-    address: ADDRESS = None,
+    engine: shared.ENGINE = "local",
+    address: shared.ADDRESS = None,
 ) -> None:
     """Draw images of each class at growing scales of its sliders, the same noise at every scale.
 
@@ -82,60 +73,61 @@ def sample_verb(
     the settings beside the images. The same command again draws only what is missing.
     """
     from brittle.evaluation.engines import check_engine
-    from brittle.sliders import SCALES, Sampling, sample_sliders
+    from brittle.sliders import SCALES, sample_sliders
 
     check_engine(engine, address)
-    given = {"guidance": guidance, "steps": steps}
-    sampling = Sampling(**own_or_tiny(pipeline, "sampling", given), scheduler=scheduler, size=size, side=side)
+    sampling = sampling_settings(pipeline, guidance=guidance, steps=steps, scheduler=scheduler, size=size, side=side)
     if sliders is None and not two_prompts:
         raise ValueError("say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts")
-    base = base_of(pipeline, tokens, device)
-    called, other = names_of(pipeline, names)
-    picks = _picks(base, sliders, classes, shifts, called, pipeline, own_words, two_prompts)
-    with progress_bar() as bar:
-        try:
-            done = sample_sliders(
-                base,
-                picks,
-                output,
-                several_numbers(scales, "scales") or SCALES,
-                seeds_of(seeds),
-                names=called if other else None,
-                engine=engine,
-                address=address,
-                progress=follow(bar),
-                active=active,
-                sampling=sampling,
-                batch_size=batch_size,
-                file_format=file_format,
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    chosen = chosen_pipeline(pipeline, tokens, names, device, precision)
+    if sliders is None:
+        picks = _two_prompt_picks(chosen, classes, shared.shifts_of(shifts, pipeline, own_words))
+    else:
+        picks = _slider_picks(chosen, classes, shifts, sliders, two_prompts)
+    with long_work() as bar:
+        done = sample_sliders(
+            chosen.base,
+            picks,
+            output,
+            several_numbers(scales, "scales") or SCALES,
+            shared.seeds_of(seeds),
+            names=chosen.names if chosen.own_names else None,
+            engine=engine,
+            address=address,
+            progress=follow(bar),
+            active=active,
+            sampling=sampling,
+            batch_size=batch_size,
+            file_format=file_format,
+        )
     console().print(f"{done.drawn:,} images drawn, {done.there:,} were there, of {len(picks)} classes in shifts")
     console().print(f"{output}  [dim]next: brittle slide measure {output} --clip CLIP -o measured[/]", soft_wrap=True)
 
 
-def _picks(
-    base: Base,
-    sliders: Path | None,
+def _two_prompt_picks(chosen: ChosenPipeline, classes: Sequence[str] | None, shifts: list[str]) -> list[Pick]:
+    """Each class in each shift, without sliders."""
+    from brittle.sliders import Pick
+
+    wanted = chosen.classes(classes)
+    if not wanted or not shifts:
+        raise ValueError("two prompts without sliders need a --class and a --shift")
+    return [Pick(one, shift) for shift in shifts for one in wanted]
+
+
+def _slider_picks(
+    chosen: ChosenPipeline,
     classes: Sequence[str] | None,
     shifts: Sequence[str] | None,
-    names: Sequence[str],
-    pipeline: str,
-    own_words: bool,
+    sliders: Path,
     two_prompts: bool,
 ) -> list[Pick]:
-    """What to draw: the chosen sliders, or for two prompts each class in each shift."""
-    from brittle.cli.several import several
+    """The sliders of a folder, all or those of some classes and shifts; or two prompts in their place."""
     from brittle.sliders import Pick, find_class, find_sliders
 
-    tokens = None if base.tokens is None else base.token_names()
-    chosen = classes_of(classes, names, tokens)
-    if sliders is None:
-        wanted = shifts_of(shifts, pipeline, own_words)
-        if not chosen or not wanted:
-            raise ValueError("two prompts without sliders need a --class and a --shift")
-        return [Pick(one, shift) for shift in wanted for one in chosen]
-    found = find_sliders(sliders, shifts=several(shifts), numbers=[one.number for one in chosen])
-    return [Pick(find_class(str(one.number), names, tokens), one.shift, None if two_prompts else one) for one in found]
+    numbers = [one.number for one in chosen.classes(classes)]
+    found = find_sliders(sliders, shifts=several(shifts), numbers=numbers)
+    tokens = chosen.tokens()
+    return [
+        Pick(find_class(str(one.number), chosen.names, tokens), one.shift, None if two_prompts else one)
+        for one in found
+    ]

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.console import console
+from brittle.cli.long_work import long_work
 from brittle.cli.run import DEVICE, follow
-from brittle.cli.slide.options import (
-    ADDRESS,
-    ENGINE,
-    NAMES,
-    OWN_WORDS,
-    PIPELINE,
-    TOKENS,
-    base_of,
-    classes_of,
-    names_of,
-    own_or_tiny,
-    shifts_of,
-)
+from brittle.cli.slide import options as shared
+from brittle.cli.slide.chosen_pipeline import chosen_pipeline
+from brittle.cli.slide.settings import training_settings
 
 if TYPE_CHECKING:
     from brittle.sliders import TrainedSliders
@@ -36,17 +26,17 @@ SHOWN = 20
 
 
 def train_verb(
-    pipeline: PIPELINE,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")],
+    pipeline: shared.PIPELINE,
+    output: shared.OUTPUT,
     classes: Annotated[
         list[str], typer.Option("--class", "-c", help="Numbers or names, with commas or repeated; or `all`.")
     ],
     shifts: Annotated[
         list[str], typer.Option("--shift", "-s", help="Published shifts, with commas or repeated; or `all`.")
     ],
-    tokens: TOKENS = None,
-    names: NAMES = None,
-    own_words: OWN_WORDS = False,
+    tokens: shared.TOKENS = None,
+    names: shared.NAMES = None,
+    own_words: shared.OWN_WORDS = False,
     steps: Annotated[int | None, typer.Option("--steps", help="Of training.", show_default="400")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Images in a step.", show_default="16")] = None,
     strength: Annotated[
@@ -64,10 +54,10 @@ def train_verb(
         int | None, typer.Option("--size", help="Of training images.", show_default="512, or the checkpoint's if less")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of weights and noise.")] = 0,
-    precision: Annotated[str, typer.Option("--precision", help="`float32`, `bfloat16` or `auto`.")] = "auto",
+    precision: shared.PRECISION = "auto",
     device: DEVICE = "auto",
-    engine: ENGINE = "local",
-    address: ADDRESS = None,
+    engine: shared.ENGINE = "local",
+    address: shared.ADDRESS = None,
 ) -> None:
     """Train a slider for each class and shift: a small LoRA that moves images of the class towards the shift.
 
@@ -79,37 +69,33 @@ def train_verb(
     from brittle.sliders import train_sliders
 
     check_engine(engine, address)
-    wanted = shifts_of(shifts, pipeline, own_words)
-    base = base_of(pipeline, tokens, device)
-    called, _ = names_of(pipeline, names)
-    given = {
-        "steps": steps,
-        "batch_size": batch_size,
-        "strength": strength,
-        "learning_rate": learning_rate,
-        "denoising_steps": denoising_steps,
-    }
-    taught = classes_of(classes, called, None if tokens is None else base.token_names())
-    with progress_bar() as bar:
-        try:
-            done = train_sliders(
-                base,
-                taught,
-                wanted,
-                output,
-                engine=engine,
-                address=address,
-                progress=follow(bar),
-                **own_or_tiny(pipeline, "training", given),
-                rank=rank,
-                alpha=alpha,
-                size=size,
-                seed=seed,
-                precision=precision,
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    wanted = shared.shifts_of(shifts, pipeline, own_words)
+    chosen = chosen_pipeline(pipeline, tokens, names, device, precision)
+    settings = training_settings(
+        pipeline,
+        steps=steps,
+        batch_size=batch_size,
+        strength=strength,
+        learning_rate=learning_rate,
+        denoising_steps=denoising_steps,
+        size=size,
+    )
+    taught = chosen.classes(classes)
+    with long_work() as bar:
+        done = train_sliders(
+            chosen.base,
+            taught,
+            wanted,
+            output,
+            engine=engine,
+            address=address,
+            progress=follow(bar),
+            **settings,
+            rank=rank,
+            alpha=alpha,
+            seed=seed,
+            precision=precision,
+        )
     print_sliders(done)
     console().print(f"\n{output}  [dim]next: brittle slide sample {pipeline} {output} -o slides[/]", soft_wrap=True)
 
@@ -129,12 +115,9 @@ def print_sliders(done: TrainedSliders) -> None:
     for folder in done.folders[:SHOWN]:
         losses = np.array(load_slider(folder).losses)
         tenth = max(1, len(losses) // 10)
-        table.add_row(folder.name, str(len(losses)), *(f"{losses[part].mean():.3g}" for part in _ends(tenth)))
+        first, last = losses[:tenth].mean(), losses[-tenth:].mean()
+        table.add_row(folder.name, str(len(losses)), f"{first:.3g}", f"{last:.3g}")
     console().print(table)
     new = len(done.folders) - done.there
     more = f", the first {SHOWN} shown" if len(done.folders) > SHOWN else ""
     console().print(f"{new} sliders trained, {done.there} were there{more}")
-
-
-def _ends(tenth: int) -> tuple[slice, slice]:
-    return slice(0, tenth), slice(-tenth, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from brittle.arrays import Image
 from brittle.evaluation.cell import CLEAN
 from brittle.report.page.columns import columns
 from brittle.report.page.markup import Html, tag
@@ -37,15 +38,18 @@ def film(part: Part, mine: Measure) -> Html | None:
     for level, prediction, confidence, right in _thinned(frames):
         image = album.corrupted(sample, corruption, level) if level else album.clean(sample)
         at = f"severity {severity(level)}" if level else "clean"
-        mark = tag(
-            "span", "✓" if right else "✗", class_="yes" if right else "no", aria_label="right" if right else "wrong"
-        )
-        caption = tag("figcaption", tag("small", at), tag("span", mark, f" {part.class_name(prediction)}"),
-                    tag("small", percent(confidence)))  # fmt: skip
-        shots.append(tag("figure", picture(image, f"{part.class_name(label)}, {name}, {at}"), caption))
+        alt = f"{part.class_name(label)}, {name}, {at}"
+        shots.append(shot(image, alt, at, part.class_name(prediction), confidence, right))
     words = f" – one image of class {part.class_name(label)} under {name}, its prediction and confidence at each step"
     title = tag("p", tag("b", f"How {mine.model} breaks"), words, class_="note")
     return tag("div", title, tag("div", *shots, class_="film"), class_="film-box")
+
+
+def shot(image: Image, alt: str, at: str, said: str, confidence: float, right: bool) -> Html:
+    """A picture of a strip: where it is, and what the model says it is."""
+    mark = tag("span", "✓" if right else "✗", class_="yes" if right else "no", aria_label="right" if right else "wrong")
+    words = tag("small", at), tag("span", mark, f" {said}"), tag("small", percent(confidence))
+    return tag("figure", picture(image, alt), tag("figcaption", *words))
 
 
 def _choose(part: Part, model: str, corruption: str, levels: tuple[float, ...]) -> tuple[str, int, list[Frame]] | None:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from brittle.evaluation.results import Results
+from brittle.evaluation.scores import CLEAN_CELL
 from brittle.metrics import Estimate
 from brittle.report.figures.drop_figure import drop_panels
 from brittle.report.figures.failure_figure import failure_panels
@@ -27,15 +28,18 @@ WHOLE = ("all", "mean")
 
 
 @lru_cache(maxsize=8)
-def slide_scores(results: Results, models: tuple[str, ...], baseline: str | None) -> CnsScores:
-    """The scores of a part; computed once for all its sections."""
+def _scores(results: Results, models: tuple[str, ...], baseline: str | None) -> CnsScores:
     return cns_scores(results, models=models, baseline=baseline, resamples=RESAMPLES)
+
+
+def part_scores(part: Part, baseline: str | None = None) -> CnsScores:
+    """The scores of a part; computed once for all its sections."""
+    return _scores(part.results, tuple(sorted(part.models)), baseline)
 
 
 def measure_slides(part: Part) -> list[Measure]:
     """Every model of a part with slides, the best first: its accuracy over all shifts at scales above 0."""
-    found = slide_scores(part.results, tuple(sorted(part.models)), None)
-    single = found.accuracy.filter(~pl.col("shift").is_in(WHOLE))
+    single = part_scores(part).accuracy.filter(~pl.col("shift").is_in(WHOLE))
     measures = []
     for model in part.models:
         mine = single.filter(pl.col("model") == model)
@@ -46,13 +50,9 @@ def measure_slides(part: Part) -> list[Measure]:
     return sorted(measures, key=lambda mine: (-mine.main.value, mine.model))
 
 
-def _scores(part: Part) -> CnsScores:
-    return slide_scores(part.results, tuple(sorted(part.models)), None)
-
-
 def slide_summary(part: Part, measures: list[Measure], looks: Looks) -> Html:
     """A card for each of the first models: accuracy at both ends, the worst shift, and the mean margin."""
-    found = _scores(part)
+    found = part_scores(part)
     cards = [_card(mine.model, found, looks) for mine in measures[:6]]
     dropped = {shift: number for shift, number in found.dropped.items() if number}
     note = None
@@ -69,7 +69,7 @@ def slide_summary(part: Part, measures: list[Measure], looks: Looks) -> Html:
 
 def _card(model: str, found: CnsScores, looks: Looks) -> Html:
     mine = found.accuracy.filter(pl.col("model") == model)
-    over = next((name for name in ("mean",) if name in set(mine["shift"])), mine["shift"][0])
+    over = "mean" if "mean" in mine["shift"] else mine["shift"][0]
     rows = mine.filter(pl.col("shift") == over).sort("scale")
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     single = mine.filter(~pl.col("shift").is_in(WHOLE))
@@ -82,7 +82,7 @@ def _card(model: str, found: CnsScores, looks: Looks) -> Html:
         if worst["drop"] > 0
         else " No shift takes anything.",
     )  # fmt: skip
-    whole = "all" if "all" in set(found.margins["shift"]) else found.margins["shift"][0]
+    whole = "all" if "all" in found.margins["shift"] else found.margins["shift"][0]
     margin = found.margins.filter((pl.col("model") == model) & (pl.col("shift") == whole)).row(0, named=True)
     drop = Estimate("accuracy drop", last["drop"], last["drop_low"], last["drop_high"])
     tiles = [
@@ -123,7 +123,7 @@ def slide_drops(part: Part, measures: list[Measure], looks: Looks) -> Html:
     words = (
         f"Accuracy drop since scale 0 of the same shift, in percentage points, against the scale of the shift{bands}."
     )
-    return _panels(words, drop_panels(_scores(part).accuracy, looks), part, looks)
+    return _panels(words, drop_panels(part_scores(part).accuracy, looks), part, looks)
 
 
 def slide_failures(part: Part, _: list[Measure], looks: Looks) -> Html:
@@ -132,24 +132,25 @@ def slide_failures(part: Part, _: list[Measure], looks: Looks) -> Html:
         "Percent of trajectories that are wrong for the first time at this scale. Those that are wrong at scale 0 "
         "already, and those that never fail, are in no column."
     )
-    return _panels(words, failure_panels(_scores(part).failure_points, looks), part, looks)
+    return _panels(words, failure_panels(part_scores(part).failure_points, looks), part, looks)
 
 
 def slide_ranks(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
     """Whether models keep their order; only if there are several."""
     if len(measures) < 2:
         return None
-    found = _scores(part)
+    found = part_scores(part)
     words = "Rank by accuracy at each scale, the best on top. τ: Kendall's correlation of the last scale with scale 0."
     return _panels(words, ranking_panels(found.rankings, found.agreement, looks), part, looks)
 
 
 def slide_slopes(part: Part, _: list[Measure], __: Looks) -> Html | None:
     """The ID/OOD slopes; there are none with fewer than three models."""
-    found = _scores(part).slopes
+    found = part_scores(part).slopes
     if found.is_empty():
         return None
-    known = "on the clean images" if part.has_clean else "at scale 0"
+    clean = set(part.models) <= set(part.results.models_with([CLEAN_CELL]))
+    known = "on the clean images" if clean else "at scale 0"
     words = (
         f"Slope of the line, over models, of accuracy at a scale on accuracy {known}. 1 (dashed): what a model gains "
         "without the shift it gains under it too. Bands are 95 % intervals."
@@ -161,12 +162,12 @@ def slide_rce(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
     """rCE against AlexNet if it was run, else against the model that is worst without a shift."""
     if len(measures) < 2:
         return None
-    found = _scores(part)
+    found = part_scores(part)
     start = found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean())
     alexnet = [model for model in part.models if "alexnet" in model.casefold()]
     baseline = alexnet[0] if alexnet else str(start.sort("accuracy", "model")["model"][0])
     try:
-        rce = slide_scores(part.results, tuple(sorted(part.models)), baseline).rce
+        rce = part_scores(part, baseline).rce
     except ValueError as error:
         return tag("p", f"There is no rCE: {error}.", class_="note")
     why = "" if alexnet else ", the worst model without a shift, since AlexNet was not run"
@@ -185,8 +186,8 @@ def _table(rce: pl.DataFrame) -> Html:
         shifts = []
     values = {(r["model"], r["shift"]): r for r in rce.iter_rows(named=True)}
     models = sorted(rce["model"].unique(), key=lambda model: (values[model, "mean"]["rce"], model))
-    head = tag("tr", *(tag("th", name.replace("_", " "), scope="col", class_=None if i == 0 else "num")
-                       for i, name in enumerate(("model", "mean rCE", *shifts))))  # fmt: skip
+    numbers = (tag("th", name.replace("_", " "), scope="col", class_="num") for name in ("mean rCE", *shifts))
+    head = tag("tr", tag("th", "model", scope="col"), *numbers)
     rows = [
         tag("tr", tag("th", model, scope="row"), *(_cell(values[model, s]) for s in ("mean", *shifts)))
         for model in models

@@ -1,0 +1,82 @@
+"""A world of untrained networks, and a slider with its images, made once by the command line."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "sliders"))
+
+import tiny_world
+from cns_folder import NETS, cns_folder
+from slide_cases import good, sample, train
+
+from brittle.cli import app
+from brittle.models.from_weights import save_trained
+from brittle.models.network import build_network
+from brittle.sliders.ooc_thresholds import write_thresholds
+from brittle.sliders.world import CLASSIFIERS, JUDGE, WORLD_CLASSES
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """The networks are too small to share."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder to be in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A world in the folders of the bundled one."""
+    place = tmp_path_factory.mktemp("parts")
+    tiny_world.pipeline().save_pretrained(place / "pipeline")
+    tiny_world.save_clip(place / "clip")
+    tiny_world.save_dino(place / "encoder")
+    for seed, name in enumerate((*CLASSIFIERS, JUDGE)):
+        network = build_network("small:4", 10, seed=seed)
+        file = place / "classifiers" / f"{name}.safetensors"
+        save_trained(network, file, "small:4", WORLD_CLASSES, (0.5,) * 3, (0.5,) * 3)
+    write_thresholds({"CLIP_class": -100.0}, place / "thresholds.json", least=1)
+    (place / "names.txt").write_text("".join(f"{name}\n" for name in WORLD_CLASSES))
+    return place
+
+
+@pytest.fixture(scope="session")
+def made(parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A slider and its images."""
+    place = tmp_path_factory.mktemp("made")
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    good(train(run, parts, out=str(place / "sliders")))
+    good(sample(run, parts, place / "sliders", out=str(place / "slides")))
+    return place
+
+
+@pytest.fixture
+def slides(made: Path, folder: Path) -> Path:
+    """A copy of them, in `sliders` and `slides`."""
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    return folder / "slides"
+
+
+@pytest.fixture
+def cns(folder: Path) -> Path:
+    """A folder of published slides, and models in `nets.py` that fail where they are told to."""
+    (folder / "nets.py").write_text(NETS)
+    return cns_folder(folder / "cns")

@@ -1,0 +1,26 @@
+"""`brittle slide demo`, as a user calls it."""
+
+from pathlib import Path
+
+import pytest
+from slide_cases import Run, good, told
+
+
+def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from brittle.sliders import Sampling, world
+
+    monkeypatch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
+    monkeypatch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+    call = ("slide", "demo", "--world", parts, "-c", "bag", "-s", "heavy_snow", "--seeds", 3, "-o", "d")
+    words = good(run(*call))
+    for number in range(1, 7):
+        assert f"{number}/6" in words
+    assert "Real labels are made by hand" in words
+    assert "a judge says what images show" in words
+    assert "world-standard" in Path("d/report.html").read_text()
+    assert "18 images drawn" in words
+    assert "0 images drawn, 18 were there" in good(run(*call))
+
+
+def test_a_folder_that_is_no_world_is_said(run: Run) -> None:
+    assert "has no folder 'pipeline'" in told(run("slide", "demo", "--world", ".", "-o", "x"))

@@ -1,0 +1,82 @@
+"""`brittle slide filter`, as a user calls it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cns_folder import cns_folder
+from slide_cases import Run, good, told
+
+from brittle.datasets import cns_bench
+
+
+def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
+    good(run("slide", "measure", "slides", "--clip", parts / "clip", "-o", "measured"))
+    scores = pl.read_csv("measured/scores.csv")
+    eyes = ("--clip", parts / "clip", "--dino", parts / "encoder")
+    gentle = ("--tpr", 0.5, "--least", 1)
+    liked = scores.group_by("seed").agg(pl.col("CLIP_class").min()).sort("CLIP_class")["seed"][-1]
+    ids = list(map(str, cns_bench(slides).ids))
+    labels = ["class" if f"seed_{liked:04}" in sample or "_0000." in sample else "not class" for sample in ids]
+    pl.DataFrame({"sample": ids, "label": labels}).write_csv("labels.csv")
+    words = good(run("slide", "filter", "slides", *eyes, "--labels", "labels.csv", *gentle, "-o", "out"))
+    filtered = pl.read_csv("out/filtered.csv")
+    kept = pl.read_csv("out/kept.csv")
+    assert kept["sample"].to_list() == filtered.filter(pl.col("kept"))["sample"].to_list()
+    assert f"{kept['seed'].n_unique()} of 2 trajectories kept, {len(kept)} of 6 images" in words
+    quality = pl.read_csv("out/quality.csv")
+    assert quality["filter"].to_list() == ["1 of 4", "CLIP_class", "CLIP_class_shift", "CLIP_ref", "DINO_ref_no_head"]
+    assert (quality["tpr"][1:] >= 0.5).all()
+    quick = ("--scores", "out/scores.csv", "--labels", "labels.csv", *gentle)
+    assert "trajectories kept" in good(run("slide", "filter", "slides", *quick, "-o", "b"))
+    assert pl.read_csv("b/kept.csv").equals(kept)
+
+    model = str(parts / "classifiers" / "small.safetensors")
+    good(run("run", "-m", model, "-d", "cns-bench:slides", "--keep", "out/kept.csv", "-o", "run", "--batch-size", 8))
+    rows = pl.scan_parquet("run/**/*.parquet").collect()
+    assert sorted(rows["sample"]) == sorted(kept["sample"])
+    assert "accuracy drop" in Path(good(run("report", "run")).split()[0]).read_text()
+
+
+@pytest.mark.usefixtures("slides")
+def test_published_thresholds_need_all_four_scores(run: Run, parts: Path) -> None:
+    eyes = ("--clip", parts / "clip")
+    assert "give --dino" in told(run("slide", "filter", "slides", *eyes, "--published", "-o", "out"))
+    result = run("slide", "filter", "slides", *eyes, "--dino", parts / "encoder", "--published", "-o", "out")
+    words = told(result) if result.exit_code else good(result)  # untrained networks may keep nothing
+    assert "no trajectory is left" in words or "CLIP_class > 28.74" in words
+
+
+@pytest.mark.usefixtures("slides")
+def test_the_labelling_page_comes_first(run: Run) -> None:
+    words = good(run("slide", "filter", "slides", "--page", "label.html", "-o", "out"))
+    assert "label with the keys 1, 2, 3" in words
+    assert Path("label.html").read_text().count("seed_0001") == 3
+    assert "say where thresholds come from: --labels FILE" in told(run("slide", "filter", "slides", "-o", "out"))
+
+
+def few_labels() -> Path:
+    place = cns_folder(Path("c"))
+    ids = [str(sample) for sample in cns_bench(place).ids if "_scale_0000" not in str(sample)][:2]
+    pl.DataFrame({"sample": ids, "label": ["not class"] * 2}).write_csv("few.csv")
+    return place
+
+
+BAD: dict[str, tuple[str, Callable]] = {
+    "too few labels": (
+        "2 images labelled out of class are too few to choose a threshold of CLIP_class for a TPR of 0.9; label at "
+        "least 10",
+        lambda r, p: r("slide", "filter", few_labels(), "--clip", p / "clip", "--labels", "few.csv", "-o", "x"),
+    ),
+    "no labels": (
+        "there is no file of labels 'nowhere.csv'",
+        lambda r, _: r("slide", "filter", "x", "--labels", "nowhere.csv", "-o", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
+    sentence, call = BAD[case]
+    assert sentence in told(call(run, parts))

@@ -1,0 +1,95 @@
+"""`brittle run` and `brittle report` on slides, as a user calls them."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from slide_cases import Run, good, told
+
+from brittle.datasets import cns_bench
+from brittle.sliders.world import WORLD_CLASSES
+
+NETS = [word for name in ("weak", "fair", "strong") for word in ("-m", f"nets.py:{name}")]
+
+
+def page(run: Run) -> str:
+    return Path(good(run("report", "run")).split()[0]).read_text()
+
+
+def test_run_reads_a_published_folder(run: Run, cns: Path) -> None:
+    """`_scale_1000.jpg` is scale 1, `022_bald eagle` is class 22, and the report shows where each model fails."""
+    words = good(run("run", *NETS, "-d", f"cns-bench:{cns}", "-o", "run"))
+    assert "18 trajectories" in words
+    rows = pl.scan_parquet("run/**/*.parquet").collect()
+    assert sorted(rows["level"].unique()) == [0, 0.5, 1, 2.5]
+    assert sorted(rows["label"].unique()) == [0, 2, 22]
+    weak = rows.filter((pl.col("model") == "weak") & pl.col("correct"))
+    right = weak.group_by("corruption", "level").len().sort("corruption", "level").rows()
+    assert right == [
+        ("cns/heavy_snow", 0.0, 6),
+        ("cns/painting_style", 0.0, 6),
+        ("cns/painting_style", 0.5, 6),
+        ("cns/painting_style", 1.0, 6),
+    ]
+    shown = page(run)
+    for title in ("Accuracy along the scales", "Failure points", "Ranks", "ID/OOD slopes", "rCE"):
+        assert title in shown
+    assert "heavy snow: strong loses 66.7 points at scale 2.5" in shown
+
+
+def test_the_report_shows_slides_while_their_folder_is_there(run: Run, cns: Path) -> None:
+    good(run("run", *NETS, "-d", f"cns-bench:{cns}", "-o", "run"))
+    shown = page(run)
+    assert shown.count('<div class="film">') == 2  # a strip for each shift, of four scales
+    assert shown.count("<img ") == 8
+    assert 'alt="great_white_shark, heavy snow, scale 0.5"' in shown or 'alt="tench, heavy snow, scale 0.5"' in shown
+    broken = next((cns / "painting_style").rglob("seed_0001_scale_0000.jpg"))
+    for path in (cns / "painting_style").rglob("*.jpg"):
+        path.write_bytes(broken.read_bytes()[:40])
+    assert page(run).count('<div class="film">') == 1
+    shutil.rmtree(cns)
+    gone = page(run)
+    assert "<img " not in gone
+    assert ">Slides<" not in gone
+    assert "Accuracy along the scales" in gone
+
+
+def test_a_corrupt_image_drops_its_trajectory_and_is_told(run: Run, cns: Path) -> None:
+    broken = cns / "heavy_snow" / "022_bald eagle" / "seed_0034_scale_0500.jpg"
+    broken.write_bytes(broken.read_bytes()[:40])
+    words = good(run("run", "-m", "nets.py:fair", "-d", f"cns-bench:{cns}", "-o", "run"))
+    assert "17 trajectories, 1 incomplete ones left out" in words
+    assert "1 images could not be read and were left out" in words
+    assert "1 trajectory of heavy_snow" in page(run)
+
+
+def test_slides_without_scale_0_are_said(run: Run, cns: Path) -> None:
+    for path in cns.rglob("*_scale_0000.jpg"):
+        path.unlink()
+    words = told(run("run", "-m", "nets.py:fair", "-d", f"cns-bench:{cns}", "-o", "run"))
+    assert "the shift 'heavy_snow' has scales [0.5, 1.0, 2.5]; it needs scale 0 and at least one more" in words
+
+
+def test_kept_samples_alone_are_run(run: Run, cns: Path) -> None:
+    keep = [str(sample) for sample in cns_bench(cns).ids if "seed_0002" in str(sample)]
+    pl.DataFrame({"sample": keep}).write_csv("kept.csv")
+    call = ("run", "-m", "nets.py:fair", "-o", "run", "--keep", "kept.csv")
+    good(run(*call, "-d", f"cns-bench:{cns}"))
+    assert sorted(pl.scan_parquet("run/**/*.parquet").collect()["sample"]) == sorted(keep)
+    assert "--keep belongs to slides" in told(run(*call, "-d", "demo"))
+    Path("kept.csv").write_text("name\nx\n")
+    assert "a file of samples has one called sample" in told(run(*call, "-d", f"cns-bench:{cns}"))
+
+
+@pytest.mark.usefixtures("slides")
+def test_a_diffusion_model_classifies(run: Run, parts: Path) -> None:
+    model = f"diffusion:{parts / 'pipeline'}"
+    call = ("run", "-d", "cns-bench:slides", "-o", "run", "--batch-size", 4)
+    assert "with a prompt for each class; write diffusion:FOLDER:PROMPTS.txt" in told(run(*call, "-m", model))
+    Path("prompts.txt").write_text("".join(f"a picture of a {name}\n" for name in WORLD_CLASSES))
+    good(run(*call, "-m", f"{model}:prompts.txt"))
+    rows = pl.scan_parquet("run/**/*.parquet").collect()
+    assert len(rows) == 6
+    assert rows["model"].unique().to_list() == ["diffusion-pipeline"]
+    assert "there is no folder 'nowhere'" in told(run(*call, "-m", "diffusion:nowhere"))

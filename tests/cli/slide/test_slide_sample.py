@@ -1,0 +1,161 @@
+"""`brittle slide sample`, as a user calls it."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from slide_cases import SLIDER, Run, good, publish, sample, told
+
+from brittle.cli.slide.options import seeds_of
+from brittle.datasets import cns_bench
+from brittle.sliders import load_slider
+from brittle.sliders.base import _opened
+from brittle.sliders.world import WORLD_CLASSES
+
+
+def test_the_layout_is_that_of_cns_bench(slides: Path) -> None:
+    data = cns_bench(slides)
+    assert data.ids[1] == "heavy_snow/008_bag/seed_0001_scale_1000.png"
+    assert data.labels.tolist() == [8] * 6
+    assert list(data.classes) == list(WORLD_CLASSES)
+    assert json.loads((slides / "annotations_cns.json").read_text())["shifts"] == ["heavy_snow"]
+
+
+@pytest.mark.usefixtures("slides")
+def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Path("slides").rglob("*.*")}
+    assert "0 images drawn, 6 were there" in good(sample(run, parts, "sliders"))
+    same = {path for path, when in before.items() if path.stat().st_mtime_ns == when}
+    assert before.keys() - same <= {Path("slides/annotations_cns.json")}
+    lost = next(Path("slides").rglob("seed_0002_scale_1000.png"))
+    content = lost.read_bytes()
+    lost.unlink()
+    assert "1 images drawn, 5 were there" in good(sample(run, parts, "sliders"))
+    assert lost.read_bytes() == content
+
+
+@pytest.mark.usefixtures("slides")
+def test_a_folder_holds_images_of_one_kind(run: Run, parts: Path) -> None:
+    assert "made with another active" in told(sample(run, parts, "sliders", "--active", 0.5))
+    assert "made with another sampling" in told(sample(run, parts, "sliders", "--guidance", 3))
+    assert "made with another precision" in told(sample(run, parts, "sliders", "--precision", "bfloat16"))
+    assert "are of classes with other names" in told(sample(run, parts, "sliders", "--names", other_names()))
+    card = Path("slides/heavy_snow/008_bag/sampling.json")
+    card.write_text(card.read_text()[:20])
+    assert "which says how images were made, is damaged" in told(sample(run, parts, "sliders"))
+
+
+@pytest.mark.usefixtures("slides")
+def test_images_of_another_network_are_not_added(run: Run, parts: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    world = shutil.copytree(parts, "other")
+    weights = Path(world) / "pipeline" / "unet" / "diffusion_pytorch_model.safetensors"
+    save_file({name: value * 1.01 for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
+    next(Path("slides").rglob("seed_0002_scale_1000.png")).unlink()
+    assert "made with another network; use the same settings" in told(sample(run, Path(world), "sliders"))
+
+
+@pytest.mark.usefixtures("slides")
+def test_settings_that_cannot_be_drawn_with_do_not_bind_the_folder(run: Run, parts: Path) -> None:
+    wrong = told(sample(run, parts, "sliders", "--active", 75, out="fresh"))
+    assert "active is a share of the timesteps between 0 and 1, got 75.0" in wrong
+    assert "6 images drawn" in good(sample(run, parts, "sliders", out="fresh"))
+
+
+def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
+    words = good(sample(run, parts, "--two-prompts", "-c", "bag", "-s", "heavy_fog", out="two"))
+    assert "4 images drawn" in words
+    assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
+    assert "need a --class and a --shift" in told(sample(run, parts, "--two-prompts", "-c", "bag"))
+
+
+@pytest.mark.usefixtures("slides")
+def test_published_adapters_are_drawn_too(run: Run, parts: Path, folder: Path) -> None:
+    """The same weights under the published names of layers give the same images."""
+    last = publish(load_slider(f"sliders/{SLIDER}"), folder / "adapters" / "a", 8)
+    torch.save({}, last.with_name(last.name.replace("last", "100steps")))
+    good(sample(run, parts, "adapters", out="published"))
+    ours, theirs = (np.stack(list(cns_bench(place).images())) for place in ("slides", "published"))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.usefixtures("slides")
+def test_adapters_of_several_classes_in_one_folder_are_all_found(run: Run, parts: Path, folder: Path) -> None:
+    slider = load_slider(f"sliders/{SLIDER}")
+    for number in (7, 8):
+        publish(slider, folder / "flat", number)
+    publish(slider, folder / "flat", 8, "100steps")
+    assert "12 images drawn" in good(sample(run, parts, "flat", out="both"))
+    assert sorted({int(label) for label in cns_bench("both").labels}) == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("3", [1, 2, 3]), ("3,7,10-12", [3, 7, 10, 11, 12]), ("7,", [7]), ("2,1-3", [2, 1, 3])]
+)
+def test_seeds_are_a_number_or_a_list(text: str, seeds: list[int]) -> None:
+    assert seeds_of(text) == seeds
+
+
+def other_names() -> Path:
+    Path("other.txt").write_text("".join(f"thing {i}\n" for i in range(10)))
+    return Path("other.txt")
+
+
+def drawn(*options: object) -> Callable:
+    return lambda r, p: sample(r, p, "sliders", *options, out="x")
+
+
+BAD: dict[str, tuple[str, Callable]] = {
+    "no pipeline": (
+        "there is no folder 'nowhere'",
+        lambda r, _: r("slide", "sample", "nowhere", "--two-prompts", "-c", "22", "-s", "heavy_snow", "-o", "x"),
+    ),
+    "a folder that is no pipeline": (
+        "is no diffusers pipeline, since it has no model_index.json",
+        lambda r, p: r("slide", "sample", p / "clip", "--two-prompts", "-c", "22", "-s", "heavy_snow", "-o", "x"),
+    ),
+    "an unknown shift": (
+        "there is no published shift 'fogg'; ",
+        lambda r, p: sample(r, p, "--two-prompts", "-c", "bag", "-s", "fogg"),
+    ),
+    "no sliders": ("say where the sliders are", lambda r, p: sample(r, p)),
+    "a folder without sliders": ("has no sliders: no folder with slider.json", lambda r, p: sample(r, p, p / "clip")),
+    "a slider that is not there": (
+        "there is no slider for 'heavy_fog' in 'sliders'; did you mean 'heavy_snow'?",
+        drawn("-s", "heavy_fog"),
+    ),
+    "a class without a slider": ("there is no slider for class 3 in 'sliders'; there are: 8", drawn("-c", "3")),
+    "scales without 0": (
+        "scales must have 0, the image that all others are compared with; got [1.0, 2.0]",
+        lambda r, p: r("slide", "sample", p / "pipeline", "sliders", "--scale", "1,2", "-o", "x"),
+    ),
+    "scales that are none": ("scales must be numbers such as 1,2.5,5; got 'much'", drawn("--scale", "much")),
+    "a scale below 0": ("files are named by thousandths of a scale of at least 0; -1.0", drawn("--scale", "0,-1")),
+    "seeds that are none": ("seeds are a number such as 50, or 3,7,10-12; got 'many'", drawn("--seeds", "many")),
+    "no seeds": ("seeds are a number such as 50, or 3,7,10-12; got '0'", drawn("--seeds", "0")),
+    "seeds backwards": ("seeds are a number such as 50, or 3,7,10-12; got '1,9-3'", drawn("--seeds", "1,9-3")),
+    "an unknown scheduler": ("there is no scheduler 'dddim'", drawn("--scheduler", "dddim")),
+    "an unknown format": ("file_format must be one of jpg, png, got 'gif'", drawn("--format", "gif")),
+    "no batch": ("batch_size is a whole number of at least 1, got 0", drawn("--batch-size", 0)),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.usefixtures("slides")
+def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
+    sentence, call = BAD[case]
+    assert sentence in told(call(run, parts))
+
+
+@pytest.mark.usefixtures("slides")
+def test_a_missing_extra_names_the_command(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _opened.cache_clear()
+    monkeypatch.setitem(sys.modules, "diffusers", None)
+    words = told(sample(run, parts, "sliders", out="y"))
+    assert "diffusers, which is not installed: pip install 'brittle[sliders]'" in words
