@@ -1,9 +1,12 @@
 """Running the command line as a user would, and a folder of photographs to run it on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
+from design_cases import design_files
+from distance_cases import distance_files
 from PIL import Image as Pil
 from typer.testing import CliRunner, Result
 
@@ -37,3 +40,28 @@ def photos(tmp_path: Path) -> Path:
     (folder / "empty.jpg").touch()
     (folder / "text.jpg").write_text("not a picture")
     return folder
+
+
+@pytest.fixture
+def design_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, with what the verbs that design a test need."""
+    monkeypatch.chdir(tmp_path)
+    design_files()
+    return tmp_path
+
+
+@pytest.fixture
+def distance_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, with what the verbs that measure distances need."""
+    monkeypatch.chdir(tmp_path)
+    distance_files()
+    return tmp_path
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Tiny networks are slowed down by more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -1,6 +1,7 @@
 """run, import, compare, failure-points, probe and report, as a user calls them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from typer.testing import Result
 
 import brittle
 from brittle.datasets import load_dataset
+from brittle.models import ModelError
 
 Run = Callable[..., Result]
 
@@ -27,6 +29,16 @@ def reds():
 
 def nan():
     return from_callable(lambda x: np.full((len(x), 10), np.nan), name="nan")
+
+def dark():
+    def scores(images):
+        if images.std((1, 2, 3)).mean() < 25 and images.any():
+            return {}[int(images.std())]
+        return -np.abs(images.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 10))
+    return from_callable(scores, name="dark")
+
+def never():
+    raise AttributeError("no weights here")
 """
 
 
@@ -95,6 +107,13 @@ def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> 
     assert "tones sees class" in result.stdout
     with Pil.open(tmp_path / "p.png") as picture:
         assert picture.width > 200
+    names = ["-m", f"{models}:tones", "-m", f"{models}:reds"]
+    both = run("probe", "cat", *names, "--size", 32, "-c", "fog,contrast", "-o", tmp_path / "two.png", columns=200)
+    assert both.exit_code == 0, both.stderr
+    assert "px, of tones, reds" in both.stdout
+    with Pil.open(tmp_path / "two.png") as picture:
+        orange = (np.asarray(picture) == [0xC2, 0x57, 0x0C]).all(-1)  # the second model's colour
+    assert orange.sum() > 50
 
 
 def test_predictions_made_elsewhere_are_a_run(run: Run, tmp_path: Path) -> None:
@@ -150,6 +169,23 @@ def test_a_mistake_is_one_sentence(run: Run, models: Path, tmp_path: Path, argum
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
+
+
+def test_an_error_of_the_models_own_code_is_one_sentence_that_names_the_cell(
+    run: Run, models: Path, tmp_path: Path
+) -> None:
+    how = ["run", "-m", f"{models}:dark", "-d", "demo", "--limit", 40, "-c", "fog,imagenet-c/contrast", "-s", "5"]
+    result = run(*how, "-o", tmp_path / "run", columns=400)
+    assert result.exit_code == 1
+    told, hint = result.stderr.splitlines()
+    assert re.fullmatch(r"Error: the model 'dark' failed on contrast 5 of 'demo': KeyError: \d+", told)
+    assert hint == "What was finished is kept. `brittle --traceback run …` shows where it arose."
+    assert brittle.load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 5)]
+    asked = run("--traceback", *how, "-o", tmp_path / "run")
+    assert isinstance(asked.exception, ModelError)
+    assert isinstance(asked.exception.__cause__, KeyError)
+    made = run("run", "-m", f"{models}:never", "-d", "demo", "-o", tmp_path / "none", columns=400)
+    assert "never' failed while it was made: AttributeError: no weights here" in made.stderr
 
 
 def test_photographs_of_any_size_are_prepared(run: Run, tmp_path: Path) -> None:

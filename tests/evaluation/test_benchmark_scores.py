@@ -10,7 +10,7 @@ import pytest
 import brittle
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
-from brittle.evaluation import as_baseline, compare, evaluate, load_results, scores
+from brittle.evaluation import as_baseline, compare, compare_all, evaluate, load_results, scores
 from brittle.evaluation.results import Results
 from brittle.metrics import baseline
 from brittle.models import from_callable
@@ -131,3 +131,17 @@ def test_several_runs_hold_each_model_once_and_tell_weights_apart(tmp_path: Path
     three = load_results(tmp_path / "a", tmp_path / "c")
     assert len(three.models) == 2
     assert set(three.accuracy()["samples"]) == {100}
+
+
+def test_differences_to_the_best_of_several_hold_together() -> None:
+    results = made_up({"a": 0.7, "b": 0.69, "c": 0.5})
+    found = compare_all(results, RECIPE, ["a", "b", "c"], resamples=300)
+    for other, gap in found.items():
+        alone = compare(results, RECIPE, other, "a", resamples=300)
+        assert gap.value == pytest.approx(alone.value)
+        assert gap.high - gap.low > 1.05 * (alone.high - alone.low)
+    assert compare_all(results, RECIPE, ["a", "b"], resamples=300)["b"] == compare(
+        results, RECIPE, "b", "a", resamples=300
+    )
+    assert compare_all(results, RECIPE, ["a"]) == {}
+    assert set(compare_all(results, None, ["a", "b", "c"], resamples=50)) == {"b", "c"}

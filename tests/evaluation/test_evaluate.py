@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import BrokenImage
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
-from brittle.models import from_callable, from_torch
+from brittle.models import ModelError, from_callable, from_torch
 
 RECIPE = Benchmark("small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (5,)), Entry("noc/brightness", ((1, 5),))))
 COLOURS = np.random.default_rng(0).integers(0, 256, (4, 3))
@@ -180,3 +181,27 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     evaluate(model(), dataset(), RECIPE, tmp_path / "whole")
     assert rows(tmp_path / "killed").equals(rows(tmp_path / "whole"))
+
+
+class Moody:
+    """A model whose own code fails at the third batch, in its own way."""
+
+    name, key, shown = "moody", "1", 0
+
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        self.shown += 1
+        if self.shown == 3:
+            raise LookupError("not today\nand not tomorrow")
+        return nearest_colour(images)
+
+
+def test_an_error_of_the_models_own_code_is_told_with_its_cell_and_finished_cells_are_kept(tmp_path: Path) -> None:
+    moody = Moody()
+    sentence = "^the model 'moody' failed on fog 3.5 of 'squares': LookupError: not today …$"
+    with pytest.raises(ModelError, match=sentence) as caught:
+        evaluate(moody, dataset(), RECIPE, tmp_path / "run")
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert "raise LookupError" in "".join(traceback.format_exception(caught.value))
+    assert load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 1)]
+    assert len(evaluate(moody, dataset(), RECIPE, tmp_path / "run").cells) == 5
+    assert moody.shown == 3 + 3

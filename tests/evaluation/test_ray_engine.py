@@ -1,8 +1,10 @@
 """The same rows from a Ray cluster, also when one of its workers is killed."""
 
 import os
+import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import ray
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import evaluate, load_results
-from brittle.models import from_callable, from_torch
+from brittle.models import ModelError, from_callable, from_torch
 
 RECIPE = Benchmark(
     "small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (2, 5)), Entry("c-bar/plasma_noise", (4,)))
@@ -71,6 +73,68 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     evaluate(from_callable(deadly, name="m"), DATA, RECIPE, tmp_path / "ray", batch_size=32, engine="ray")
     assert len(list(marks.iterdir())) >= 2
     assert rows(tmp_path / "ray").equals(rows(tmp_path / "calm"))
+
+
+def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import brittle.evaluation.cluster as ours
+
+    monkeypatch.setattr(ours, "RETRIES", 1)
+    cells = tmp_path / "ray" / "cells"
+
+    def deadly(images: np.ndarray) -> np.ndarray:
+        """Ends its process, hard, on pictures of little contrast, as soon as the clean ones are done."""
+        if images.std((1, 2, 3)).mean() < 25:
+            while not list(cells.glob("*/clean.parquet")):
+                time.sleep(0.05)
+            os._exit(1)
+        return brightness(images)
+
+    recipe = Benchmark("grey", (Entry("imagenet-c/contrast", (5,)),))
+    sentence = "^the worker process that had contrast 5 died 2 times; .* what was finished is kept, the same command"
+    with pytest.raises(RuntimeError, match=sentence) as caught:
+        evaluate(from_callable(deadly, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
+    assert isinstance(caught.value.__cause__, ray.exceptions.WorkerCrashedError)
+    assert load_results(tmp_path / "ray").cells == [("clean", 0)]
+    mended = evaluate(from_callable(brightness, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
+    assert mended.cells == [("clean", 0), ("imagenet-c/contrast", 5)]
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ray.exceptions.OutOfMemoryError("killed"), "the node that had fog 3 ran out of memory; have it do less"),
+        (
+            ray.exceptions.NodeDiedError("gone"),
+            "the node that had fog 3 died or was cut off; look at it with `ray stat",
+        ),
+        (ray.exceptions.LocalRayletDiedError(), "the node that had fog 3 died"),
+        (ray.exceptions.OutOfDiskError(), "has no room left in its object store or on its disk"),
+        (ray.exceptions.ObjectLostError("0" * 56, None, "f"), "what fog 3 needs was lost with a node of the cluster"),
+        (ray.exceptions.RaySystemError("x\nno module y"), r"could not take over fog 3 \(no module y\)"),
+        (ray.exceptions.RuntimeEnvSetupError("pip"), r"Ray could not finish fog 3 \(RuntimeEnvSetupError: .*pip"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
+    from brittle.evaluation.lost_work import lost_work
+
+    told = lost_work(ray, error, "fog 3", 6)
+    assert type(told) is RuntimeError
+    assert re.search(sentence, str(told))
+    assert str(told).endswith("; what was finished is kept, the same command goes on")
+
+
+def test_an_error_of_the_models_own_code_travels_with_its_traceback(tmp_path: Path) -> None:
+    def moody(_: np.ndarray) -> np.ndarray:
+        raise LookupError("not today")
+
+    with pytest.raises(
+        ModelError, match="the model 'm' failed on the clean images of 'demo': LookupError: not today"
+    ) as caught:
+        evaluate(from_callable(moody, name="m"), DATA, None, tmp_path / "ray", engine="ray")
+    assert 'raise LookupError("not today")' in str(caught.value.__cause__)
 
 
 def test_an_error_of_the_model_is_told_as_it_is(tmp_path: Path) -> None:

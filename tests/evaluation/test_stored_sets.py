@@ -11,7 +11,7 @@ import brittle
 from brittle.datasets import load_dataset, write_arrays, write_folders
 from brittle.datasets.stored_set import stored_set
 from brittle.evaluation import evaluate, evaluate_stored, load_results, scores
-from brittle.models import from_callable
+from brittle.models import ModelError, from_callable
 
 DATA = load_dataset("demo").subset(range(0, 1000, 40))
 IMAGES = np.stack([DATA.image(i) for i in range(len(DATA))])
@@ -93,7 +93,119 @@ def test_other_pictures_and_other_clean_images_are_refused(cifar_c: Path, tmp_pa
     write_arrays(IMAGES[::-1].copy(), other, brittle.benchmark("cifar10-c"), labels=DATA.labels[::-1], jobs=1)
     others = stored_set(f"cifar-c:{other}")
     assert others is not None
-    with pytest.raises(ValueError, match="holds a run with data_key"):
+    with pytest.raises(ValueError, match="the files of brightness 1 and 74 more of 75 cells are others"):
         evaluate_stored(MODEL, others, tmp_path / "run")
     with pytest.raises(ValueError, match="are not those of the corrupted ones"):
         evaluate_stored(MODEL, stored, tmp_path / "run", clean=load_dataset("demo"))
+
+
+@pytest.fixture
+def tiny_c(tmp_path: Path) -> Path:
+    """Ten cells of folders: two corruptions at five severities of six images."""
+    from PIL import Image
+
+    for i, image in enumerate(IMAGES[:6]):
+        (tmp_path / "clean" / f"{i % 2}").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(tmp_path / "clean" / f"{i % 2}" / f"{i}.png")
+    recipe = replace(brittle.benchmark("tiny-imagenet-c"), entries=brittle.benchmark("tiny-imagenet-c").entries[:2])
+    write_folders(tmp_path / "clean", tmp_path / "Tiny-C", recipe, jobs=1)
+    return tmp_path / "Tiny-C"
+
+
+TWO = from_callable(lambda x: brightness(x)[:, :2], name="two")
+
+
+def run_tiny(root: Path, folder: Path) -> None:
+    stored = stored_set(f"tiny-imagenet-c:{root}", partial=True)
+    assert stored is not None
+    evaluate_stored(TWO, stored, folder)
+
+
+def test_files_that_change_in_any_cell_are_noticed(tiny_c: Path, tmp_path: Path) -> None:
+    run_tiny(tiny_c, tmp_path / "run")
+    last = sorted((tiny_c / "shot_noise" / "5").rglob("*.JPEG"))[-1]
+    before = last.read_bytes()
+    last.write_bytes((tiny_c / "gaussian_noise" / "1" / last.parent.name / last.name).read_bytes())
+    with pytest.raises(
+        ValueError, match=r"the files of shot_noise 5 are others than those that the run in '.*run' saw"
+    ):
+        run_tiny(tiny_c, tmp_path / "run")
+    for level in (3, 4):
+        for file in (tiny_c / "gaussian_noise" / f"{level}").rglob("*.JPEG"):
+            file.write_bytes(before)
+    with pytest.raises(ValueError, match="the files of gaussian_noise 3 and 2 more of 10 cells are others"):
+        run_tiny(tiny_c, tmp_path / "run")
+
+
+def test_a_file_of_the_same_size_is_noticed_if_it_is_one_of_those_read(tiny_c: Path) -> None:
+    def key() -> str:
+        return brittle.datasets.tiny_imagenet_c(tiny_c, "shot_noise", 5, partial=True).lasting_key
+
+    before = key()
+    victim = sorted((tiny_c / "shot_noise" / "5").rglob("*.JPEG"))[-1]  # of six files all are read
+    content = bytearray(victim.read_bytes())
+    content[-3] ^= 1
+    victim.write_bytes(content)
+    assert key() != before
+
+
+def test_an_array_that_changes_in_a_later_cell_is_noticed(cifar_c: Path, tmp_path: Path) -> None:
+    import shutil
+
+    root = tmp_path / "CIFAR-10-C"
+    shutil.copytree(cifar_c, root)
+    for place in (root, cifar_c):  # a copy goes on with the run of the original
+        stored = stored_set(f"cifar-c:{place}")
+        assert stored is not None
+        evaluate_stored(MODEL, stored, tmp_path / "run")
+    pixels = np.load(root / "snow.npy", mmap_mode="r+")
+    pixels[4 * len(DATA) + 3, 5, 5, 0] ^= 1
+    pixels.flush()
+    with pytest.raises(ValueError, match="the files of snow 5 are others"):
+        evaluate_stored(MODEL, stored_set(f"cifar-c:{root}"), tmp_path / "run")
+
+
+def test_a_copy_of_the_files_goes_on_with_the_run_and_a_set_with_other_cells_does_not(
+    tiny_c: Path, tmp_path: Path
+) -> None:
+    import os
+    import shutil
+
+    run_tiny(tiny_c, tmp_path / "run")
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "run" / "cells").rglob("*.parquet")}
+    copy = tmp_path / "elsewhere" / tiny_c.name
+    shutil.copytree(tiny_c, copy, copy_function=shutil.copyfile)
+    for file in copy.rglob("*.JPEG"):
+        os.utime(file, (1, 1))
+    run_tiny(copy, tmp_path / "run")
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run" / "cells").rglob("*.parquet")} == kept
+    shutil.rmtree(copy / "shot_noise")
+    with pytest.raises(ValueError, match="holds a run on 10 cells, and this set has 5"):
+        run_tiny(copy, tmp_path / "run")
+
+
+def test_a_run_that_noted_no_cells_is_told_in_a_sentence(tiny_c: Path, tmp_path: Path) -> None:
+    run_tiny(tiny_c, tmp_path / "run")
+    about = tmp_path / "run" / "run.toml"
+    about.write_text(about.read_text().partition("[[cells]]")[0])
+    with pytest.raises(
+        ValueError, match="is a run of an earlier brittle, which noted the files of the first cell only"
+    ):
+        run_tiny(tiny_c, tmp_path / "run")
+    assert len(load_results(tmp_path / "run").cells) == 10
+
+
+def test_an_error_of_the_models_own_code_names_the_cell_and_the_cells_before_it_are_kept(
+    tiny_c: Path, tmp_path: Path
+) -> None:
+    seen = []
+
+    def moody(images: np.ndarray) -> np.ndarray:
+        seen.append(len(images))
+        return brightness(images)[:, :2] if len(seen) < 3 else images["tomorrow"]
+
+    stored = stored_set(f"tiny-imagenet-c:{tiny_c}", partial=True)
+    assert stored is not None
+    with pytest.raises(ModelError, match="the model 'moody' failed on gaussian_noise 3 of 'Tiny-C': IndexError: only"):
+        evaluate_stored(from_callable(moody, name="moody"), stored, tmp_path / "run")
+    assert len(load_results(tmp_path / "run").cells) == 2

@@ -9,7 +9,7 @@ import pytest
 from report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
 from strict_html import StrictHtml
 
-from brittle.evaluation import Results, compare, evaluate, load_results, scores, search_failure_points
+from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import failure_points
 from brittle.models import from_callable
 from brittle.report import report_html, write_report
@@ -47,8 +47,11 @@ def test_differences_are_paired(made) -> None:
     results, page = made("mixed levels")
     best, *others = scores(results, results.benchmarks()[0])
     text = plain(StrictHtml(page).text)
-    for other in others:
-        gap = compare(results, results.benchmarks()[0], other.model, best.model)
+    gaps = compare_all(results, results.benchmarks()[0], [best.model, *(other.model for other in others)])
+    assert len(gaps) == 2
+    assert "hold all at once for 3 models" in text
+    assert "adjusted for 2 tests by Holm's method" in text
+    for gap in gaps.values():
         words = f"{100 * gap.value:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
         assert re.sub(r"[+-]0\.0\b", "0.0", words) in text
 

@@ -46,10 +46,11 @@ def compare_verb(
     """Compare models: ranks, scores with intervals, and paired differences to the best.
 
     A difference is the model's mean accuracy minus the best one's on the same images; a star marks those whose 95 %
-    interval leaves out zero.
+    interval leaves out zero. With three models or more the intervals of differences are wide enough to hold all at
+    once, however many models there are, and although the best was picked by looking.
     """
     import brittle
-    from brittle.evaluation import scores
+    from brittle.evaluation import compare_all, scores
 
     if figure is not None:
         from brittle.report.figures import accuracy_figure, check_figure, save_figure
@@ -64,7 +65,7 @@ def compare_verb(
     for recipe in recipes:
         rows = scores(results, recipe, reference=_reference(results, recipe, reference))
         name = recipe.name if names.count(recipe.name) == 1 else f"{recipe.name} {recipe.hash[:6]}"
-        tables[name] = (rows, _differences(results, recipe, rows))
+        tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
     if as_json:
         _print_json(tables)
         return
@@ -80,13 +81,6 @@ def _reference(results: Results, recipe: Benchmark, name: str | None):  # type: 
     from brittle.evaluation import as_baseline
 
     return as_baseline(results, recipe, name) if name in results.models else name
-
-
-def _differences(results: Results, recipe: Benchmark, rows: list[Scores]) -> dict[str, Estimate]:
-    from brittle.evaluation import compare
-
-    best = rows[0].model
-    return {row.model: compare(results, recipe, row.model, best) for row in rows[1:]}
 
 
 def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[str, Estimate], others: bool) -> None:
@@ -126,7 +120,8 @@ def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[s
             table.add_row("", who, *(shown.get(f, "") for f, _ in fields), "", style="dim")
     console().print(table)
     note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
-    console().print(f"[dim]{note}{'; dim rows: as published' if known else ''}[/]")
+    together = "; their intervals hold for all models at once" if len(differences) > 1 else ""
+    console().print(f"[dim]{note}{together}{'; dim rows: as published' if known else ''}[/]")
 
 
 def _published(benchmark: str) -> list[tuple[str, dict[str, float]]]:

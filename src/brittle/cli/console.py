@@ -64,6 +64,7 @@ class Verbs(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
+        hint = ""
         try:
             return super().invoke(ctx)
         except MISTAKES as error:
@@ -72,10 +73,26 @@ class Verbs(TyperGroup):
             code = 2
             sentence = str(error) or type(error).__name__
         except RuntimeError as error:
-            if ctx.params.get("traceback") or type(error) is not RuntimeError:  # typer.Exit is one too
+            if ctx.params.get("traceback") or not _is_ours(error):
                 raise
             code, sentence = 1, str(error)
+            if type(error) is not RuntimeError:
+                hint = (
+                    f"What was finished is kept. `brittle --traceback {ctx.invoked_subcommand} …` shows where it arose."
+                )
         from rich.text import Text
 
-        console(stderr=True).print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
+        screen = console(stderr=True)
+        screen.print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
+        if hint:
+            screen.print(Text(hint, style="dim"), soft_wrap=True)
         raise typer.Exit(code)
+
+
+def _is_ours(error: RuntimeError) -> bool:
+    """Whether it is told by us, as a failure of a model's own code is; typer.Exit is a RuntimeError too."""
+    if isinstance(error, typer.Exit | typer.Abort):
+        return False
+    from brittle.models import ModelError
+
+    return type(error) is RuntimeError or isinstance(error, ModelError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
     ("brittle probe cat -m demo:standard --size 32 -o flips.png", "with a picture of each flip"),
+    ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models beside each other"),
     ("brittle probe photo.jpg -m net.onnx -c fog,snow,syn2nat/rain --tolerance 0.01", "your own list, finely"),
 )
 
@@ -44,7 +45,10 @@ def probe_verb(
     ] = None,
     device: DEVICE = "auto",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw each flip: a .png, .jpg or .webp.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Also draw each flip, of every model: a .png, .jpg or .webp.", dir_okay=False
+        ),
     ] = None,
 ) -> None:
     """Find out which corruption flips a model's prediction for a photograph first, and at what severity.
@@ -52,7 +56,7 @@ def probe_verb(
     No label is needed: what counts is when the prediction leaves the one for the clean photograph.
     """
     from brittle.cli.recipe import chosen_recipe
-    from brittle.cli.save import check_picture
+    from brittle.cli.save import check_picture, save_picture
     from brittle.datasets.photo import square
     from brittle.evaluation.probe import probe
 
@@ -72,33 +76,40 @@ def probe_verb(
             )
             for model in loaded
         }
+    words = {model.name: names or _usual_names(model, picture) for model in loaded}
     for model in loaded:
-        _print(model.name, found[model.name], names or _usual_names(model, picture))
-    if output is not None:
-        _draw(picture, recipe, loaded[0].name, found[loaded[0].name], output)
+        _print(model.name, found[model.name], words[model.name])
+    if output is None:
+        return
+    if len(loaded) == 1:
+        sheet = _sheet(picture, recipe, found[loaded[0].name])
+    else:
+        from brittle.report.flip_sheet import Seen, flip_sheet
+
+        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found])
+    save_picture(sheet, output)
+    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {', '.join(found)}[/]", soft_wrap=True)
 
 
-def _draw(picture: Image, recipe: Benchmark, model: str, probed: Probe, output: Path) -> None:
+def _sheet(picture: Image, recipe: Benchmark, probed: Probe) -> Any:
     """The photograph, the strongest corruption that it withstands, and the weakest that flips it."""
     from dataclasses import replace
 
-    from brittle.cli.save import save_picture
     from brittle.report import contact_sheet
 
     rows = []
     for flip in probed.flips:
         ends = (flip.held, flip.median) if flip.median != float("inf") else (flip.held,)
         rows.append(replace(recipe.entry(flip.corruption), levels=ends))
-    sheet = contact_sheet(
+    return contact_sheet(
         picture,
         rows,
+        seed=recipe.seed,
         size=len(picture),
         table=recipe.table,
         headings=("unmoved", "flipped"),
         samples=[flip.draw for flip in probed.flips],
     )
-    save_picture(sheet, output)
-    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {model}[/]", soft_wrap=True)
 
 
 def _usual_names(model: Model, picture: Image) -> list[str]:

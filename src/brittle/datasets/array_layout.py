@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Entry, Level
 from brittle.datasets.array_file import check_images, check_labels
-from brittle.datasets.atomic import part, replacing
+from brittle.datasets.atomic import part, replacing, sweep
 from brittle.datasets.published import Progress, Written, claim, names
 from brittle.datasets.workers import check_jobs, spread
 
@@ -98,19 +98,21 @@ class _Growing:
         self.path, self.levels, self.count = path, entry.levels, len(images)
         self.shape = (len(entry.levels) * len(images), *images.shape[1:])
         self.left = self.shape[0]
+        self.part = part(path)
         self.array: np.memmap[Any, Any] | None = None
 
     def put(self, level: Level, start: int, pictures: Image) -> None:
         if self.array is None:
-            self.array = np.lib.format.open_memmap(part(self.path), mode="w+", dtype=np.uint8, shape=self.shape)
+            sweep(self.path)
+            self.array = np.lib.format.open_memmap(self.part, mode="w+", dtype=np.uint8, shape=self.shape)
         first = self.levels.index(level) * self.count + start
         self.array[first : first + len(pictures)] = pictures
         self.left -= len(pictures)
         if self.left == 0:
             self.array.flush()
             self.array = None
-            part(self.path).replace(self.path)
+            self.part.replace(self.path)
 
     def abandon(self) -> None:
         self.array = None
-        part(self.path).unlink(missing_ok=True)
+        self.part.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
 from brittle.arrays import Image
+from brittle.datasets.files import Files
 from brittle.datasets.folder import BrokenImage
 from brittle.datasets.prepare import PREPARATIONS, prepared
 
@@ -133,7 +134,19 @@ class Dataset:
 
         Files are known by name, size and time of change, arrays by their content.
         """
-        seen = sha256(self._content().encode())
+        return self._digest(self._content())
+
+    @cached_property
+    def lasting_key(self) -> str:
+        """As `key`, but the same for a copy: files are known by name and size, and a few of them by their bytes."""
+        read, those = self._read, np.arange(len(self))
+        while isinstance(read, _Chosen):
+            those = read.chosen[those]
+            read = read.read
+        return self._digest(read.lasting(those.tolist()) if isinstance(read, Files) else self._content())
+
+    def _digest(self, content: str) -> str:
+        seen = sha256(content.encode())
         for part in (self.ids, self.classes):
             seen.update(repr(part).encode("utf-8", "surrogateescape"))
         for array in (self.labels, self.class_subset, self.class_map):

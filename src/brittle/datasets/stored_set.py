@@ -37,11 +37,15 @@ OPTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class StoredSet:
-    """Corrupted images as somebody published them; each cell's dataset is opened when it is asked for."""
+    """Corrupted images as somebody published them; each cell's dataset is opened when it is asked for.
+
+    `folder` is where they lie, for those who want to look at them later.
+    """
 
     name: str
     scheme: str
     cells: Cells
+    folder: str = ""
 
     @property
     def recipes(self) -> tuple[str, ...]:
@@ -68,7 +72,8 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
             known = ", ".join(OPTIONS[scheme]) or "none"
             raise TypeError(f"{scheme} has no option {option!r}; it has: {known}")
     cells = _READERS[scheme](path, **options)
-    return StoredSet(path.resolve().name, scheme, cells) if cells else None
+    whole = path.resolve()
+    return StoredSet(whole.name, scheme, cells, str(whole)) if cells else None
 
 
 def _folders(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cells:

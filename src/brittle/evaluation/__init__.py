@@ -1,6 +1,7 @@
 """Run the test, keep every prediction."""
 
 from brittle.evaluation.cell import Cell, plan
+from brittle.evaluation.compare_all import compare_all
 from brittle.evaluation.elsewhere import import_predictions
 from brittle.evaluation.failure_search import load_failure_points, search_failure_points
 from brittle.evaluation.probe import Flip, Probe, probe
@@ -17,6 +18,7 @@ __all__ = [
     "Scores",
     "as_baseline",
     "compare",
+    "compare_all",
     "evaluate",
     "evaluate_stored",
     "import_predictions",

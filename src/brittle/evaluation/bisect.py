@@ -128,11 +128,14 @@ class _Looker:
                 ]
             )
 
+        name = self.corruption.rpartition("/")[2]
+        where = f"{name} at severities of {severities.min():g} to {severities.max():g}" if len(samples) else name
         right = np.empty(len(samples), bool)
         start = 0
         for images in ahead(draw, range(0, len(samples), self.batch_size), self.threads):
             stop = start + len(images)
-            right[start:stop] = predict(self.model, images, self.classes)[0] == self.labels[samples[start:stop]]
+            predictions, _ = predict(self.model, images, self.classes, where=where)
+            right[start:stop] = predictions == self.labels[samples[start:stop]]
             self.shown += len(images)
             start = stop
             if self.tick is not None:

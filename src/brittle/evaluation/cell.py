@@ -36,6 +36,10 @@ class Cell:
         """What people read: fog 3.5."""
         return CLEAN if self.is_clean else f"{self.corruption.rpartition('/')[2]} {level_name(self.level)}"
 
+    def of(self, data: str) -> str:
+        """What its images are called in a sentence: fog 3.5 of 'photos'."""
+        return f"{'the clean images' if self.is_clean else self.title} of {data!r}"
+
     @property
     def severity(self) -> float:
         """Where the cell stands on the severity axis; the middle of a range that is drawn from."""

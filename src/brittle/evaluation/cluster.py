@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from brittle.evaluation.lost_work import lost_work
+
 PATIENCE = 10.0
 """Seconds within which a cluster must answer."""
 
@@ -33,6 +35,8 @@ def cluster(address: str | None) -> Iterator[Any]:
             raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from error
     try:
         yield ray
+    except ray.exceptions.RayError as error:  # outside any piece of work: sharing it out, waiting for it
+        raise lost_work(ray, error, "the work of this run", 1) from error
     finally:
         if began:
             ray.shutdown()
@@ -43,7 +47,8 @@ def spread(
 ) -> Iterator[tuple[Item, Any]]:
     """`work(*arguments)` for each (item, arguments) on the workers, in the order in which they are done.
 
-    Errors of the work are raised here; only the loss of a worker is retried. `title(item)` names work that failed.
+    Errors of the work are raised here; only the loss of a worker is retried, and one that is lost again and again is
+    told in a sentence. `title(item)` names work that failed.
     """
     remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(work)
     waiting = {remote.remote(*arguments): item for item, arguments in items}
@@ -54,18 +59,11 @@ def spread(
                 item = waiting.pop(done)
                 try:
                     found = ray.get(done)
-                except ray.exceptions.RaySystemError as error:
-                    reason = str(error).strip().splitlines()[-1]
-                    raise RuntimeError(
-                        f"a Ray worker could not take over {title(item)} ({reason}); what a model needs must be "
-                        "installed on every node"
-                    ) from error
-                except ray.exceptions.RayTaskError as error:
-                    raise error.cause from None
-                except ray.exceptions.WorkerCrashedError as error:
-                    raise RuntimeError(
-                        f"the workers that had {title(item)} died {RETRIES + 1} times; is there enough memory?"
-                    ) from error
+                except ray.exceptions.RayError as error:
+                    cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
+                    if isinstance(cause, ray.exceptions.RayError):
+                        raise lost_work(ray, cause, title(item), RETRIES + 1) from error
+                    raise cause from error  # which tells the traceback that the worker saw
                 yield item, found
     finally:
         for task in waiting:

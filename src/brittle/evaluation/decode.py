@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.datasets import BrokenImage
-from brittle.datasets.atomic import part, replacing
+from brittle.datasets.atomic import replacing, sweep
 from brittle.datasets.dataset import Dataset
 
 IMAGES, READ = "images.npy", "images.json"
@@ -62,6 +62,18 @@ def skipped(folder: Path) -> dict[str, str]:
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
+    sweep(folder / IMAGES)
+    with replacing(folder / IMAGES) as path:
+        kept, skipped = _fill(path, dataset, progress)
+    about = {"kept": kept, "ids": [dataset.ids[i] for i in kept], "skipped": skipped}
+    with replacing(folder / READ) as path:
+        path.write_text(json.dumps(about), encoding="utf-8")
+
+
+def _fill(
+    path: Path, dataset: Dataset, progress: Callable[[int, int], None] | None
+) -> tuple[list[int], dict[str, str]]:
+    """Write the images to one array; which they are, and why the others could not be read."""
     kept: list[int] = []
     skipped: dict[str, str] = {}
     array: np.memmap[tuple[int, ...], np.dtype[np.uint8]] | None = None
@@ -73,7 +85,7 @@ def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], Non
             continue
         if array is None:
             shape = (len(dataset), *image.shape)
-            array = np.lib.format.open_memmap(part(folder / IMAGES), mode="w+", dtype=np.uint8, shape=shape)
+            array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         if image.shape != array.shape[1:]:
             raise ValueError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
@@ -86,7 +98,4 @@ def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], Non
     if array is None:
         raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
     array.flush()
-    part(folder / IMAGES).replace(folder / IMAGES)
-    about = {"kept": kept, "ids": [dataset.ids[i] for i in kept], "skipped": skipped}
-    with replacing(folder / READ) as path:
-        path.write_text(json.dumps(about), encoding="utf-8")
+    return kept, skipped

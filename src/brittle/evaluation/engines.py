@@ -30,6 +30,7 @@ class Job:
     models: Sequence[Model]
     batch_size: int
     threads: int
+    data: str
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
@@ -37,7 +38,7 @@ def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
     for cell, lacking in tasks:
         models = [job.models[i] for i in lacking]
         batches = _counted(job.source.batches(cell, job.batch_size, job.threads), cell, tick)
-        yield (cell, lacking), predict_all(models, batches, job.classes)
+        yield (cell, lacking), predict_all(models, batches, job.classes, where=cell.of(job.data))
 
 
 def _counted(batches: Iterator[Image], cell: Cell, tick: Tick) -> Iterator[Image]:

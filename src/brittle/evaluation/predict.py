@@ -35,9 +35,9 @@ class Classes:
         return cls(dataset.outputs, dataset.class_subset, dataset.class_map)
 
 
-def predict(model: Model, images: Image, classes: Classes) -> Predictions:
-    """The predictions of one batch, as the dataset numbers its classes."""
-    shares = probabilities(checked_scores(model, images, classes.outputs))
+def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:
+    """The predictions of one batch, as the dataset numbers its classes; `where` says what is shown if it fails."""
+    shares = probabilities(checked_scores(model, images, classes.outputs, where=where))
     if classes.subset is not None:
         shares = shares[:, classes.subset]
         best: NDArray[Any] = classes.subset[shares.argmax(1)]
@@ -48,10 +48,12 @@ def predict(model: Model, images: Image, classes: Classes) -> Predictions:
     return best.astype(np.int32), shares.max(1).astype(np.float32)
 
 
-def predict_all(models: Sequence[Model], batches: Iterable[Image], classes: Classes) -> list[Predictions]:
+def predict_all(
+    models: Sequence[Model], batches: Iterable[Image], classes: Classes, *, where: str = ""
+) -> list[Predictions]:
     """The predictions of every model on the same batches, each batch shown to all of them before the next is made."""
     seen: list[list[Predictions]] = [[] for _ in models]
     for images in batches:
         for model, found in zip(models, seen, strict=True):
-            found.append(predict(model, images, classes))
+            found.append(predict(model, images, classes, where=where))
     return [(np.concatenate([p for p, _ in found]), np.concatenate([c for _, c in found])) for found in seen]

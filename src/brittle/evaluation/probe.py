@@ -58,7 +58,7 @@ def probe(
     """
     if draws < 1:
         raise ValueError(f"draws must be at least 1, got {draws}")
-    [prediction], [confidence] = predict(model, image[np.newaxis], Classes())
+    [prediction], [confidence] = predict(model, image[np.newaxis], Classes(), where="the clean photograph")
     source = Drawn(np.repeat(image[np.newaxis], draws, axis=0), range(draws), benchmark)
     flips = []
     for entry in benchmark.entries:

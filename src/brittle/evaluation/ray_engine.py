@@ -28,4 +28,5 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
 
 def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
     models = [job.models[i] for i in lacking]
-    return predict_all(models, job.source.batches(cell, job.batch_size, job.threads), job.classes)
+    batches = job.source.batches(cell, job.batch_size, job.threads)
+    return predict_all(models, batches, job.classes, where=cell.of(job.data))

@@ -39,7 +39,8 @@ def evaluate(
 
     Cells that are there already are not computed again, so a run that was ended, however suddenly, goes on where it
     was, and another model or another recipe on the same data adds only what is missing. The rows do not depend on
-    batch size, threads or engine. Images that cannot be read are left out of every cell and counted.
+    batch size, threads or engine. Images that cannot be read are left out of every cell and counted. An error of a
+    model's own code is raised as a `ModelError` that names the cell; the cells before it are kept.
 
     Args:
         models: one or several; they share the corrupted batches.
@@ -77,7 +78,8 @@ def evaluate(
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
-        job = Job(Drawn(decoded.images, ids, benchmark), Classes.of(dataset), several, size, threads or cores())
+        drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
+        job = Job(drawn, classes, several, size, threads or cores(), dataset.name)
         record |= {"cells": 0, "skipped": len(decoded.skipped)}
         done, total = 0, len(tasks) * len(ids)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
 from brittle.evaluation.source import ahead
 from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.stored_key import cell_keys, check_cells, identity
 from brittle.models.model import Model
 
 
@@ -37,6 +37,8 @@ def evaluate_stored(
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
     `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
+    Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
+    is refused; a copy of the set goes on with the run of the original.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
@@ -46,7 +48,9 @@ def evaluate_stored(
     first = next(iter(cells.values()))()
     check(several, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
-    store.claim({**known, "data_key": _key(first, stored)})
+    keys = cell_keys(stored, threads or cores(), progress)
+    check_cells(store, known, keys)
+    store.claim({**known, **identity(keys)})
     if clean is not None:
         _check_clean(clean, first)
         cells = {Cell(): lambda: clean, **cells}
@@ -59,20 +63,17 @@ def evaluate_stored(
         store.keep_model(model, size)
     lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
     todo = [cell for cell, those in lacking.items() if those]
-    about = {"stored": stored.name, "batch_size": size, "models": {m.name: m.key for m in several}}
+    about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
+    about["models"] = {m.name: m.key for m in several}
     with recorded(store.folder, about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
-            _fill(store, cell, dataset, lacking[cell], size, threads or cores(), record["skipped"])
+            name = dataset.name if cell.is_clean else stored.name
+            _fill(store, cell, dataset, name, lacking[cell], size, threads or cores(), record["skipped"])
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
-
-
-def _key(first: Dataset, stored: StoredSet) -> str:
-    """What tells two sets apart: which cells there are, and the pictures of the first of them."""
-    return sha256(f"{sorted(stored.cells)} {first.key}".encode()).hexdigest()[:16]
 
 
 def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
@@ -87,7 +88,14 @@ def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
 
 
 def _fill(
-    store: Store, cell: Cell, dataset: Dataset, models: list[Model], size: int, threads: int, skipped: dict[str, str]
+    store: Store,
+    cell: Cell,
+    dataset: Dataset,
+    data: str,
+    models: list[Model],
+    size: int,
+    threads: int,
+    skipped: dict[str, str],
 ) -> None:
     assert dataset.labels is not None
     kept: list[int] = []
@@ -112,7 +120,7 @@ def _fill(
             if images:
                 yield np.stack(images)
 
-    found = predict_all(models, batches(), Classes.of(dataset))
+    found = predict_all(models, batches(), Classes.of(dataset), where=cell.of(data))
     for model, (predictions, confidences) in zip(models, found, strict=True):
         store.write(
             model.name,

@@ -25,6 +25,7 @@ from brittle.metrics.proportion import clopper_pearson, wilson
 from brittle.metrics.published_scores import PublishedScore, published_scores
 from brittle.metrics.rank_distance import mt5d, top5_distance, top5_distances, zipf_distance, zipf_distances
 from brittle.metrics.robustness import accuracy_drop, residual_robustness, robustness_score
+from brittle.metrics.simultaneous import differences, holm
 from brittle.metrics.slope import LinearFit, id_ood_slope, linear_fit
 from brittle.metrics.tables import Table, published, published_names
 
@@ -47,11 +48,13 @@ __all__ = [
     "clopper_pearson",
     "corruption_errors",
     "difference",
+    "differences",
     "error",
     "errors_from_relative",
     "failure_points",
     "flip_probability",
     "flips",
+    "holm",
     "id_ood_slope",
     "kendall",
     "linear_fit",

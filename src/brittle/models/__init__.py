@@ -14,6 +14,7 @@ from brittle.models.from_weights import from_weights, save_trained
 from brittle.models.load_model import SCHEMES, load_model
 from brittle.models.load_weights import load_weights
 from brittle.models.model import Model, Scores, checked_scores
+from brittle.models.model_error import ModelError
 from brittle.models.network import build_network
 from brittle.models.onnx_model import OnnxModel
 from brittle.models.predictions import read_predictions
@@ -29,6 +30,7 @@ __all__ = [
     "IMAGENET_STD",
     "SCHEMES",
     "Model",
+    "ModelError",
     "OnnxModel",
     "Preprocessing",
     "Scores",

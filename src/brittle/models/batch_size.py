@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from brittle.models.model import Model
+from brittle.models.model_error import ModelError, telling
 
 START, GAIN, LONGEST = 8, 1.1, 2.0
 """The first batch size, the least gain of speed that makes doubling worth it, the most seconds for a batch."""
@@ -47,16 +48,22 @@ def _seconds(model: Model, size: int, image_shape: Sequence[int]) -> float | Non
     images = np.zeros((size, *image_shape), np.uint8)
     times = []
     try:
-        for _ in range(3):
-            start = time.perf_counter()
-            model.scores(images)
-            times.append(time.perf_counter() - start)
-            if times[-1] > LONGEST:
-                break
-    except (RuntimeError, MemoryError) as error:
-        if not isinstance(error, MemoryError) and not any(words in str(error).lower() for words in OUT_OF_MEMORY):
+        with telling(model.name, f"on {size} black images, shown to find a batch size"):
+            for _ in range(3):
+                start = time.perf_counter()
+                model.scores(images)
+                times.append(time.perf_counter() - start)
+                if times[-1] > LONGEST:
+                    break
+    except ModelError as error:
+        if not _is_out_of_memory(error.__cause__):
             raise
         if "torch" in sys.modules and sys.modules["torch"].cuda.is_available():
             sys.modules["torch"].cuda.empty_cache()
         return None
     return min(times)
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    said = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY)

@@ -16,6 +16,7 @@ from brittle.models.from_callable import from_callable
 from brittle.models.from_torch import from_torch
 from brittle.models.load_weights import load_into
 from brittle.models.model import Model
+from brittle.models.model_error import telling
 from brittle.models.resize import Sides
 
 
@@ -89,7 +90,10 @@ def _made(place: str) -> Any:
             raise ValueError(f"{where!r} has no {function!r}; {nearest(function, known)}")
         made = getattr(module, function)
         there = _is_module(made) or (isinstance(made, Model) and not isinstance(made, type))
-        return made if there else made()
+        if there:
+            return made
+        with telling(place, "while it was made"):
+            return made()
 
 
 @contextmanager
@@ -104,7 +108,8 @@ def _module(where: str | Path) -> Iterator[ModuleType]:
     assert spec.loader is not None
     sys.modules[name] = module = module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with telling(str(where), "while its file was read"):
+            spec.loader.exec_module(module)
         yield module
     finally:
         del sys.modules[name]

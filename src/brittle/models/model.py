@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
+from brittle.models.model_error import telling
 
 Scores = NDArray[np.float32]
 """N×classes; the largest is the prediction."""
@@ -32,9 +33,10 @@ class Model(Protocol):
         ...
 
 
-def checked_scores(model: Model, images: Image, classes: int | None = None) -> Scores:
-    """The scores of a batch, or one sentence that says what is wrong with them."""
-    scores = np.asarray(model.scores(images), np.float32)
+def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
+    """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
+    with telling(model.name, f"on {where or f'{len(images)} images'}"):
+        scores = np.asarray(model.scores(images), np.float32)
     if scores.ndim != 2 or len(scores) != len(images):
         raise ValueError(
             f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from brittle.arrays import Image
-from brittle.datasets.atomic import replacing
+from brittle.datasets.atomic import replacing, sweep
 from brittle.training.augmentation.jsd_loss import jsd_loss
 from brittle.training.batches import Augment, batches
 from brittle.training.recipe import Recipe
@@ -118,6 +118,7 @@ def _optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
 def _keep(path: Path, parts: dict[str, Any], recipe: Recipe, losses: list[float]) -> None:
     state = {name: part.state_dict() for name, part in parts.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
+    sweep(path)
     with replacing(path) as part:
         torch.save({**state, "recipe": repr(recipe), "losses": losses}, part)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from brittle.evaluation.scores import CLEAN_CELL, compare
-from brittle.metrics import Estimate, McNemar, difference, mcnemar
+from brittle.evaluation.compare_all import compare_all, shared_rows
+from brittle.evaluation.scores import CLEAN_CELL
+from brittle.metrics import Estimate, holm, mcnemar
 from brittle.report.page.markup import Html, tag, together
 from brittle.report.page.measure import RESAMPLES, Measure
 from brittle.report.page.models import Looks
@@ -22,28 +21,34 @@ def comparison(part: Part, measures: list[Measure], looks: Looks) -> Html | None
     if part.has_clean:
         columns.append("p, clean images" if best.scores else "p")
     heads = [_head("rank", "num"), _head("model"), *(_head(name, "num") for name in columns)]
-    rows = [_row(place, part, mine, best, looks) for place, mine in enumerate(measures, start=1)]
+    models = [mine.model for mine in measures]
+    gaps = compare_all(part.results, part.benchmark, models, resamples=RESAMPLES)
+    tests = against_best(part, models)
+    rows = [_row(place, mine, gaps.get(mine.model), tests, looks) for place, mine in enumerate(measures, start=1)]
     what = best.main.name
     words = (
         f"Ranked by {what}. Differences to {best.model} are of {what}, in percentage points, in pairs on the same "
         "images, with their 95 % intervals; a difference is clear if its interval excludes 0."
     )
+    if len(gaps) > 1:
+        words += (
+            f" The intervals of differences hold all at once for {len(models)} models, of which the best was picked."
+        )
     if part.has_clean:
-        words += f" p is McNemar's exact test against {best.model} on the {'clean ' if best.scores else ''}images."
+        words += f" p is McNemar's exact test against {best.model} on the {'clean ' if best.scores else ''}images"
+        words += f", adjusted for {len(gaps)} tests by Holm's method." if len(gaps) > 1 else "."
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sortable stacked")
     scroll = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="comparison of models")
     return together(tag("p", words, class_="note"), scroll)
 
 
-def _row(place: int, part: Part, mine: Measure, best: Measure, looks: Looks) -> Html:
+def _row(place: int, mine: Measure, gap: Estimate | None, tests: dict[str, float], looks: Looks) -> Html:
     name = tag("th", looks[mine.model].swatch(), mine.model, scope="row", data_v=mine.model)
     cells = [tag("td", str(place), data_v=place, class_="num"), name, *(_number(x) for _, x in _numbers(mine))]
-    if mine is best:
-        return tag(
-            "tr", *cells, tag("td", "best", data_v=0, class_="num"), _dash(), _dash() if part.has_clean else None
-        )
-    gap, test = paired(part, mine.model, best.model)
-    p = tag("td", p_value(test.p), data_v=f"{test.p:.6g}", class_="num") if test else None
+    if gap is None:
+        return tag("tr", *cells, tag("td", "best", data_v=0, class_="num"), _dash(), _dash() if tests else None)
+    test = tests.get(mine.model)
+    p = None if test is None else tag("td", p_value(test), data_v=f"{test:.6g}", class_="num")
     clear = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
     verdict = tag("td", "yes" if clear else "no", class_="num yes-cell" if clear else "num")
     shown = tag("td", tag("b", signed(gap.value)), " ", tag("span", interval(gap, sign=True), class_="ci"),
@@ -61,16 +66,12 @@ def _numbers(mine: Measure) -> list[tuple[str, Estimate | None]]:
     return [*clean, ("mean accuracy", own.mean_accuracy), *([("robustness R", own.robustness)] if clean else []), last]
 
 
-def paired(part: Part, first: str, second: str) -> tuple[Estimate, McNemar | None]:
-    """The difference of two models on the same images, and McNemar's test on the clean ones."""
-    if not part.has_clean and part.benchmark is not None:
-        return compare(part.results, part.benchmark, first, second, resamples=RESAMPLES), None
-    a, b = (part.results.matrix(model, [CLEAN_CELL]) for model in (first, second))
-    _, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
-    right = a.values[i, 0], b.values[j, 0]
-    if part.benchmark is None:
-        return difference(*right, name="difference", resamples=RESAMPLES), mcnemar(*right)
-    return compare(part.results, part.benchmark, first, second, resamples=RESAMPLES), mcnemar(*right)
+def against_best(part: Part, models: list[str]) -> dict[str, float]:
+    """McNemar's p of each further model against the first, on the clean images, adjusted for how many they are."""
+    if not part.has_clean:
+        return {}
+    best, *others = (table[:, 0] for table in shared_rows(part.results, models, [CLEAN_CELL]))
+    return dict(zip(models[1:], holm([mcnemar(other, best).p for other in others]), strict=True))
 
 
 def _dash() -> Html:

@@ -42,7 +42,9 @@ DEFINITIONS = {
     ),
     "difference": (
         "A of a model − A of the best, on the same images",
-        "Both are drawn together in each resample, so images that are hard for both do not widen the interval.",
+        "Both are drawn together in each resample, so images that are hard for both do not widen the interval. With "
+        "three models or more the intervals are as wide as the largest |t| of all pairs of models, so that they hold "
+        "together (Tukey's way), and p-values are adjusted by Holm's method (1979).",
     ),
 }
 

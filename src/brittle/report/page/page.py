@@ -25,6 +25,7 @@ from brittle.report.page.numbers import count, listed
 from brittle.report.page.palette import theme_css
 from brittle.report.page.parts import Part, in_order, parts
 from brittle.report.page.searched import searched
+from brittle.report.page.slide_films import slide_films
 from brittle.report.page.slides import (
     measure_slides,
     slide_drops,
@@ -52,6 +53,7 @@ SECTIONS: tuple[tuple[str, str, Section], ...] = (
 )
 SLIDES: tuple[tuple[str, str, Section], ...] = (
     ("summary", "In short", slide_summary),
+    ("films", "Slides", slide_films),
     ("drops", "Accuracy along the scales", slide_drops),
     ("failure", "Failure points", slide_failures),
     ("ranks", "Ranks", slide_ranks),

@@ -1,0 +1,64 @@
+"""Several models against the best: what is said of all of them at once holds."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from brittle.metrics import difference, differences, holm
+from brittle.metrics.simultaneous import largest_t
+
+
+def right(share: float, seed: int, n: int = 400) -> np.ndarray:
+    return np.random.default_rng(seed).random((n, 3)) < share
+
+
+@pytest.mark.parametrize("models", [3, 6, 10])
+def test_the_largest_t_of_independent_models_is_tukeys(models: int) -> None:
+    errors = np.random.default_rng(0).normal(size=(40_000, models))
+    assert largest_t(errors, 0.95) == pytest.approx(
+        stats.studentized_range.ppf(0.95, models, np.inf) / 2**0.5, rel=0.01
+    )
+
+
+def test_two_models_have_the_paired_difference_and_three_have_wider_ones() -> None:
+    best, good, poor = right(0.8, 0), right(0.75, 1), right(0.5, 2)
+    alone = difference(good, best, name="good", resamples=500)
+    assert differences([best, good], names=["good"], resamples=500) == [alone]
+    mine, other = differences([best, good, poor], names=["good", "poor"], resamples=500)
+    assert mine.value == alone.value
+    assert 1.1 < (mine.high - mine.low) / (alone.high - alone.low) < 1.35  # 2.34 standard errors for 1.96
+    assert other.high < 0
+    assert "together for all pairs of 3 models" in mine.method
+
+
+def test_equal_models_have_a_difference_of_nothing() -> None:
+    best = right(0.7, 0)
+    for one in differences([best, best, best], names="ab", resamples=50):
+        assert (one.value, one.low, one.high) == (0, 0, 0)
+
+
+def test_of_equally_good_models_hardly_ever_one_is_clearly_worse_than_the_best() -> None:
+    singly = together = 0
+    for trial in range(1000, 1100):
+        rng = np.random.default_rng(trial)
+        models = sorted((rng.random((80, 1)) < 0.7 for _ in range(6)), key=lambda rows: -rows.sum())
+        best, *others = models
+        singly += any(difference(other, best, resamples=200).high < 0 for other in others)
+        together += any(one.high < 0 for one in differences(models, names="abcde", resamples=200))
+    assert together / 100 < 0.1
+    assert singly / 100 > 0.3  # which is why
+
+
+def test_holm_is_the_textbooks() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1, 1]
+    assert holm([0.2]) == [0.2]
+
+
+def test_what_cannot_be_compared_is_told() -> None:
+    with pytest.raises(ValueError, match=r"same samples and cells, got shapes \(400, 3\), \(400, 3\), \(9, 3\)"):
+        differences([right(0.5, 0), right(0.5, 1), right(0.5, 2, n=9)], names="ab")
+    with pytest.raises(ValueError, match="need a name for each further one, got 1 models and 0 names"):
+        differences([right(0.5, 0)], names=[])
+    with pytest.raises(ValueError, match="p-values are a row of numbers from 0 to 1"):
+        holm([1.2])

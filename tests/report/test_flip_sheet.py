@@ -1,0 +1,59 @@
+"""Flips of several models on one sheet: every model's own pictures are there."""
+
+import cv2
+import numpy as np
+
+import brittle
+from brittle.arrays import Image
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import photo
+from brittle.evaluation.probe import probe
+from brittle.models import from_callable
+from brittle.report.flip_sheet import Seen, flip_sheet
+from brittle.report.page.palette import MODELS
+
+CAT = photo(size=64)
+RECIPE = Benchmark("two", (Entry("imagenet-c/fog", (1,)), Entry("imagenet-c/contrast", (1,))), seed=3)
+
+
+def shown(sheet: Image, picture: Image) -> bool:
+    inner = picture[8:-8, 8:-8]  # corners are rounded
+    return float(cv2.matchTemplate(sheet, inner, cv2.TM_SQDIFF).min()) < inner.size
+
+
+def spread_below(limit: float, name: str):
+    """Sees class 1 where the picture has little contrast."""
+
+    def scores(images: Image) -> Image:
+        grey = images.std((1, 2, 3)) < limit
+        return np.stack([~grey, grey], axis=1).astype(np.float32)
+
+    return from_callable(scores, name=name)
+
+
+def test_every_model_is_drawn_where_it_flips_and_the_others_at_their_strongest() -> None:
+    models = [spread_below(35, "early"), spread_below(30, "late"), spread_below(0, "never")]
+    seen = [Seen(model.name, probe(model, CAT, RECIPE, draws=3), ("sharp", "flat")) for model in models]
+    sheet = flip_sheet(CAT, RECIPE, seen, thumb=64)
+    pixels = np.asarray(sheet)
+    assert shown(pixels, CAT)
+    severities = set()
+    for one in seen:
+        for flip in one.probe.flips:
+            severity = min(flip.median, 5)
+            severities.add((flip.corruption, severity))
+            assert shown(pixels, RECIPE.apply(CAT, flip.corruption, severity, flip.draw)), (one.model, flip)
+    assert len(severities) == 6  # they do not flip at the same place
+    for colour in MODELS[:3]:
+        assert (pixels == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all(-1).sum() > 50
+    assert not (pixels == [int(MODELS[3][i : i + 2], 16) for i in (1, 3, 5)]).all(-1).any()
+
+
+def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:
+    recipe = brittle.benchmark("imagenet-c")
+    models = [spread_below(35, "a model with a name that is longer than its pictures"), spread_below(12, "b")]
+    seen = [Seen(model.name, probe(model, CAT, recipe, draws=1, tolerance=0.5)) for model in models]
+    sheet = flip_sheet(CAT, recipe, seen, thumb=64)
+    assert 0.8 < sheet.width / sheet.height < 2.8
+    edge = np.asarray(sheet)[:, -10:]
+    assert (edge == 255).all()
