@@ -25,8 +25,7 @@ lint: .venv/ready
 light: .venv-light/ready  ## try the core without any extra, in an environment of its own
 	$(LIGHT)/brittle list > /dev/null
 	$(LIGHT)/brittle show -c fog,noc/blur,c-bar/plasma_noise --output .venv-light/sheet.png
-	$(LIGHT)/python -c 'import brittle.design, brittle.evaluation, brittle.models, brittle.report.figures, brittle.sliders'
-	$(LIGHT)/pytest tests/metrics tests/benchmarks tests/datasets/test_dataset.py
+	$(LIGHT)/pytest tests/metrics tests/benchmarks tests/datasets/test_dataset.py tests/test_missing_extras.py
 
 LIGHT := .venv-light/bin
 

@@ -71,7 +71,7 @@ class Verbs(TyperGroup):
             if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
                 raise
             code = 2
-            sentence = str(error) or type(error).__name__
+            sentence = _missing(error) or str(error) or type(error).__name__
         except RuntimeError as error:
             if ctx.params.get("traceback") or not _is_ours(error):
                 raise
@@ -87,6 +87,20 @@ class Verbs(TyperGroup):
         if hint:
             screen.print(Text(hint, style="dim"), soft_wrap=True)
         raise typer.Exit(code)
+
+
+def _missing(error: BaseException) -> str | None:
+    """How to get a package that a whole room of the library needs, such as torch for training."""
+    from brittle.models.needs import INSTALL
+
+    if not isinstance(error, ModuleNotFoundError) or not str(error).startswith("No module named"):
+        return None
+    package = (error.name or "").partition(".")[0]
+    return (
+        f"this needs {package}, which is not installed: pip install '{INSTALL[package]}'"
+        if package in INSTALL
+        else None
+    )
 
 
 def _is_ours(error: RuntimeError) -> bool:

@@ -21,7 +21,7 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
     Only safetensors weights are read and no code beside them is run. A safety checker is left out, because it would
     blank images. `dtype` is "float32", "bfloat16" or "auto", which is bfloat16 on GPUs that compute in it.
     """
-    torch, diffusers = needs("torch"), needs("diffusers", EXTRA)
+    torch, diffusers = needs("torch", EXTRA), needs("diffusers", EXTRA)
     place = Path(folder).expanduser()
     index = _index(place)
     device = find_device(device)

@@ -23,8 +23,8 @@ class Clip:
     """A CLIP from a folder of transformers. CNS-Bench uses openai/clip-vit-base-patch16."""
 
     def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        self.name, self.device = Path(folder).name, find_device(device)
         transformers = needs("transformers", EXTRA)
+        self.name, self.device = Path(folder).name, find_device(device)
         self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
         if not hasattr(self.network, "get_text_features"):
             raise ValueError(f"the folder {str(folder)!r} holds a {type(self.network).__name__}, which is no CLIP")
@@ -57,8 +57,9 @@ class ImageEncoder:
     def __init__(
         self, folder: str | Path, *, crop: int | None = None, softmax: bool = True, device: str = "auto"
     ) -> None:
+        transformers = needs("transformers", EXTRA)
         self.name, self.softmax, self.device = Path(folder).name, softmax, find_device(device)
-        self.network = _load(needs("transformers", EXTRA).AutoModel, folder).to(self.device).eval()
+        self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
         side = crop or int(getattr(self.network.config, "image_size", 224))
         self.prepare = Preprocessing((0.5,) * 3, (0.2,) * 3, side + 2, side, "bilinear")
 

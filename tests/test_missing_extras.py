@@ -1,0 +1,43 @@
+"""A verb that needs what is not installed says how to get it. `make light` runs this where there is no torch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HIDE = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
+"""As if torch were not installed, also where it is."""
+
+CALL = f"{HIDE}from brittle.cli import app; app(sys.argv[1:])"
+
+
+@pytest.mark.parametrize(
+    ("verb", "extra"),
+    [
+        ("train -d demo -o x", "torch"),
+        ("distance -a augmix -b cifar10-c -d demo -m small -o x", "torch"),
+        ("overlap -d demo -o x", "torch"),
+        ("slide train tiny -c bag -s heavy_fog -o x", "sliders"),
+        ("slide demo -o x", "sliders"),
+    ],
+)
+def test_a_missing_extra_is_named(verb: str, extra: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", CALL, *verb.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"needs torch, which is not installed: pip install 'brittle[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_core_and_its_figures_load_without_torch(tmp_path: Path) -> None:
+    rooms = "brittle.design, brittle.evaluation, brittle.models, brittle.report.figures, brittle.sliders, brittle.cli"
+    subprocess.run([sys.executable, "-c", f"{HIDE}import {rooms}"], cwd=tmp_path, check=True)
