@@ -14,6 +14,7 @@ from brittle.report.figures import (
     failure_figure,
     filter_figure,
     loss_figure,
+    ooc_score_figure,
     ranking_figure,
     rce_figure,
     save_figure,
@@ -21,9 +22,12 @@ from brittle.report.figures import (
     slope_figure,
 )
 from brittle.report.slide_sheet import slide_sheet
-from brittle.sliders import cns_scores, find_sliders, load_slider
+from brittle.sliders import choose_thresholds, cns_scores, find_sliders, held_out_filters, load_slider
+from brittle.sliders.ooc_labels import labelled
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+LABELLED = ROOT / "tests" / "sliders" / "tiny_world_filter.csv.gz"
 
 
 def draw(demo: Path, images: Path) -> list[Path]:
@@ -42,11 +46,7 @@ def draw(demo: Path, images: Path) -> list[Path]:
     made.append(images / "sliders-slides.png")
     curves = pl.read_csv(demo / "measured" / "curves.csv")
     made.append(save_figure(shift_curve_figure(curves), images / "sliders-clip.svg"))
-    quality = demo / "filtered" / "quality.csv"
-    if quality.is_file():
-        made.append(save_figure(filter_figure(pl.read_csv(quality)), images / "sliders-filter.svg"))
-    else:
-        left_out.append("sliders-filter.svg: nothing was filtered")
+    made += draw_filter(images)
     found = cns_scores(results)
     start = found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean())
     models = start.sort("accuracy", descending=True)["model"].to_list()
@@ -67,6 +67,18 @@ def draw(demo: Path, images: Path) -> list[Path]:
     for words in left_out:
         print(f"left out {words}")
     return made
+
+
+def draw_filter(images: Path) -> list[Path]:
+    """The filter on the labelled images that scripts/measure_tiny_world.py keeps."""
+    scores = pl.read_csv(LABELLED)
+    labels = dict(scores.select("sample", "said").rows())
+    quality = held_out_filters(scores, labels)
+    known, limits = labelled(scores, labels), choose_thresholds(scores, labels)
+    return [
+        save_figure(filter_figure(quality), images / "sliders-filter.svg"),
+        save_figure(ooc_score_figure(known, limits), images / "sliders-scores.svg"),
+    ]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python scripts/measure_tiny_world.py clothes/usr/share/datasets/fashion-mnist
 
-`--only real`, `generated` or `sliders` measures one part alone; the others' figures stay as they were.
+`--only real`, `generated`, `sliders` or `filter` measures one part alone; the others' figures stay as they were.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_world"))
 
 import torch
 from make_data import make_data
+from measure_filter import measure_filter
 from measure_generated import measure_generated
 from measure_real import measure_classifiers, measure_clip, measure_encoder
 from measure_sliders import measure_sliders
@@ -23,7 +24,9 @@ from write_card import write_card
 
 from brittle.sliders.world import TINY_WORLD, tiny_world
 
-PARTS = ("real", "generated", "sliders")
+PARTS = ("real", "generated", "sliders", "filter")
+LABELLED = Path(__file__).parent.parent / "tests" / "sliders" / "tiny_world_filter.csv.gz"
+"""What the filter was measured with, kept for a test and for the figures of the docs."""
 
 
 def main() -> None:
@@ -46,6 +49,8 @@ def main() -> None:
             found["encoder"] = measure_encoder(world, clothes)
         elif part == "generated":
             found["generated"] = measure_generated(world, sheet=how.work / "generated.png")
+        elif part == "filter":
+            found["filter"] = measure_filter(world, how.work, LABELLED)
         else:
             found["sliders"] = measure_sliders(world, how.work)
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@
     python scripts/train_tiny_world.py clothes/usr/share/datasets/fashion-mnist
     python scripts/measure_tiny_world.py clothes/usr/share/datasets/fashion-mnist
 
-One idle core needs less than an hour for all. What was done is skipped, and a training that was ended goes on from
+One core needs an hour and a half for all. What was done is skipped, and a training that was ended goes on from
 its last checkpoint; `--only vae` (or unet, clip, encoder, judge, small, standard, augmix) makes one part alone.
 """
 

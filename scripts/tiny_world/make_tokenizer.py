@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
+from itertools import pairwise
 
 import transformers
 from captions import corpus
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, pre_tokenizers
 
 LENGTH = 32
 """Tokens of a prompt, with those for its start and its end."""
 
-START, END = "<|startoftext|>", "<|endoftext|>"
+START, END, LAST = "<|startoftext|>", "<|endoftext|>", "</w>"
 SPLIT = r"""'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
 
 
 def make_tokenizer() -> transformers.CLIPTokenizer:
-    """Byte-pair merges counted on the captions."""
-    learnt = Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token=END))
-    learnt.normalizer = normalizers.Lowercase()
-    words = pre_tokenizers.Split(_regex(SPLIT), "removed", invert=True)
-    learnt.pre_tokenizer = pre_tokenizers.Sequence(
-        [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )
+    """Byte-pair merges counted on the captions, the same at every call."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=1024, initial_alphabet=letters, end_of_word_suffix="</w>", show_progress=False
-    )
-    learnt.train_from_iterator(sorted(set(corpus())), trainer)
-    merges = [tuple(pair) for pair in json.loads(learnt.to_str())["model"]["merges"]]
-    pieces = [*letters, *(letter + "</w>" for letter in letters), *("".join(pair) for pair in merges), START, END]
+    merges = learn_merges(sorted(set(corpus())))
+    pieces = [*letters, *(letter + LAST for letter in letters), *("".join(pair) for pair in merges), START, END]
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
     return transformers.CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=LENGTH)
+
+
+def learn_merges(texts: list[str]) -> list[tuple[str, str]]:
+    """The most frequent pair of neighbours becomes one piece, until every word is one; ties go by the alphabet.
+
+    The trainer of tokenizers breaks ties as it likes, and two runs would not agree on the numbers of tokens.
+    """
+    split = pre_tokenizers.Split(Regex(SPLIT), "removed", invert=True)
+    found = Counter(word for text in texts for word, _ in split.pre_tokenize_str(text.lower()))
+    words = {word: [*word[:-1], word[-1] + LAST] for word in found}
+    merges: list[tuple[str, str]] = []
+    while True:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, pieces in words.items():
+            for pair in pairwise(pieces):
+                pairs[pair] += found[word]
+        if not pairs:
+            return merges
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        merges.append(best)
+        for word, pieces in words.items():
+            words[word] = _merged(pieces, best)
+
+
+def _merged(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    done: list[str] = []
+    for piece in pieces:
+        if done and (done[-1], piece) == pair:
+            done[-1] += piece
+        else:
+            done.append(piece)
+    return done
 
 
 def text_settings(tokenizer: transformers.CLIPTokenizer, **more: int) -> dict[str, int]:
@@ -44,9 +67,3 @@ def text_settings(tokenizer: transformers.CLIPTokenizer, **more: int) -> dict[st
         "pad_token_id": tokenizer.pad_token_id,
         **more,
     }
-
-
-def _regex(pattern: str) -> object:
-    from tokenizers import Regex
-
-    return Regex(pattern)

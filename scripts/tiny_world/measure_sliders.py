@@ -11,12 +11,21 @@ from measure_generated import save_sheet
 from measure_real import percent
 
 from brittle.datasets import cns_bench
-from brittle.sliders import SCALES, Slider, image_scores, load_slider, shift_curves, slide, train_slider
+from brittle.sliders import (
+    SCALES,
+    Slider,
+    image_scores,
+    load_slider,
+    rises_throughout,
+    shift_curves,
+    slide,
+    train_slider,
+)
 from brittle.sliders.sampling import draw_images
 from brittle.sliders.world import JUDGE, WORLD_SAMPLING, WORLD_TRAINING, TinyWorld
 from brittle.sliders.write_slides import write_slides
 
-SHIFTS = ("heavy_snow", "heavy_fog", "cartoon_style")
+SHIFTS = ("heavy_snow", "heavy_fog", "heavy_sandstorm", "cartoon_style")
 CLASSES = ("trouser", "sneaker", "bag")
 
 
@@ -68,9 +77,12 @@ def measure_sliders(
     first = [i for i in order if slides.columns["seed"][i] == 1]
     rows = [images[[i for i in first if (slides.columns["shift"][i], label[i]) == key]] for key in _keys(slides, first)]
     save_sheet(rows, work / "slides.png")
+    pairs = scores.table.partition_by("shift", "name")
+    rising = sum(rises_throughout(shift_curves(pair, resamples=2)) for pair in pairs)
     return {
         **found,
         "accuracy": accuracy,
+        "ΔCLIP to the shift rises at every scale": f"{rising} of {len(pairs)}",
         "seconds a slider": round(float(np.mean(seconds)), 1),
         "scale 0 is the plain pipeline, bit for bit": f"{sum(equal)} of {len(equal)}",
         "moved at scale 2, late": round(float(np.mean(near)), 2),

@@ -27,7 +27,7 @@ class Plan:
 
 
 PLANS = {
-    "judge": Plan(12, 1, shifts=True),
+    "judge": Plan(12, 3, shifts=True),
     "small": Plan(5, 1),
     "standard": Plan(10, 2),
     "augmix": Plan(10, 2, augmix=True),

@@ -14,7 +14,7 @@ from make_tokenizer import make_tokenizer, text_settings
 from save_parts import save_half
 from torch import Tensor, nn
 
-STEPS, BATCH = 1800, 96
+STEPS, BATCH = 6000, 96
 MEAN = STD = (0.5, 0.5, 0.5)
 
 

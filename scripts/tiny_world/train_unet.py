@@ -14,7 +14,7 @@ from make_data import Clothes
 from make_tokenizer import make_tokenizer, text_settings
 from torch import Tensor, nn
 
-STEPS, BATCH = 3000, 64
+STEPS, BATCH = 5000, 64
 PLAIN, SILENT, CLASSLESS = 0.4, 0.12, 0.08
 """The shares of images without a shift, of images without a caption, and of shifted ones whose class is not named."""
 

@@ -11,7 +11,7 @@ from fit import fit, pixels
 from make_data import Clothes
 from torch import Tensor, nn
 
-STEPS, BATCH, KL, COARSE = 1900, 32, 1e-4, 4.0
+STEPS, BATCH, KL, COARSE = 4000, 32, 1e-4, 4.0
 
 
 def train_vae(clothes: Clothes, work: Path) -> diffusers.AutoencoderKL:

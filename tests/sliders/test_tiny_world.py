@@ -1,15 +1,28 @@
 """The bundled world: small, whole, and meaningful."""
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 
 from brittle.models import load_model
-from brittle.sliders import ClipPrompts, Slider, slide, slider_layers, two_prompts
+from brittle.sliders import (
+    ClipPrompts,
+    Slider,
+    choose_thresholds,
+    held_out_filters,
+    slide,
+    slider_layers,
+    two_prompts,
+)
 from brittle.sliders.sampling import draw_images
 from brittle.sliders.shifts import published_shifts, shift_words
 from brittle.sliders.world import JUDGE, WORLD_SAMPLING, tiny_world
 
 MEGABYTES = 15
+LABELLED = Path(__file__).parent / "tiny_world_filter.csv.gz"
+"""Scores of generated images and what the judge says, kept by scripts/measure_tiny_world.py."""
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +109,25 @@ def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline):
     plain = draw_images(pipeline, [WORLD_SAMPLING.words("bag")], (5,), WORLD_SAMPLING)
     assert (images[0, 0] == plain[0]).all()
     assert (images[0, 1] != plain[0]).any()
+
+
+def test_the_filter_removes_what_it_was_told_to_of_images_it_was_not_tuned_on(world):
+    scores = pl.read_csv(LABELLED)
+    labels = dict(scores.select("sample", "said").rows())
+    found = {row["filter"]: row for row in held_out_filters(scores, labels, tpr=0.9).iter_rows(named=True)}
+    for row in found.values():
+        assert row["tpr_low"] < 0.9 < row["tpr_high"]
+    assert found["2 of 4"]["tpr"] > 0.85
+    assert found["2 of 4"]["fpr"] < found["CLIP_class"]["fpr"]
+    limits, least = world.thresholds()
+    assert least == 2
+    assert limits == pytest.approx(choose_thresholds(scores, labels, tpr=0.9), abs=1e-4)
+
+
+def test_the_scores_of_the_labelled_images_are_those_of_the_world(world, pipeline):
+    kept = pl.read_csv(LABELLED).filter((pl.col("scale") == 0) & (pl.col("seed") == 101)).unique("name").sort("label")
+    words = [WORLD_SAMPLING.words(name) for name in kept["name"]]
+    texts = world.clip(device="cpu").texts([ClipPrompts().name.format(name=name) for name in kept["name"]])
+    again = world.clip(device="cpu").images(draw_images(pipeline, words, [101] * len(words), WORLD_SAMPLING))
+    cosines = 100 * (again * texts).sum(1)
+    np.testing.assert_allclose(cosines, kept["CLIP_class"], atol=1.5)

@@ -11,6 +11,7 @@ from brittle.models.from_weights import from_weights
 from brittle.models.load_pipeline import load_pipeline
 from brittle.models.torch_model import TorchModel
 from brittle.sliders.encoders import Clip, ImageEncoder
+from brittle.sliders.ooc_thresholds import read_thresholds
 from brittle.sliders.sampling import Sampling
 
 TINY_WORLD = Path(__file__).parent / "tiny_world"
@@ -36,7 +37,7 @@ JUDGE = "judge"
 WORLD_SAMPLING = Sampling(guidance=2.0, steps=20, negative_prompt="")
 """How images of the world are drawn; the published 50 steps and guidance of 7.5 are for networks far larger."""
 
-WORLD_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.6, "learning_rate": 2e-3, "denoising_steps": 8}
+WORLD_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.7, "learning_rate": 2e-3, "denoising_steps": 8}
 """Options of `train_slider` that make a slider of the world in half a minute of one core.
 
 The strength is below the published 4, so that the shift still grows at scale 2.5.
@@ -63,6 +64,10 @@ class TinyWorld:
     def encoder(self, *, device: str = "auto") -> ImageEncoder:
         """The self-supervised image encoder, in DINOv2's role."""
         return ImageEncoder(self.folder / "encoder", device=device)
+
+    def thresholds(self) -> tuple[dict[str, float], int]:
+        """Of the out-of-class filter, for the world's CLIP and encoder; and how many of them an image must pass."""
+        return read_thresholds(self.folder / "thresholds.json")
 
     def weights(self, name: str) -> Path:
         """The file of a classifier, which `load_model` and the command line take too."""

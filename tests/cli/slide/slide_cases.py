@@ -11,7 +11,7 @@ from brittle.sliders import Slider
 Run = Callable[..., Result]
 SLIDER = "heavy_snow_class_008"
 TRAINING = ("--steps", 2, "--batch-size", 1, "--denoising-steps", 2)
-SAMPLING = ("--scale", "0,1,2.5", "--seeds", 2, "--steps", 2, "--format", "png")
+SAMPLING = ("--seeds", 2, "--steps", 2, "--format", "png")
 
 
 def good(result: Result) -> str:
@@ -35,7 +35,8 @@ def train(run: Run, parts: Path, *more: object, out: str = "sliders") -> Result:
 
 def sample(run: Run, parts: Path, *more: object, out: str = "slides") -> Result:
     names = ("--names", parts / "names.txt")
-    return run("slide", "sample", parts / "pipeline", *names, *SAMPLING, "-o", out, *more)
+    scales = () if "--two-prompts" in more else ("--scale", "0,1,2.5")
+    return run("slide", "sample", parts / "pipeline", *names, *scales, *SAMPLING, "-o", out, *more)
 
 
 def publish(slider: Slider, folder: Path, number: int, end: str = "last") -> Path:

@@ -10,6 +10,9 @@ from slide_cases import Run, good, told
 
 from brittle.datasets import cns_bench
 
+LABELLED = Path(__file__).parents[2] / "sliders" / "tiny_world_filter.csv.gz"
+"""Scores and labels of images of the tiny world, kept by scripts/measure_tiny_world.py."""
+
 
 def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     good(run("slide", "measure", "slides", "--clip", parts / "clip", "-o", "measured"))
@@ -31,6 +34,10 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     quick = ("--scores", "out/scores.csv", "--labels", "labels.csv", *gentle)
     assert "trajectories kept" in good(run("slide", "filter", "slides", *quick, "-o", "b"))
     assert pl.read_csv("b/kept.csv").equals(kept)
+    again = ("--scores", "out/scores.csv", "--thresholds", "out/thresholds.json")
+    assert "at least 1 of CLIP_class" in good(run("slide", "filter", "slides", *again, "-o", "c"))
+    assert pl.read_csv("c/kept.csv").equals(kept)
+    assert "give one of the two" in told(run("slide", "filter", "slides", *again, "--published", "-o", "c"))
 
     model = str(parts / "classifiers" / "small.safetensors")
     good(run("run", "-m", model, "-d", "cns-bench:slides", "--keep", "out/kept.csv", "-o", "run", "--batch-size", 8))
@@ -80,3 +87,17 @@ BAD: dict[str, tuple[str, Callable]] = {
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
     sentence, call = BAD[case]
     assert sentence in told(call(run, parts))
+
+
+def test_thresholds_are_judged_on_other_labels(run: Run) -> None:
+    table = pl.read_csv(LABELLED)
+    table.select("sample", pl.col("said").alias("label")).write_csv("labels.csv")
+    call = ("slide", "filter", "slides", "--scores", LABELLED, "--labels", "labels.csv")
+    words = good(run(*call, "-o", "out"))
+    assert "each image by thresholds for a TPR of 0.9 chosen on other trajectories, in 5 folds" in words
+    assert pl.read_csv("out/quality.csv")["tpr"][0] > 0.8
+    assert Path("out/scores.svg").is_file()
+    assert "AUC" in Path("out/scores.svg").read_text()
+    words = good(run(*call, "--thresholds", "tiny", "-o", "same"))
+    assert "folds" not in words
+    assert pl.read_csv("same/kept.csv").equals(pl.read_csv("out/kept.csv"))

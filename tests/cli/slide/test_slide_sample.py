@@ -73,6 +73,7 @@ def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
     assert "4 images drawn" in words
     assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
     assert "need a --class and a --shift" in told(sample(run, parts, "--two-prompts", "-c", "bag"))
+    assert "leave out --scale" in told(sample(run, parts, "--two-prompts", "-c", "bag", "--scale", "0,2"))
 
 
 @pytest.mark.usefixtures("slides")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar
+from brittle.cli.console import console
+from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import follow
 from brittle.cli.save import save_picture
-from brittle.cli.slide.filter_ import filter_table, quality_table
+from brittle.cli.slide.filter_ import filter_table, quality_table, score_figure
 from brittle.cli.slide.measure import print_curves, write_table
 from brittle.cli.slide.options import TINY, classes_of, shifts_of
 from brittle.cli.slide.train import print_sliders
@@ -30,11 +29,6 @@ EXAMPLES = (
 
 CLASSES = ("sneaker", "bag")
 SHIFTS = ("heavy_snow", "heavy_fog", "cartoon_style")
-TPRS = (0.9, 0.8, 0.7, 0.6, 0.5)
-"""The published share of out-of-class images that a threshold removes, and what is tried if that leaves too little."""
-
-ENOUGH = 1 / 3
-"""So many of the trajectories should be left to test with."""
 STEPS = 6
 
 
@@ -81,9 +75,15 @@ def _train(world: TinyWorld, classes: Any, shifts: list[str], folder: Path, trai
     from brittle.sliders import Base, train_sliders
 
     _say(1, f"train {len(classes) * len(shifts)} sliders, a LoRA for each class and shift")
-    with _following() as report:
+    with long_work() as bar:
+        report = follow(bar)
         done = train_sliders(
-            Base(str(world.folder / "pipeline"), device="cpu"), classes, shifts, folder, progress=report, **training
+            Base(str(world.folder / "pipeline"), device="cpu"),
+            classes,
+            shifts,
+            folder,
+            progress=report,
+            **training,
         )
     print_sliders(done)
 
@@ -97,7 +97,8 @@ def _sample(world: TinyWorld, classes: Any, output: Path, seeds: int) -> None:
     known = {one.number: one for one in classes}
     picks = [Pick(known[one.number], one.shift, one) for one in find_sliders(output / "sliders", numbers=list(known))]
     _say(2, f"slide {seeds} images along each of them, at six scales from 0 to 2.5")
-    with _following() as report:
+    with long_work() as bar:
+        report = follow(bar)
         done = sample_sliders(
             Base(str(world.folder / "pipeline"), device="cpu"),
             picks,
@@ -121,7 +122,8 @@ def _measure(world: TinyWorld, output: Path) -> ImageScores:
     from brittle.sliders import image_scores, shift_curves
 
     _say(3, "measure with the world's CLIP how far the images have gone")
-    with _following() as report:
+    with long_work() as bar:
+        report = follow(bar)
         scores = image_scores(
             cns_bench(output / "slides"),
             world.clip(device="cpu"),
@@ -140,57 +142,35 @@ def _measure(world: TinyWorld, output: Path) -> ImageScores:
 
 
 def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | None:
-    """The samples that are kept; None, and a sentence why, if they cannot be told."""
-    from brittle.sliders import choose_thresholds, compare_filters, kept_samples, ooc_filter, write_labels
+    """The samples that are kept; None, and a sentence why, if there are none."""
+    from brittle.datasets import cns_bench
+    from brittle.sliders import compare_filters, judge_labels, kept_samples, ooc_filter, write_labels
+    from brittle.sliders.world import JUDGE
 
     _say(4, "filter out images that lost their class")
+    limits, least = world.thresholds()
+    folder = output / "filtered"
+    try:
+        kept = kept_samples(ooc_filter(scores, limits, least=least))
+    except ValueError as error:
+        console().print(f"[yellow]nothing is filtered:[/] {error}")
+        return None
+    files = filter_table(scores.table, limits, folder, least=least)
     console().print(
         "[yellow]Real labels are made by hand[/] (`brittle slide filter --page`). Here a judge says what images show: "
         "a classifier that saw clothes in shifts too, and is tested in no other step."
     )
-    labels = _judged(world, output / "slides")
-    folder = output / "filtered"
+    labels = judge_labels(cns_bench(output / "slides"), world.classifier(JUDGE, device="cpu"))
     write_labels(labels, folder / "labels.csv")
-    outside = sum(label == "not class" for label in labels.values())
-    console().print(f"by the judge {outside:,} of {len(labels):,} images are out of class")
     try:
-        for tpr in TPRS:
-            limits = choose_thresholds(scores, labels, tpr=tpr)
-            filtered = ooc_filter(scores, limits)
-            if filtered["kept"].mean() >= ENOUGH:  # type: ignore[operator]
-                break
-        kept = kept_samples(filtered)
-        quality = compare_filters(scores, labels, limits)
+        quality = compare_filters(scores, labels, limits, least=least)
+        how = "the thresholds were chosen on other images, for a TPR of 0.9 each"
+        files += quality_table(quality, folder, how, who=", by the judge")
+        files.append(score_figure(scores.table, labels, limits, folder))
     except ValueError as error:
-        console().print(f"[yellow]nothing is filtered:[/] {error}")
-        return None
-    if tpr != TPRS[0]:
-        console().print(
-            f"with the published TPR of {TPRS[0]:g} under {ENOUGH:.0%} of the trajectories of this world would be "
-            f"left, so each threshold removes {tpr:.0%} of what the judge calls out of class"
-        )
-    files = filter_table(scores.table, limits, folder, least=2)
-    who = ", by the judge"
-    files += quality_table(quality, folder, tpr=tpr, who=who)
+        console().print(f"[dim]the filter is not put to the test here: {error}[/]")
     tell_files(*files)
     return kept
-
-
-def _judged(world: TinyWorld, slides: Path) -> dict[str, str]:
-    """The judge's verdict on every image."""
-    import numpy as np
-
-    from brittle.datasets import cns_bench
-    from brittle.sliders.world import JUDGE
-
-    data = cns_bench(slides)
-    assert data.labels is not None
-    images = np.stack(list(data.images()))
-    said = world.classifier(JUDGE, device="cpu").scores(images).argmax(1)
-    return {
-        str(sample): "class" if seen == label else "not class"
-        for sample, seen, label in zip(data.ids, said, data.labels, strict=True)
-    }
 
 
 def _evaluate(world: TinyWorld, output: Path, kept: list[str] | None) -> None:
@@ -199,7 +179,8 @@ def _evaluate(world: TinyWorld, output: Path, kept: list[str] | None) -> None:
 
     models = [world.classifier(name, device="cpu") for name in world.classifiers]
     _say(5, f"test {len(models)} classifiers on what is left")
-    with _following() as report:
+    with long_work() as bar:
+        report = follow(bar)
         evaluate_stored(models, slides_set(output / "slides", keep=kept), output / "run", progress=report)
 
 
@@ -217,14 +198,3 @@ def _report(output: Path) -> None:
 
 def _say(number: int, what: str) -> None:
     console().print(f"\n[bold]{number}/{STEPS}[/] {what}")
-
-
-@contextmanager
-def _following() -> Iterator[Any]:
-    """A progress bar, and one line for Ctrl-C."""
-    with progress_bar() as bar:
-        try:
-            yield follow(bar)
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()

@@ -242,7 +242,7 @@ def _read(path: Path) -> pl.DataFrame:
         table = pl.read_csv(path)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{str(path)!r} is no file of scores: {error}") from error
-    lacking = [name for name in ("sample", "shift", "label", "seed", "scale") if name not in table.columns]
+    lacking = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]
     if lacking:
         raise ValueError(f"{str(path)!r} has no column {', '.join(lacking)}; give a scores.csv of brittle")
     return table

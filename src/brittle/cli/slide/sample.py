@@ -79,6 +79,8 @@ def sample_verb(
     sampling = sampling_settings(pipeline, guidance=guidance, steps=steps, scheduler=scheduler, size=size, side=side)
     if sliders is None and not two_prompts:
         raise ValueError("say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts")
+    if two_prompts and scales:
+        raise ValueError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scale")
     chosen = chosen_pipeline(pipeline, tokens, names, device, precision)
     if sliders is None:
         picks = _two_prompt_picks(chosen, classes, shared.shifts_of(shifts, pipeline, own_words))
