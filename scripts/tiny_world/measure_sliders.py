@@ -25,7 +25,7 @@ from brittle.sliders.sampling import draw_images
 from brittle.sliders.world import JUDGE, WORLD_SAMPLING, WORLD_TRAINING, TinyWorld
 from brittle.sliders.write_slides import write_slides
 
-SHIFTS = ("heavy_snow", "heavy_fog", "heavy_sandstorm", "cartoon_style")
+SHIFTS = ("heavy_snow", "heavy_rain", "heavy_fog", "heavy_sandstorm", "cartoon_style")
 CLASSES = ("trouser", "sneaker", "bag")
 
 

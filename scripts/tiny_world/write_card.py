@@ -85,7 +85,7 @@ def _sliders(found: Mapping[str, Any]) -> str:
     rows += [[f"accuracy, {key}", *(f"{row[s]:.0f}" for s in scales)] for key, row in made["accuracy"].items()]
     told = "\n".join(f"- {key}: {value}" for key, value in made.items() if not isinstance(value, dict))
     return (
-        "Sliders of four shifts and three classes, ten seeds each, by scale:\n\n"
+        "Sliders of five shifts and three classes, ten seeds each, by scale:\n\n"
         + table(["", *scales], rows)
         + "\n\n"
         + told

@@ -64,7 +64,7 @@ def panel_sheet(
     height = top + rows * (high + HEAD + GAP) - GAP
     label = f"{title}. {' '.join(panel.label + '.' for panel in panels)}"
     taken = sum(panel.width for panel in panels) if one_row else across * wide
-    width = max(2 * MARGIN + taken + (across - 1) * GAP, WIDTH * 2 / 3)
+    width = max(2 * MARGIN + taken + (across - 1) * GAP, WIDTH * 2 / 3, 2 * MARGIN + width_of(title, 20))
     return sheet(title, note, together(parts), width=width, height=height, label=label)
 
 
