@@ -159,13 +159,14 @@ def slide_slopes(part: Part, _: list[Measure], __: Looks) -> Html | None:
 
 
 def slide_rce(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
-    """rCE against AlexNet if it was run, else against the model that is worst without a shift."""
+    """rCE against AlexNet if it was run, else against the model that is worst without a shift, and of equals under it."""
     if len(measures) < 2:
         return None
     found = part_scores(part)
-    start = found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean())
+    start = dict(found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean()).rows())
     alexnet = [model for model in part.models if "alexnet" in model.casefold()]
-    baseline = alexnet[0] if alexnet else str(start.sort("accuracy", "model")["model"][0])
+    worst_first = [measure.model for measure in reversed(measures)]
+    baseline = alexnet[0] if alexnet else min(worst_first, key=lambda model: round(start[model], 9))
     try:
         rce = part_scores(part, baseline).rce
     except ValueError as error:
