@@ -159,7 +159,7 @@ def slide_slopes(part: Part, _: list[Measure], __: Looks) -> Html | None:
 
 
 def slide_rce(part: Part, measures: list[Measure], looks: Looks) -> Html | None:
-    """rCE against AlexNet if it was run, else against the model that is worst without a shift, and of equals under it."""
+    """rCE against AlexNet if it was run, else the worst model without a shift, of equals the worst under shifts."""
     if len(measures) < 2:
         return None
     found = part_scores(part)
