@@ -10,6 +10,7 @@ import typer
 from brittle.cli.console import console
 from brittle.cli.matrix import tell_files
 from brittle.cli.scores import cell
+from brittle.cli.slide.scores import has_slides, print_slides
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -58,6 +59,9 @@ def compare_verb(
         check_figure(figure)
     results = brittle.load_results(*runs)
     recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
+    if not recipes and benchmark is None and has_slides(results):
+        _compare_slides(results, figure, as_json)
+        return
     if not recipes:
         there = ", ".join(r.name for r in results.benchmarks()) or "none"
         raise ValueError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
@@ -75,6 +79,19 @@ def compare_verb(
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
     if figure is not None:
         tell_files(save_figure(accuracy_figure(results, recipes), figure))
+
+
+def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> None:
+    """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
+    from brittle.report.figures import drop_figure, save_figure
+    from brittle.sliders import cns_scores
+
+    if as_json:
+        typer.echo(cns_scores(results).accuracy.write_json())
+    else:
+        print_slides(results)
+    if figure is not None:
+        tell_files(save_figure(drop_figure(cns_scores(results).accuracy, list(results.models)), figure))
 
 
 def _reference(results: Results, recipe: Benchmark, name: str | None):  # type: ignore[no-untyped-def]

@@ -1,5 +1,6 @@
 """`brittle slide filter`, as a user calls it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,11 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     rows = pl.scan_parquet("run/**/*.parquet").collect()
     assert sorted(rows["sample"]) == sorted(kept["sample"])
     assert "accuracy drop" in Path(good(run("report", "run")).split()[0]).read_text()
+    assert "percent right at each scale" in good(run("compare", "run", "--figure", "drop.svg"))
+    assert "How much accuracy a shift takes" in Path("drop.svg").read_text()
+    told_as_json = json.loads(run("compare", "run", "--json").stdout)
+    assert {row["scale"] for row in told_as_json} == set(rows["level"])
+    assert "they hold: none" in told(run("compare", "run", "-b", "imagenet-c"))
 
 
 @pytest.mark.usefixtures("slides")

@@ -33,12 +33,12 @@ def print_slides(results: Results, models: list[str] | None = None) -> None:
     scales = scales if len(scales) <= COLUMNS else [scales[round(i * (len(scales) - 1) / 5)] for i in range(COLUMNS)]
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     shown.padding = (0, 1, 0, 0)
-    shown.add_column("shift", overflow="fold")
-    shown.add_column("model", overflow="fold")
+    shown.add_column("shift, model", overflow="fold")
     for scale in scales:
         shown.add_column(f"{scale:g}", justify="right", no_wrap=True)
     for group in table.partition_by("shift", maintain_order=True):
-        for place, mine in enumerate(group.partition_by("model", maintain_order=True)):
+        shown.add_row(Text(str(group["shift"][0]), "bold"))
+        for mine in group.partition_by("model", maintain_order=True):
             rows = {row["scale"]: row for row in mine.iter_rows(named=True)}
             cells = [
                 Text.assemble(f"{100 * r['accuracy']:.1f}", (f"\n{100 * r['low']:.0f}–{100 * r['high']:.0f}", "dim"))
@@ -46,8 +46,7 @@ def print_slides(results: Results, models: list[str] | None = None) -> None:
                 else Text("–")
                 for r in (rows.get(scale) for scale in scales)
             ]
-            name = str(group["shift"][0])
-            shown.add_row(name if place == 0 else "", str(mine["model"][0]), *cells)
+            shown.add_row(Text(f"  {mine['model'][0]}"), *cells)
         shown.add_section()
     console().print(shown)
     whole = sum(part["trajectories"][0] for part in table.partition_by("shift") if part["shift"][0] != "mean")
