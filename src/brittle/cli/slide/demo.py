@@ -13,7 +13,7 @@ from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import follow
 from brittle.cli.save import save_picture
-from brittle.cli.slide.filter_ import filter_table, quality_table, score_figure
+from brittle.cli.slide.filter_tables import filter_table, quality_table, score_figure
 from brittle.cli.slide.measure import print_curves, write_table
 from brittle.cli.slide.options import TINY, classes_of, shifts_of
 from brittle.cli.slide.train import print_sliders
@@ -144,18 +144,17 @@ def _measure(world: TinyWorld, output: Path) -> ImageScores:
 def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | None:
     """The samples that are kept; None, and a sentence why, if there are none."""
     from brittle.datasets import cns_bench
-    from brittle.sliders import compare_filters, judge_labels, kept_samples, ooc_filter, write_labels
+    from brittle.sliders import compare_filters, judge_labels, write_labels
     from brittle.sliders.world import JUDGE
 
     _say(4, "filter out images that lost their class")
     limits, least = world.thresholds()
     folder = output / "filtered"
     try:
-        kept = kept_samples(ooc_filter(scores, limits, least=least))
+        kept, files = filter_table(scores.table, limits, folder, least=least)
     except ValueError as error:
         console().print(f"[yellow]nothing is filtered:[/] {error}")
         return None
-    files = filter_table(scores.table, limits, folder, least=least)
     console().print(
         "[yellow]Real labels are made by hand[/] (`brittle slide filter --page`). Here a judge says what images show: "
         "a classifier that saw clothes in shifts too, and is tested in no other step."
