@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._io import replacing
 from brittle.benchmarks.entry import Entry, levels_in
 from brittle.benchmarks.level import Level, severity_of
 from brittle.benchmarks.toml import dumps
@@ -154,7 +155,8 @@ class Benchmark:
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal benchmark."""
-        Path(path).write_text(dumps(self.to_dict()), encoding="utf-8")
+        with replacing(Path(path)) as part:
+            part.write_text(dumps(self.to_dict()), encoding="utf-8")
 
 
 def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
+from brittle.cli.distance_plan import save_table
 from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.several import several
 
@@ -94,5 +95,4 @@ def _save(found: dict[str, SingleScores], output: Path) -> None:
         for title, one in found.items()
         for name, score in one.scores.items()
     ]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(rows, schema=["benchmark", "learned", "score", "low", "high"], orient="row").write_csv(output)
+    save_table(pl.DataFrame(rows, schema=["benchmark", "learned", "score", "low", "high"], orient="row"), output)

@@ -151,7 +151,7 @@ def _save(recipe: Benchmark, output: Path) -> None:
 def _save_list(benchmarks: list[tuple[str, ...]], output: Path) -> None:
     import csv
 
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(output) as part, part.open("w", encoding="utf-8", newline="") as file:

@@ -106,7 +106,7 @@ def tell_speed(speeds: Iterable[tuple[int, float]], images: int) -> None:
 
 def save_table(table: Any, path: Path) -> Path:
     """A table as CSV, whole or not at all."""
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:

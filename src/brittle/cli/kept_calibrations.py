@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brittle._io import missing_or_damaged, replacing
+
 if TYPE_CHECKING:
     from brittle.design import Calibration
 
@@ -16,7 +18,7 @@ class KeptCalibrations:
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         self.path, self.about = path, about
         self.found: dict[str, Any] = {}
-        if path.is_file():
+        if not missing_or_damaged(path, "the calibrations are made again"):
             stored = json.loads(path.read_text(encoding="utf-8"))
             for key, value in about.items():
                 if stored.get("about", {}).get(key) != value:
@@ -40,8 +42,6 @@ class KeptCalibrations:
     def add(self, one: Calibration) -> None:
         """Keep one more, on disk too."""
         from dataclasses import asdict
-
-        from brittle.datasets.atomic import replacing
 
         self.found[one.corruption] = asdict(one)
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -65,6 +65,7 @@ def leak_verb(
     the features, so that the same command goes on after an interruption.
     """
     import brittle
+    from brittle._io import file_name
     from brittle.distance import NEUTRAL, corruption_features, leak_check, transform_features
     from brittle.distance.leak import check_leak_options
     from brittle.report.figures import leak_figure, save_figure
@@ -108,7 +109,7 @@ def leak_verb(
     found = leak_check(rows[name], {each: rows[each] for each in references}, cells, margin=margin, alpha=alpha)
     _print(found, name)
     tell_speed([(one.computed, one.images_per_second) for one in rows.values()], len(seen.images))
-    plain = "".join(letter if letter.isalnum() or letter in "+-_." else "-" for letter in name)
+    plain = file_name(name)
     files = [save_table(found.table(), output / f"leak-{plain}.csv")]
     if run is not None:
         files.append(save_table(_scores(run, seen.benchmark, found.leaked), output / f"scores-{plain}.csv"))

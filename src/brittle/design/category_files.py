@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from brittle._io import replacing
 from brittle.benchmarks.toml import dumps
-from brittle.datasets.atomic import replacing
 
 Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]]]
 """Members of each category, the correlations within and across, and the steps that led there."""

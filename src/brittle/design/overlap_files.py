@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.metrics.fraction import Floats
 
 Parts = tuple[tuple[str, ...], Floats, Floats | None, Floats | None]
@@ -35,7 +35,7 @@ def read_overlap(path: Path) -> Parts:
     """The parts of a matrix, not yet checked for sense."""
     if _kind(path) == ".parquet":
         try:
-            return _from_long(pl.read_parquet(path))
+            return _from_long(pl.read_parquet(path, glob=False, hive_partitioning=False))
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"it cannot be read ({error})") from error
     with path.open(encoding="utf-8-sig", newline="") as file:

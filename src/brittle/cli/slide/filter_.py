@@ -141,7 +141,7 @@ def _read(path: Path) -> pl.DataFrame:
             f"there is no file of scores {str(path)!r}; `brittle slide measure` and filter write one"
         )
     try:
-        table = pl.read_csv(path)
+        table = pl.read_csv(path, glob=False)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{str(path)!r} is no file of scores: {error}") from error
     lacking = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]

@@ -92,7 +92,7 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
 
 def write_table(table: pl.DataFrame, path: Path) -> Path:
     """A table as CSV, whole or not at all."""
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
