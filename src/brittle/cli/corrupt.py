@@ -132,6 +132,8 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
     counts.add_row(f"{account.written:,}", "pictures written")
     if account.kept:
         counts.add_row(f"{account.kept:,}", "were there already")
+    if account.damaged:
+        counts.add_row(Text(f"{account.damaged:,}", "yellow"), "of those written were there, but empty or cut off")
     if account.skipped:
         counts.add_row(Text(f"{len(account.skipped):,}", "yellow"), "files skipped, because they could not be read")
     screen.print(counts)
