@@ -125,7 +125,7 @@ def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[
     with tempfile.TemporaryDirectory() as folder:
         recipe = brittle.benchmark("imagenet-c")
         store = Store(Path(folder) / "run")
-        store.claim({"data": "synthetic", "images": samples})
+        store.claim({"data": "synthetic", "images": samples, "classes": []})
         store.keep_recipe(recipe)
         rng = np.random.default_rng(0)
         names = [f"ILSVRC2012_val_{i:08d}.JPEG" for i in range(samples)]

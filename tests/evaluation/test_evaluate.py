@@ -120,7 +120,7 @@ def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_other_data_need_another_folder(tmp_path: Path) -> None:
     evaluate(model(), dataset(), RECIPE, tmp_path)
-    with pytest.raises(ValueError, match=r"holds a run with images 50, and this one has 40; choose another folder"):
+    with pytest.raises(ValueError, match=r"holds a run on 50 images of 'squares', and this one has 40; choose"):
         evaluate(model(), dataset(40), RECIPE, tmp_path)
 
 

@@ -187,7 +187,8 @@ def test_a_copy_of_the_files_goes_on_with_the_run_and_a_set_with_other_cells_doe
 def test_a_run_that_noted_no_cells_is_told_in_a_sentence(tiny_c: Path, tmp_path: Path) -> None:
     run_tiny(tiny_c, tmp_path / "run")
     about = tmp_path / "run" / "run.toml"
-    about.write_text(about.read_text().partition("[[cells]]")[0])
+    head = about.read_text().partition("[[cells]]")[0]
+    about.write_text("".join(line for line in head.splitlines(keepends=True) if not line.startswith("cell_count")))
     with pytest.raises(
         ValueError, match="is a run of an earlier brittle, which noted the files of the first cell only"
     ):

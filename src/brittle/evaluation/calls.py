@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import make_folder, missing_or_damaged, replacing
 
 FOLDER = "calls"
 PACKAGES = (
@@ -46,7 +46,7 @@ def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "state": "running",
     }
     path = folder / FOLDER / f"{started:%Y%m%d-%H%M%S-%f}-{os.getpid()}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     clock = time.monotonic()
 
     def keep() -> None:
@@ -66,5 +66,9 @@ def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def calls(folder: Path) -> list[dict[str, Any]]:
-    """All records of a run, oldest first."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / FOLDER).glob("*.json"))]
+    """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
+    paths = sorted((folder / FOLDER).glob("*.json"))
+    whole = [
+        path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
+    ]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in whole]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from brittle._io import file_name
 from brittle.benchmarks import Benchmark, Level, ends, level_name
 
 CLEAN = "clean"
@@ -29,7 +30,10 @@ class Cell:
     @property
     def file_name(self) -> str:
         """A name for the file of this cell, such as imagenet-c.fog@3.5-1f2e3d4c."""
-        return CLEAN if self.is_clean else f"{self.corruption.replace('/', '.')}@{level_name(self.level)}-{self.key}"
+        if self.is_clean:
+            return CLEAN
+        level = level_name(self.level)
+        return f"{file_name(self.corruption)}@{level if len(level) <= 50 else file_name(level)}-{self.key}"
 
     @property
     def title(self) -> str:

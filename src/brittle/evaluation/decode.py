@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._io import is_whole, missing_or_damaged, replacing, sweep
 from brittle.arrays import Image
 from brittle.datasets import BrokenImage
-from brittle.datasets.atomic import replacing, sweep
 from brittle.datasets.dataset import Dataset
 
 IMAGES, READ = "images.npy", "images.json"
@@ -32,11 +32,20 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
 
     All images must have one size, since models see them in batches.
     """
-    if not (folder / READ).is_file():
+    damaged = [missing_or_damaged(folder / name, "the images are read again") for name in (READ, IMAGES)]
+    if any(damaged) or not decoded_for(folder, dataset.key):
         _read_all(dataset, folder, progress)
     about = json.loads((folder / READ).read_text(encoding="utf-8"))
     images = np.load(folder / IMAGES, mmap_mode="r")[: len(about["kept"])]
     return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
+
+
+def decoded_for(folder: Path, data_key: str | None) -> bool:
+    """Whether a folder holds the images of this data, all of them and whole."""
+    if not is_whole(folder / READ) or not is_whole(folder / IMAGES):
+        return False
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    return bool(about.get("data_key") == data_key)
 
 
 def image_shape(dataset: Dataset) -> tuple[int, int, int]:
@@ -58,14 +67,15 @@ def decoded_ids(folder: Path) -> list[str | int]:
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
     path = folder / READ
-    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if path.is_file() else {}
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_whole(path) else {}
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
     sweep(folder / IMAGES)
     with replacing(folder / IMAGES) as path:
         kept, skipped = _fill(path, dataset, progress)
-    about = {"kept": kept, "ids": [dataset.ids[i] for i in kept], "skipped": skipped}
+    ids = [dataset.ids[i] for i in kept]
+    about = {"data_key": dataset.key, "kept": kept, "ids": ids, "skipped": skipped}
     with replacing(folder / READ) as path:
         path.write_text(json.dumps(about), encoding="utf-8")
 

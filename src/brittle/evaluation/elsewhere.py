@@ -13,7 +13,6 @@ from brittle.arrays import Image
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import find
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import CLEAN, Cell
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
@@ -75,7 +74,7 @@ def import_predictions(
     if benchmark is not None:
         store.keep_recipe(benchmark)
     store.keep_model(model, 1)
-    with recorded(store.folder, {"predictions": path.name, "models": {model.name: model.key}}):
+    with store.recorded({"predictions": path.name, "models": {model.name: model.key}}):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
             cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
             store.write(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import plan
 from brittle.evaluation.decode import decode
 from brittle.evaluation.engines import Job, Task, cores, find_engine
@@ -34,6 +33,7 @@ def evaluate(
     engine: str = "local",
     address: str | None = None,
     progress: Progress | None = None,
+    overwrite: bool = False,
 ) -> Results:
     """Run models through a benchmark and keep every prediction in `folder`.
 
@@ -52,12 +52,13 @@ def evaluate(
         engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
         address: of the Ray cluster.
         progress: called after each batch.
+        overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     check(several, dataset, batch_size)
     compute = find_engine(engine, address)
     store = Store(folder)
-    store.claim_for(dataset)
+    store.claim_for(dataset, overwrite=overwrite)
     if benchmark is not None:
         store.keep_recipe(benchmark)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
@@ -73,7 +74,7 @@ def evaluate(
     about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
     if benchmark is not None:
         about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with recorded(store.folder, about | {"notes": list(dataset.notes)}) as record:
+    with store.recorded(about | {"notes": list(dataset.notes)}) as record:
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None

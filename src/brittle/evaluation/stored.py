@@ -12,7 +12,6 @@ from brittle.benchmarks import benchmark
 from brittle.datasets import BrokenImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.stored_set import StoredSet
-from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes, predict_all
@@ -33,12 +32,14 @@ def evaluate_stored(
     batch_size: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    overwrite: bool = False,
 ) -> Results:
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
     `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
     Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
-    is refused; a copy of the set goes on with the run of the original.
+    is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
+    holds, and starts anew.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
@@ -49,10 +50,12 @@ def evaluate_stored(
     check(several, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
-    check_cells(store, known, keys)
-    store.claim({**known, **identity(keys)})
     if clean is not None:
         _check_clean(clean, first)
+    if not overwrite:
+        check_cells(store, known, keys)
+    store.claim({**known, **identity(keys)}, overwrite=overwrite)
+    if clean is not None:
         cells = {Cell(): lambda: clean, **cells}
     for name in stored.recipes:
         recipe = benchmark(name)
@@ -65,7 +68,7 @@ def evaluate_stored(
     todo = [cell for cell, those in lacking.items() if those]
     about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
     about["models"] = {m.name: m.key for m in several}
-    with recorded(store.folder, about) as record:
+    with store.recorded(about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
