@@ -250,3 +250,54 @@ def test_predictions_that_make_no_sense_are_refused(run: Run, tmp_path: Path, ro
     result = run("import", tmp_path / "p.csv", "-d", "demo", "-b", "cifar10-c", "-o", tmp_path / "run", columns=300)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "failure-points"])
+def test_a_failed_start_is_followed_by_the_corrected_command_in_the_same_folder(
+    run: Run, models: Path, tmp_path: Path, verb: str
+) -> None:
+    how = ["-d", "demo", "-c", "fog", "-o", tmp_path / "new", *(["-s", 3] if verb == "run" else ["--tolerance", 1])]
+    failed = run(verb, "-m", f"{models}:nan", *how, "--limit", 20)
+    assert failed.exit_code == 2
+    assert "not numbers" in failed.stderr
+    result = run(verb, "-m", f"{models}:tones", *how, "--limit", 10)
+    assert result.exit_code == 0, result.stderr
+    assert len(list((tmp_path / "new" / ("cells" if verb == "run" else verb)).glob("*/*.parquet"))) > 0
+
+
+def test_overwrite_starts_anew_and_a_refusal_names_it(run: Run, models: Path, finished: Path) -> None:
+    (finished / "notes.txt").write_text("mine")
+    other = ["-m", f"{models}:tones", "-d", "demo", "--limit", 10]
+    for verb, more in (("run", []), ("failure-points", ["-c", "fog", "--tolerance", 1])):
+        refused = run(verb, *other, *more, "-o", finished)
+        assert refused.exit_code == 2
+        for words in ("40 images", "10", "--overwrite"):
+            assert words in refused.stderr
+        assert "key" not in refused.stderr
+    assert run("run", *other, "-o", finished, "--overwrite").exit_code == 0
+    assert len(brittle.load_results(finished).rows.collect()) == 10
+    result = run("failure-points", *other, "-c", "fog", "--tolerance", 1, "-o", finished, "--overwrite")
+    assert result.exit_code == 0, result.stderr
+    assert not list(finished.glob("cells/*/*"))
+    assert (finished / "notes.txt").read_text() == "mine"
+
+
+def test_another_seed_is_named(run: Run, models: Path, tmp_path: Path) -> None:
+    how = ["-m", f"{models}:tones", "-d", "demo", "--limit", 10, "-c", "fog", "-s", 3, "-o", tmp_path / "seeds"]
+    assert run("run", *how, "--seed", 0).exit_code == 0
+    refused = run("run", *how, "--seed", 1)
+    assert refused.exit_code == 2
+    for words in ("fog 3", "seed 0", "seed 1"):
+        assert words in refused.stderr
+
+
+def test_a_damaged_file_is_told_once_in_a_sentence(run: Run, models: Path, finished: Path) -> None:
+    before = brittle.load_results(finished).accuracy()
+    cell = next(finished.glob("cells/tones*/*fog*@1-*.parquet"))
+    cell.write_bytes(b"")
+    how = ["-d", "demo", "--limit", 40, "-b", "cifar10-c", "-c", "fog,contrast", "-s", "1,2.5"]
+    result = run("run", "-m", f"{models}:tones", "-m", f"{models}:reds", *how, "-o", finished)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count(cell.name) == 1
+    assert "Traceback" not in result.stderr
+    assert brittle.load_results(finished).accuracy().equals(before)

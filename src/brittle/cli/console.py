@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+
+from brittle._io import DamagedFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,6 +62,23 @@ def interrupted() -> NoReturn:
     raise typer.Exit(130) from None
 
 
+def tell_damage() -> None:
+    """From now on say of a damaged file in one yellow sentence that it counts as missing, each time once."""
+    from rich.text import Text
+
+    python_says, said = warnings.showwarning, set()
+
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, DamagedFile):
+            python_says(message, category, *where, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
+
+    warnings.simplefilter("always", DamagedFile)
+    warnings.showwarning = show
+
+
 class Verbs(TyperGroup):
     """The group of all verbs: a mistake becomes one red sentence and exit code 2, not a traceback."""
 
@@ -66,7 +86,9 @@ class Verbs(TyperGroup):
         """Run the verb."""
         hint = ""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                tell_damage()
+                return super().invoke(ctx)
         except MISTAKES as error:
             if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
                 raise

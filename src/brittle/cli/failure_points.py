@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.run import DATA, DEVICE, MODEL, PARTIAL, PREPARE, follow, load_data, load_models
+from brittle.cli.run import DATA, DEVICE, MODEL, OVERWRITE, PARTIAL, PREPARE, follow, load_data, load_models
 from brittle.cli.several import several
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def failure_points_verb(
     partial: PARTIAL = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
     device: DEVICE = "auto",
+    overwrite: OVERWRITE = False,
 ) -> None:
     """Find the smallest severity at which a model is wrong, image by image, on the continuous axis.
 
@@ -54,7 +55,14 @@ def failure_points_verb(
     with progress_bar() as bar:
         try:
             rows = search_failure_points(
-                loaded, dataset, recipe, output, step=step, tolerance=tolerance, progress=follow(bar)
+                loaded,
+                dataset,
+                recipe,
+                output,
+                step=step,
+                tolerance=tolerance,
+                progress=follow(bar),
+                overwrite=overwrite,
             )
         except KeyboardInterrupt:
             bar.stop()

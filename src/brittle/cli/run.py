@@ -45,6 +45,13 @@ PREPARE = Annotated[
         show_default="imagenet for ImageNet and its shifts",
     ),
 ]
+OVERWRITE = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Remove the run that the folder holds, its predictions and failure points, and start anew.",
+    ),
+]
 DEVICE = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`.")]
 
 
@@ -84,6 +91,7 @@ def run_verb(
         str, typer.Option("--engine", help="`local`, or `ray` to spread cells over a cluster.")
     ] = "local",
     address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    overwrite: OVERWRITE = False,
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
@@ -121,6 +129,7 @@ def run_verb(
                     batch_size=batch_size,
                     threads=threads,
                     progress=report,
+                    overwrite=overwrite,
                 )
             else:
                 dataset = load_data(data, limit, prepare, options)
@@ -137,6 +146,7 @@ def run_verb(
                     engine=engine,
                     address=address,
                     progress=report,
+                    overwrite=overwrite,
                 )
         except KeyboardInterrupt:
             bar.stop()
