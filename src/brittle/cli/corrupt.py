@@ -71,7 +71,8 @@ def corrupt_verb(
 
     The pictures depend on the recipe and on each image's relative path or index, and on nothing else. A run that
     was interrupted goes on where it ended when the same command is given again. Files that cannot be read are
-    skipped, counted and listed in DST/skipped.txt.
+    skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
+    left out.
     """
     is_array = source.suffix in (".npy", ".npz")
     if is_array and (form is not None or prepare != "none"):
@@ -139,6 +140,19 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
         screen.print(Text.assemble("  ", (name, "yellow"), f"  {account.skipped[name]}"), soft_wrap=True)
     if len(account.skipped) > LISTED:
         screen.print(f"  … all of them are in {destination / 'skipped.txt'}", soft_wrap=True)
+    if account.labels:
+        moving = [entry.corruption.name for entry in recipe.entries if entry.corruption.moves_pixels]
+        shown = f"{', '.join(moving[:3])}{' and others' if len(moving) > 3 else ''}"
+        fit = f" {shown} moves pixels, so boxes and masks do not fit those pictures." if moving else ""
+        files = "1 label file" if len(account.labels) == 1 else f"{len(account.labels):,} label files"
+        note = f"{files} beside the images not written, such as {account.labels[0]}.{fit}"
+        screen.print(Text(note, "yellow"), soft_wrap=True)
+    if account.masks:
+        note = (
+            f"{len(account.masks):,} of the images look like masks, such as {account.masks[0]}, and were corrupted "
+            "like any other; keep masks outside SRC."
+        )
+        screen.print(Text(note, "yellow"), soft_wrap=True)
     what = f"{len(recipe.entries)} corruptions" if len(recipe.entries) > 1 else recipe.entries[0].corruption.name
     levels = ", ".join(map(level_name, sorted({level for _, level in recipe.cells()}, key=ends)))
     note = f"  {recipe.name}: {what} at {levels}, seed {recipe.seed}"

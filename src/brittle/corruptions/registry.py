@@ -44,6 +44,7 @@ class Corruption:
     fades: bool = field(repr=False, default=True)
     blends: bool = field(repr=False, default=False)
     alias_of: str | None = field(repr=False, default=None)
+    moves_pixels: bool = field(repr=False, default=False)
 
     @property
     def name(self) -> str:
@@ -131,6 +132,7 @@ def corruption(
     monotone: bool = True,
     fades: bool = True,
     blends: bool = False,
+    moves_pixels: bool | None = None,
     aliases: tuple[str, ...] = (),
     **parameters: Levels,
 ) -> Callable[[Function], Function]:
@@ -147,6 +149,9 @@ def corruption(
         fades: False if the effect does not vanish towards severity 0 but jumps there.
         blends: True for a linear filter whose kernels have no natural path between the levels: the results of the two
             neighbouring levels are then blended.
+        moves_pixels: True if what a picture shows at one place may come to lie at another, in any of its channels, so
+            that a mask, a box or a keypoint no longer fits; by default it is so for geometry. A blur that spreads a
+            place about itself or draws a trail from it moves nothing, nor do noise, colours, occlusions and blocks.
         aliases: other names under which the same thing is published; each is listed too.
         parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
             is on or off: every severity above 0 is the published one.
@@ -174,7 +179,18 @@ def corruption(
                 raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
             alias_of = None if identity == first else first
             _by_id[identity] = Corruption(
-                identity, family, source, function, parameters, options, channels, monotone, fades, blends, alias_of
+                identity,
+                family,
+                source,
+                function,
+                parameters,
+                options,
+                channels,
+                monotone,
+                fades,
+                blends,
+                alias_of,
+                moves_pixels=family == "geometry" if moves_pixels is None else moves_pixels,
             )
         return function
 

@@ -14,7 +14,7 @@ from PIL import Image as Pil
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, level_name
 from brittle.datasets.atomic import replacing
-from brittle.datasets.folder import BrokenImage, find_images, read_image
+from brittle.datasets.folder import BrokenImage, find_images, find_labels, read_image
 from brittle.datasets.prepare import PREPARATIONS
 from brittle.datasets.published import Progress, Written, claim, names, write_skipped
 from brittle.datasets.workers import check_jobs, spread, stopped
@@ -75,6 +75,7 @@ def write_folders(
     run = _Run(source, destination, benchmark, prepare, format)
     tasks = list(zip(images, output_names(images, FORMATS[format]), strict=True))
     total, account = len(tasks) * len(benchmark), Written()
+    account.labels, account.masks = find_labels(source, images)
     try:
         with closing(spread(partial(_corrupt_file, run), tasks, jobs=jobs)) as results:
             for number, (image, written, reason) in enumerate(results, 1):

@@ -22,11 +22,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Written:
-    """What a run did: pictures written, pictures that were already there, and the files it could not read."""
+    """What a run did: pictures written, pictures that were already there, and the files it could not read.
+
+    `labels` are files beside the images that look like annotations and are not written, and `masks` are images that
+    look like masks and were corrupted like any other.
+    """
 
     written: int = 0
     kept: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    masks: list[str] = field(default_factory=list)
 
     @property
     def done(self) -> int:
