@@ -98,7 +98,7 @@ def test_floats_are_in_0_to_1_whichever_way_they_come_in(way: int) -> None:
         (lambda image, _: image // 255, "black picture"),
         (lambda image, _: (image / 255).astype(np.uint8), "black picture"),
         (lambda image, _: image / 255 * 0, "black picture"),
-        (lambda image, _: np.full(image.shape, np.nan), "from nan to nan"),
+        (lambda image, _: np.full(image.shape, np.nan), "not numbers"),
     ],
 )
 def test_other_values_are_refused_by_the_augmentations_name(function: Callable, values: str, way: int) -> None:

@@ -8,11 +8,12 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import index
 from typing import Any, Literal, TypeVar
 
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
+from brittle.corruptions.source_code import code_digest
 
 FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")
 SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
@@ -55,6 +56,11 @@ class Corruption:
     def bundled(self) -> bool:
         """Whether it comes with brittle."""
         return self.function.__module__.startswith("brittle.")
+
+    @cached_property
+    def code(self) -> str:
+        """A digest of its code, if it is somebody's own; "" for those that come with brittle."""
+        return "" if self.bundled else code_digest(self.function) or ""
 
     @property
     def docs(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
-from brittle.benchmarks import Benchmark, Level, ends, level_name
+from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
 
 CLEAN = "clean"
 
@@ -13,7 +14,8 @@ CLEAN = "clean"
 class Cell:
     """A corruption and its level; without a corruption it is the clean data.
 
-    The key names all that changes its pixels: seed, table, storage and options. Equal cells of different recipes are
+    The key names all that changes its pixels: seed, table, storage and options, and the code of a corruption that does
+    not come with brittle. Equal cells of different recipes are
     computed once.
     """
 
@@ -50,11 +52,12 @@ def plan(benchmark: Benchmark | None) -> list[Cell]:
     """The clean data first, then every (corruption, level) of the recipe, if there is one."""
     if benchmark is None:
         return [Cell()]
-    return [
-        Cell(),
-        *(
-            Cell(entry.id, level, replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash[:8])
-            for entry in benchmark.entries
-            for level in entry.levels
-        ),
-    ]
+    drawn = ((entry, level) for entry in benchmark.entries for level in entry.levels)
+    return [Cell(), *(Cell(entry.id, level, cell_key(benchmark, entry, level)) for entry, level in drawn)]
+
+
+def cell_key(benchmark: Benchmark, entry: Entry, level: Level) -> str:
+    """What the recipe says about one cell, and the code of a corruption of somebody's own."""
+    recipe = replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash
+    code = entry.corruption.code
+    return (sha256(f"{recipe} {code}".encode()).hexdigest() if code else recipe)[:8]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.bisect import Search, bisect
 from brittle.evaluation.calls import recorded
+from brittle.evaluation.cell import cell_key
 from brittle.evaluation.decode import decode
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes
@@ -89,8 +89,8 @@ def search_failure_points(
 
 
 def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
-    """Names how a corruption is drawn, whatever its levels: seed, table, storage and options."""
-    return replace(benchmark, version=1, entries=(replace(entry, levels=(1.0,)),)).hash[:8]
+    """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and code of one's own."""
+    return cell_key(benchmark, entry, 1.0)
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:

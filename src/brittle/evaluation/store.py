@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
+from brittle.corruptions import find, select
 from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.calls import calls
@@ -63,10 +65,25 @@ class Store:
                         f"{str(self.folder)!r} holds {cell.title} of {other.name!r}, drawn with another seed, table or "
                         f"options than {benchmark.name!r} draws it; choose another folder, so that they are not mixed"
                     )
+        for cell in self._of_other_code(plan(benchmark)):
+            raise ValueError(
+                f"{str(self.folder)!r} holds {cell.title} as another version of the code of {cell.corruption} drew it; "
+                "choose another folder, so that they are not mixed"
+            )
         path = self.folder / RECIPES / f"{benchmark.name}-{benchmark.hash}.toml"
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as part:
             benchmark.save(part)
+
+    def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
+        """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
+        own = {_place(f"{cell.file_name}."): cell for cell in cells if not cell.is_clean and find(cell.corruption).code}
+        folders = (self.folder / CELLS).iterdir() if own and (self.folder / CELLS).is_dir() else ()
+        for folder in folders:
+            for file in sorted(folder.iterdir()):
+                cell = own.get(_place(file.name))
+                if cell is not None and file.name != f"{cell.file_name}.parquet" and file.suffix == ".parquet":
+                    yield cell
 
     def recipes(self) -> list[Benchmark]:
         """The recipes that were run, in the order of their names."""
@@ -78,9 +95,10 @@ class Store:
         if not path.is_file():
             path.parent.mkdir(exist_ok=True)
             with replacing(path) as part:
-                part.write_text(
-                    dumps({"name": model.name, "key": model.key, "batch_size": batch_size}), encoding="utf-8"
-                )
+                about = {"name": model.name, "key": model.key, "batch_size": batch_size}
+                about["since"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
+                origin = getattr(model, "origin", "")
+                part.write_text(dumps(about | ({"origin": origin} if origin else {})), encoding="utf-8")
 
     def batch_size(self, model: Model) -> int | None:
         """The batch size that a model was run with before: another one could change the last bits of a confidence."""
@@ -156,7 +174,8 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.La
     """The rows of several runs, read when they are needed.
 
     A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
-    are told apart by the beginning of their keys, also if only some runs `among` more are read.
+    or code are told apart by where their code lies, by when they were first run, or else by the beginning of their
+    keys, also if only some runs `among` more are read.
     """
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
     for store in stores:
@@ -167,16 +186,57 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.La
     if not files:
         place = str(stores[0].folder)
         raise ValueError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
-    keys: dict[str, set[str]] = {}
-    for store in among or stores:
-        for folder in (store.folder / CELLS).glob("*"):
-            name, _, key = folder.name.rpartition("-")
-            keys.setdefault(name, set()).add(key)
+    for cells in files.values():
+        _check_one_code(list(cells.values()))
+    endings = _endings(among or stores)
     parts = []
     for (_, name, key), cells in files.items():
         rows = pl.scan_parquet(list(cells.values()))
-        parts.append(rows.with_columns(pl.col("model") + f" {key[:6]}") if len(keys[name]) > 1 else rows)
+        ending = endings[name, key]
+        parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
     return pl.concat(parts)
+
+
+def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
+    """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
+    models: dict[str, dict[str, dict[str, Any]]] = {}
+    for store in stores:
+        for folder in sorted((store.folder / CELLS).iterdir()) if (store.folder / CELLS).is_dir() else ():
+            name, _, key = folder.name.rpartition("-")
+            path = store.folder / MODELS / f"{folder.name}.toml"
+            models.setdefault(name, {}).setdefault(key, _read(path) if path.is_file() else {})
+    endings = {}
+    for name, known in models.items():
+        by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
+        by_time = {key: f"{by_origin[key]} of {about.get('since', '')}".strip() for key, about in known.items()}
+        by_key = {key: key[:6] for key in known}
+        told = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
+        chosen = next(texts for texts in [*told, by_key] if len(set(texts.values())) == len(known))
+        for key in known:
+            endings[name, key] = f" ({chosen[key]})" if len(known) > 1 else ""
+    return endings
+
+
+def _check_one_code(files: Sequence[Path]) -> None:
+    """Raise if a cell of somebody's own corruption is there as two versions of its code, or two recipes, drew it."""
+    first: dict[str, Path] = {}
+    for file in files:
+        place = _place(file.name)
+        other = first.setdefault(place, file)
+        if other != file and not _is_bundled(place.rpartition("@")[0]):
+            raise ValueError(
+                f"{str(other.parents[2])!r} and {str(file.parents[2])!r} hold {place.replace('@', ' ')} drawn in "
+                "different ways (another version of its code, another seed or options); load them apart"
+            )
+
+
+def _is_bundled(corruption: str) -> bool:
+    return any(one.bundled and one.id.replace("/", ".") == corruption for one in select())
+
+
+def _place(file_name: str) -> str:
+    """The corruption and level that a cell's file is of, without its key: imagenet-c.fog@3.5."""
+    return file_name.rpartition("-")[0] or file_name
 
 
 def model_folder(model: Model) -> str:

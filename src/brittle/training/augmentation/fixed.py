@@ -88,8 +88,9 @@ def grey_levels_of(given: Any, image: Image, name: str) -> NDArray[Any]:
     real = array.dtype.kind == "f"
     if not (low >= -ROUNDING and high <= 1 + ROUNDING if real else low >= 0 and high <= 255):
         hint = "; divide by 255, or round and give uint8" if real and low >= -1 and 1 < high < 300 else ""
+        given_values = "values that are not numbers" if np.isnan(low) else f"values from {low:g} to {high:g}"
         allowed = "floats in [0, 1]" if real else "whole numbers from 0 to 255"
-        raise ValueError(f"{name} gives values from {low:g} to {high:g}; it must give {allowed}{hint}")
+        raise ValueError(f"{name} gives {given_values}; it must give {allowed}{hint}")
     levels = np.clip(array, 0, 1) * array.dtype.type(255) if real else array.astype(np.uint8)
     if levels.shape == image.shape:
         over = (-3, -2, -1)
