@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from operator import index
 from typing import Any, Literal, TypeVar
@@ -20,6 +20,9 @@ SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
 
 ON_OFF_SEVERITY = 5
 """The largest severity of a corruption without parameters, which is the same at all of them."""
+
+STAND_IN = "brittle stand-in"
+"""The module of a corruption that is known by its description only."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Channels = Literal["any", "rgb"]
@@ -54,6 +57,11 @@ class Corruption:
     def bundled(self) -> bool:
         """Whether it comes with brittle."""
         return self.function.__module__.startswith("brittle.")
+
+    @property
+    def loaded(self) -> bool:
+        """Whether its code is here; a run knows a user's own corruption also without."""
+        return self.function.__module__ != STAND_IN
 
     @property
     def docs(self) -> str:
@@ -170,7 +178,7 @@ def corruption(
         first = f"{source}/{function.__name__}"
         for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
             known = _by_id.get(identity)
-            if known is not None and known.function.__module__ != function.__module__:
+            if known is not None and known.function.__module__ not in (function.__module__, STAND_IN):
                 raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
             alias_of = None if identity == first else first
             _by_id[identity] = Corruption(
@@ -179,6 +187,37 @@ def corruption(
         return function
 
     return register
+
+
+def describe(corruption: Corruption) -> dict[str, Any]:
+    """All about a corruption but its code and the values of its options, as plain data for `stand_in`."""
+    plain = {name: getattr(corruption, name) for name in ("id", "family", "source", "channels", "alias_of")}
+    flags = {name: getattr(corruption, name) for name in ("monotone", "fades", "blends")}
+    levels = {
+        name: {**asdict(level), "tables": list(level.tables.items())} for name, level in corruption.levels.items()
+    }
+    return {**plain, **flags, "levels": levels, "options": list(corruption.options)}
+
+
+def stand_in(about: Mapping[str, Any]) -> None:
+    """Know a corruption by its description, unless it is known already: enough for tables, not for drawing."""
+    _discover()
+    if about["id"] in _by_id:
+        return
+
+    def missing(*_: Any, **__: Any) -> None:
+        raise ValueError(
+            f"the code of {about['id']} is not loaded, so it cannot be drawn; give the Python file that defines it by "
+            "--import, or import it"
+        )
+
+    missing.__module__ = STAND_IN
+    levels = {
+        name: Levels(**{**level, "tables": {side: tuple(values) for side, values in level["tables"]}})
+        for name, level in about["levels"].items()
+    }
+    rest = {key: value for key, value in about.items() if key not in ("levels", "options")}
+    _by_id[about["id"]] = Corruption(function=missing, levels=levels, options=dict.fromkeys(about["options"]), **rest)
 
 
 @cache

@@ -13,9 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from brittle.benchmarks import Benchmark
+from brittle.corruptions.registry import describe, stand_in
 from brittle.datasets.atomic import replacing
 
-FOLDER = "calls"
+FOLDER, CORRUPTIONS = "calls", "corruptions.json"
 PACKAGES = (
     *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
     *("torch", "timm", "transformers", "onnxruntime", "ray"),
@@ -32,6 +34,24 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
+    """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
+    path = folder / CORRUPTIONS
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    own = [entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded]
+    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in own}))
+    if any(known.get(key) != one for key, one in described.items()):
+        with replacing(path) as part:
+            part.write_text(json.dumps(known | described, indent=1), encoding="utf-8")
+
+
+def know_corruptions(folder: Path) -> None:
+    """Know the corruptions that a run describes, as far as their code is not loaded."""
+    path = folder / CORRUPTIONS
+    for about in json.loads(path.read_text(encoding="utf-8")).values() if path.is_file() else ():
+        stand_in(about)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
 from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import calls
+from brittle.evaluation.calls import calls, keep_corruptions, know_corruptions
 from brittle.evaluation.cell import Cell, plan
 from brittle.evaluation.decode import skipped
 from brittle.models.model import Model
@@ -65,11 +65,13 @@ class Store:
                     )
         path = self.folder / RECIPES / f"{benchmark.name}-{benchmark.hash}.toml"
         path.parent.mkdir(exist_ok=True)
+        keep_corruptions(self.folder, benchmark)
         with replacing(path) as part:
             benchmark.save(part)
 
     def recipes(self) -> list[Benchmark]:
         """The recipes that were run, in the order of their names."""
+        know_corruptions(self.folder)
         return [Benchmark.load(path) for path in sorted((self.folder / RECIPES).glob("*.toml"))]
 
     def keep_model(self, model: Model, batch_size: int) -> None:

@@ -38,6 +38,10 @@ class Pictures:
         """The image as it is."""
         return np.array(self.images[self.place[sample]])
 
+    def drawable(self, corruption: str) -> bool:
+        """Whether the code of a corruption is loaded; a user's own may not be."""
+        return self.benchmark.entry(corruption).corruption.loaded
+
     def corrupted(self, sample: str, corruption: str, level: Level) -> Image:
         """The image as the model saw it."""
         drawn: Image = self.benchmark.apply(self.clean(sample), corruption, level, self._identity(sample))
