@@ -36,7 +36,7 @@ from brittle.cli import (
 )
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
-from brittle.cli.own_code import run_file
+from brittle.cli.own_code import run_files
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -76,13 +76,16 @@ def brittle(
     traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
     imports: Annotated[
         builtins.list[str] | None,  # `list` is a verb here
-        typer.Option("--import", metavar="FILE", help="Python with corruptions of your own, run first; repeatable."),
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Python file with corruptions of your own, run first; may also stand after the verb.",
+        ),
     ] = None,
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it."""
     del version, traceback  # the first is done by its callback, the second is read by Verbs
-    for name in imports or ():
-        run_file(name)
+    run_files(imports or ())
 
 
 def _add(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -59,8 +61,35 @@ def interrupted() -> NoReturn:
     raise typer.Exit(130) from None
 
 
+def say_next(*arguments: object, after: Path | str = "") -> None:
+    """Print the command that comes next, ready to be typed: quoted, and with the --import of this call."""
+    from rich.text import Text
+
+    from brittle.cli.own_code import IMPORTED
+
+    words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
+    line = Text(f"next: {shlex.join(words)}", style="dim")
+    console().print(Text.assemble(str(after), "  ", line) if str(after) else line, soft_wrap=True)
+
+
 class Verbs(TyperGroup):
     """The group of all verbs: a mistake becomes one red sentence and exit code 2, not a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let --import and --traceback also stand after the verb, where one thinks of them."""
+        front: list[str] = []
+        rest: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                rest += [word, *words]
+            elif word == "--import":
+                front += [word, *islice(words, 1)]
+            elif word == "--traceback" or word.startswith("--import="):
+                front.append(word)
+            else:
+                rest.append(word)
+        return super().parse_args(ctx, [*front, *rest])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""

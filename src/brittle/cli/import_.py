@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.run import DATA, PARTIAL, PREPARE, load_data
 from brittle.cli.scores import print_scores
 
@@ -41,4 +41,5 @@ def import_verb(
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
     print_scores(results)
-    console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
+    console().print()
+    say_next("report", output, after=output)

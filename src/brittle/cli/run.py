@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
 from brittle.cli.scores import print_scores
 from brittle.cli.several import several, several_numbers
 
@@ -146,7 +146,8 @@ def run_verb(
     else:
         print_scores(results, [model.name for model in loaded])
     tell_skipped(results)
-    console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
+    console().print()
+    say_next("report", output, after=output)
 
 
 def kept_ids(path: Path) -> list[str]:

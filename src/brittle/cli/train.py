@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.matrix import check_ending
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
+from brittle.cli.matrix import check_ending, tell_files
 from brittle.cli.overlap_plan import training_of, weights_of
 from brittle.cli.run import DEVICE
 
@@ -108,7 +108,9 @@ def train_verb(
     save_trained(module, output, network, taught.classes, recipe.mean, recipe.std, about)
     checkpoint.unlink(missing_ok=True)
     console().print(f"{len(losses)} epochs over {len(pictures)} images, mean loss {losses[0]:.3f} → {losses[-1]:.3f}")
-    console().print(f"{output}  [dim]next: brittle run -m {output} -d demo -b cifar10-c -o run[/]", soft_wrap=True)
+    recipe_name = "cifar10-c" if min(pictures.shape[1:3]) <= 64 else "imagenet-c"
+    tell_files(output)
+    say_next("run", "-m", output, "-d", data, "-b", recipe_name, "-o", f"{output.stem}-run")
 
 
 def _short_hash(about: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE
 from brittle.cli.slide.filter_tables import filter_table, judge_filter, quality_table, score_figure
@@ -108,7 +108,8 @@ def filter_verb(
         files.append(score_figure(table, known, limits, output, partial=partial))
     tell_files(*files)
     kept = output / "kept.csv"
-    console().print(f"[dim]next: brittle run -m MODEL -d cns-bench:{folder} --keep {kept} -o run[/]", soft_wrap=True)
+    model = "tiny:standard" if "tiny" in (clip, dino, thresholds) else "timm:resnet50"
+    say_next("run", "-m", model, "-d", f"cns-bench:{folder}", "--keep", kept, "-o", "run")
 
 
 def _given(published: bool, thresholds: str | None) -> tuple[dict[str, float], int]:
