@@ -157,3 +157,13 @@ def masked() -> OverlapMatrix:
 def test_bad_input(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(grouped((5, 4, 3)))
+
+
+def test_categories_keep_the_levels_that_were_measured(tmp_path: Path) -> None:
+    overlap = published_overlap("noc-table8")
+    found = Categories.load(categories(overlap, count=2).save(tmp_path / "two.toml"))
+    assert found.candidates == overlap.candidates
+    assert found.of("rain") == found.of("noc/rain")
+    assert found.renamed({"1": "first"}).candidates == overlap.candidates
+    with pytest.raises(ValueError, match="no category holds 'imagenet-c/rain'"):
+        found.of("imagenet-c/rain")

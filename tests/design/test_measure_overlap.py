@@ -7,7 +7,7 @@ import pytest
 
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
-from brittle.design import Plan, accuracy_table, correct_cube, measure_overlap
+from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
 from brittle.training import Recipe
 
 RNG = np.random.default_rng(0)
@@ -64,3 +64,16 @@ def test_a_folder_belongs_to_one_plan(tmp_path: Path) -> None:
         measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, Plan("finetune", "small:4", standard=QUICK))
     with pytest.raises(ValueError, match="mode must be one of scratch, finetune, batchnorm, got 'quick'"):
         Plan("quick")
+
+
+def test_candidates_with_several_levels_draw_one_for_each_image(tmp_path: Path) -> None:
+    candidates = Benchmark("levels", (Entry("noc/brightness", (3, 5)), Entry("noc/hue", ((3, 5),))))
+    results = measure_overlap(TRAINING, TEST, candidates, tmp_path, Plan("batchnorm", "small:4", standard=QUICK))
+    cube = correct_cube(results, candidates)
+    assert set(np.unique(cube)) <= {0, 0.5, 1}
+    three, five = (results.matrix("standard", [("noc/brightness", level)]).values[:, 0] for level in (3.0, 5.0))
+    np.testing.assert_array_equal(cube[0, 1], (three.astype(float) + five) / 2)
+    with pytest.warns(VanishingGain):
+        matrix = overlap_with_intervals(cube, candidates, floor=0.99)
+    assert matrix.candidates == candidates
+    assert matrix.unlearned == ("noc/brightness", "noc/hue")

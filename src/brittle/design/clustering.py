@@ -70,7 +70,7 @@ def _grow(
         path.append(Step(k, *mean_correlations(correlations, labels)))
         if k == count or (count is None and path[-1].scc > min_correlation):
             groups = {str(c + 1): tuple(np.asarray(overlap.names)[labels == c].tolist()) for c in range(k)}
-            return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path))
+            return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path), overlap.candidates)
     best = max(path, key=lambda step: step.scc, default=None)
     found = f"the highest is {best.scc:.3f} at {best.count}" if best else "there are too few corruptions"
     raise ValueError(

@@ -133,13 +133,3 @@ class OverlapModels:
 
 def _teach(teacher: Teacher, name: str, first: Weights) -> Weights:
     return teacher.teach(name, first)
-
-
-def check_levels(candidates: Benchmark) -> None:
-    """Raise unless each corruption has one level, or one range, to be learned."""
-    for entry in candidates.entries:
-        if len(entry.levels) > 1:
-            raise ValueError(
-                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
-                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
-            )
