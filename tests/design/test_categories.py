@@ -163,6 +163,8 @@ def test_categories_keep_the_levels_that_were_measured(tmp_path: Path) -> None:
     overlap = published_overlap("noc-table8")
     found = Categories.load(categories(overlap, count=2).save(tmp_path / "two.toml"))
     assert found.candidates == overlap.candidates
+    assert "correlation_within = " in (tmp_path / "two.toml").read_text()
+    assert found == categories(overlap, count=2)
     assert found.of("rain") == found.of("noc/rain")
     assert found.renamed({"1": "first"}).candidates == overlap.candidates
     with pytest.raises(ValueError, match="no category holds 'imagenet-c/rain'"):

@@ -101,5 +101,5 @@ class Categories:
         try:
             members, scc, dcc, steps, candidates = read_categories(Path(path))
             return cls(members, scc, dcc, tuple(Step(**step) for step in steps), candidates)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} does not hold categories: {error}") from error

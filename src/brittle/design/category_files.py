@@ -16,6 +16,9 @@ from brittle.datasets.atomic import replacing
 Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]], Benchmark | None]
 """Members of each category, the correlations within and across, the steps that led there, and the candidates."""
 
+KEYS = ("correlation_within", "correlation_across")
+"""How a file spells out SCC and DCC: mean correlations of overlap vectors within a category, and across two."""
+
 
 def write_categories(
     path: Path,
@@ -35,11 +38,12 @@ def write_categories(
                 out.writerow(["corruption", "category"])
                 out.writerows((one, name) for name, group in members.items() for one in group)
         else:
-            known = {key: value for key, value in (("scc", scc), ("dcc", dcc)) if not math.isnan(value)}
+            known = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
             blocks = [{"name": name, "members": list(group)} for name, group in members.items()]
             recipe = {} if candidates is None else candidates.to_dict()
             entries = recipe.pop("corruption", [])
-            lists = {"category": blocks, "step": steps}
+            written = [{"count": one["count"], KEYS[0]: one["scc"], KEYS[1]: one["dcc"]} for one in steps]
+            lists = {"category": blocks, "step": written}
             measured = {"candidates": recipe, "candidate": entries} if recipe else {}
             temporary.write_text(dumps(known | lists | measured), encoding="utf-8")
     return path
@@ -60,8 +64,9 @@ def read_categories(path: Path) -> Parts:
             raise ValueError("two [[category]] blocks have the same name; join them")
         recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
         candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
-        numbers = float(data.get("scc", math.nan)), float(data.get("dcc", math.nan))
-        return found, *numbers, data.get("step", []), candidates
+        within, across = (float(data.get(key, math.nan)) for key in KEYS)
+        steps = [{"count": one["count"], "scc": one[KEYS[0]], "dcc": one[KEYS[1]]} for one in data.get("step", [])]
+        return found, within, across, steps, candidates
     with path.open(encoding="utf-8-sig", newline="") as file:
         table = csv.DictReader(file)
         if not {"corruption", "category"} <= set(table.fieldnames or ()):
