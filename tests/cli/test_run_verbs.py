@@ -82,11 +82,13 @@ def test_compare_ranks_and_pairs(run: Run, finished: Path, tmp_path: Path) -> No
     drawn = run("compare", finished, "--figure", tmp_path / "accuracy.svg")
     assert drawn.exit_code == 0, drawn.stderr
     assert (tmp_path / "accuracy.svg").read_text().count("<circle") > 1
-    found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]
+    found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]["models"]
     assert [row["rank"] for row in found] == [1, 2]
     assert found[0]["to_the_best"] is None
     assert found[1]["to_the_best"]["value"] <= 0
     own = json.loads(run("compare", finished, "--json", "--reference", found[0]["model"]).stdout)["cifar10-c-custom"]
+    assert own["reference"].startswith(found[0]["model"])
+    own = own["models"]
     assert own[0]["mce"]["value"] == pytest.approx(1)
 
 
@@ -222,7 +224,7 @@ def test_recipes_of_one_name_and_models_without_all_cells_live_in_one_run(
         result = run(*how, "-c", corruption, "-s", "3")
         assert result.exit_code == 0, result.stderr
     found = json.loads(run("compare", finished, "--json").stdout)
-    customs = [rows for name, rows in found.items() if name.startswith("custom ")]
+    customs = [rows["models"] for name, rows in found.items() if name.startswith("custom ")]
     assert len(customs) == 2
     assert customs[0][0]["mean_accuracy"]["value"] != customs[1][0]["mean_accuracy"]["value"]
     assert [row["model"] for row in customs[0]] == ["tones"]

@@ -41,7 +41,7 @@ def made_up(accuracy: dict[str, float], *, seed: int = 0) -> Results:
 
 def test_each_score_is_its_formula_on_the_rows() -> None:
     results = made_up({"good": 0.8, "poor": 0.5})
-    best, worst = scores(results, RECIPE, resamples=200)
+    best, worst = scores(results, RECIPE, reference=baseline("reference-cifar10-c"), resamples=200)
     assert (best.model, worst.model) == ("good", "poor")
     table = results.accuracy().filter(pl.col("model") == "good")
     clean = table.filter(pl.col("corruption") == "clean")["accuracy"][0]
@@ -64,6 +64,14 @@ def test_each_score_is_its_formula_on_the_rows() -> None:
         assert score.value == pytest.approx(value), field
         assert score.low < score.value < score.high, field
     assert len(best.all()) == 7
+    assert best.reference is not None
+    assert "reference-cifar10-c" in best.reference
+    for own, entry, error, reference_error in zip(best.corruptions, RECIPE.entries, errors, below, strict=True):
+        assert own.corruption == entry.id
+        assert own.accuracy.value == pytest.approx(1 - error)
+        assert own.accuracy.low < own.accuracy.value < own.accuracy.high
+        assert own.corruption_error.value == pytest.approx(error / reference_error)
+    assert [own.accuracy.value for own in best.worst_first()] == pytest.approx(sorted(1 - errors))
 
 
 def test_a_model_of_ones_own_may_be_the_reference() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
@@ -19,6 +19,7 @@ from brittle.benchmarks.toml import dumps
 from brittle.corruptions import Corruption, corrupt, find
 from brittle.corruptions.corrupt import batch_ids
 from brittle.corruptions.draws import check_sample, check_seed
+from brittle.corruptions.kernels.textures import find_textures
 
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
@@ -111,6 +112,31 @@ class Benchmark:
         for words in ("name", "title", "source", "image_size"):
             recipe.pop(words, None)
         return sha256(dumps(recipe).encode()).hexdigest()[:16]
+
+    def draws_like(self, other: Benchmark) -> bool:
+        """Whether two recipes make the same test, whatever they are called.
+
+        The same corruptions at the same levels, with the same parameters, options and storage. Their order, the seed
+        and the version do not matter, and neither does where textures lie: those are draws of the same test.
+        """
+
+        def test(recipe: Benchmark) -> tuple[Any, ...]:
+            options = {e.id: {k: v for k, v in e.options.items() if k != "textures"} for e in recipe.entries}
+            return {e.id: set(e.levels) for e in recipe.entries}, options, recipe.storage, recipe.table
+
+        return test(self) == test(other)
+
+    def with_textures(self, folder: str | Path) -> Benchmark:
+        """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
+        find_textures(folder)
+        takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
+        if not takes:
+            raise ValueError(f"no corruption of {self.name!r} has textures; imagenet-c/frost has")
+        entries = tuple(
+            replace(entry, options={**entry.options, "textures": str(folder)}) if entry in takes else entry
+            for entry in self.entries
+        )
+        return replace(self, entries=entries)
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain data, as it stands in a file."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.recipe import chosen_recipe
+from brittle.cli.recipe import TEXTURES, chosen_recipe
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def corrupt_verb(
         typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5 (c-bar: 10)."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.", show_default="0")] = None,
+    textures: TEXTURES = None,
     prepare: Annotated[
         str, typer.Option("--prepare", help="`imagenet`: short side to 256, central 224, as published. Or `none`.")
     ] = "none",
@@ -80,7 +81,7 @@ def corrupt_verb(
         raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
     default = "cifar10-c" if is_array else "imagenet-c"
     recipe = chosen_recipe(
-        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default=default
+        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default, textures
     )
     assert recipe is not None
     say_if_compiling()

@@ -40,5 +40,5 @@ def import_verb(
     recipe = None if benchmark is None else brittle.benchmark(benchmark)
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
-    print_scores(results)
+    print_scores(results, first=recipe)
     console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)

@@ -21,6 +21,15 @@ def report_verb(
         Path | None, typer.Option("--output", "-o", help="An .html file.", show_default="report.html in the first run")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Over the page.")] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="MODEL",
+            help="Whose errors divide mCE, as for `brittle compare`.",
+            show_default="the published one, where it is comparable",
+        ),
+    ] = None,
 ) -> None:
     """Write a page about the models of some runs: what breaks them, at what strength, and how sure that is.
 
@@ -34,5 +43,5 @@ def report_verb(
         raise ValueError(f"the report is an .html file, got {str(output)!r}")
     results = brittle.load_results(*runs)
     with console(stderr=True).status("drawing the report"):
-        write_report(results, output, title=title)
+        write_report(results, output, title=title, reference=reference)
     console().print(f"{output}  [dim]{output.stat().st_size / 1e6:.1f} MB, open it in a browser[/]", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.recipe import TEXTURES, chosen_recipe
 from brittle.cli.scores import print_scores
 from brittle.cli.several import several, several_numbers
 
@@ -62,6 +63,7 @@ def run_verb(
         list[str] | None, typer.Option("--severity", "-s", metavar="S", help="At these severities, real numbers.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
+    textures: TEXTURES = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
     partial: PARTIAL = False,
     prepare: PREPARE = None,
@@ -91,13 +93,14 @@ def run_verb(
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
     import brittle
-    from brittle.cli.recipe import chosen_recipe
     from brittle.cli.slide.scores import print_slides
     from brittle.datasets.stored_set import stored_set
     from brittle.evaluation import evaluate_stored
     from brittle.evaluation.decode import image_shape
 
-    recipe = chosen_recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed)
+    recipe = chosen_recipe(
+        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, textures=textures
+    )
     options: dict[str, Any] = {"partial": True} if partial else {}
     stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
     if stored is not None and recipe is not None:
@@ -144,7 +147,7 @@ def run_verb(
     if stored is not None and stored.scheme == "cns-bench":
         print_slides(results)
     else:
-        print_scores(results, [model.name for model in loaded])
+        print_scores(results, [model.name for model in loaded], first=recipe)
     tell_skipped(results)
     console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
 

@@ -80,7 +80,7 @@ def evaluate(
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
         job = Job(drawn, classes, several, size, threads or cores(), dataset.name)
-        record |= {"cells": 0, "skipped": len(decoded.skipped)}
+        record |= {"cells": 0, "skipped": len(decoded.skipped), "size": list(decoded.images.shape[1:3])}
         done, total = 0, len(tasks) * len(ids)
 
         def tick(what: str, images: int) -> None:

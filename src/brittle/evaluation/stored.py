@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.benchmarks import benchmark
+from brittle.benchmarks import Benchmark, benchmark
 from brittle.datasets import BrokenImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.stored_set import StoredSet
@@ -56,7 +57,8 @@ def evaluate_stored(
         cells = {Cell(): lambda: clean, **cells}
     for name in stored.recipes:
         recipe = benchmark(name)
-        if {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}:
+        in_place = {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}
+        if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
             store.keep_recipe(recipe)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
     for model in several:
@@ -65,6 +67,7 @@ def evaluate_stored(
     todo = [cell for cell, those in lacking.items() if those]
     about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
     about["models"] = {m.name: m.key for m in several}
+    about["written_by_brittle"] = stored.written_by is not None
     with recorded(store.folder, about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
@@ -74,6 +77,13 @@ def evaluate_stored(
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
+
+
+def _drew(writer: Benchmark, recipe: Benchmark) -> bool:
+    """Whether pictures written by one recipe are those of another: they may hold more corruptions than it has."""
+    wanted = {entry.id for entry in recipe.entries}
+    shared = tuple(entry for entry in writer.entries if entry.id in wanted)
+    return len(shared) == len(wanted) and replace(writer, entries=shared, storage=recipe.storage).draws_like(recipe)
 
 
 def _check_clean(clean: Dataset, corrupted: Dataset) -> None:

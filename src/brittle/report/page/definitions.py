@@ -23,7 +23,8 @@ DEFINITIONS = {
     "mCE": (
         "mean over c of (1 − A(c)) / (1 − A_ref(c))",
         "The mean corruption error of Hendrycks & Dietterich (2019): 100 % is as bad as the reference model. "
-        "Only for benchmarks with a published reference.",
+        "The reference is named beside it: a published one where the test and the images are those that it was "
+        "measured on, or one that was asked for; else there is no mCE.",
     ),
     "relative mCE": (
         "mean over c of (A(clean) − A(c)) / (A_ref(clean) − A_ref(c))",

@@ -52,12 +52,16 @@ class Measure:
         return sorted(self.corruptions, key=lambda name: (self.corruptions[name].value, name))
 
 
-def measure(part: Part) -> list[Measure]:
-    """Every model of a part, the best first."""
-    return sorted((_measure(part, model) for model in part.models), key=lambda mine: -mine.main.value)
+def measure(part: Part, reference: str | None = None) -> list[Measure]:
+    """Every model of a part, the best first; `reference` divides the errors of mCE, see `scores`."""
+    found: dict[str, Scores] = {}
+    if part.benchmark is not None:
+        rows = scores(part.results, part.benchmark, models=part.models, reference=reference, resamples=RESAMPLES)
+        found = {row.model: row for row in rows}
+    return sorted((_measure(part, model, found.get(model)) for model in part.models), key=lambda m: -m.main.value)
 
 
-def _measure(part: Part, model: str) -> Measure:
+def _measure(part: Part, model: str, score: Scores | None) -> Measure:
     cells = [] if part.benchmark is None else cells_of(part.benchmark)
     table = part.results.matrix(model, [CLEAN_CELL, *cells] if part.has_clean else cells).values
     right = table.sum(axis=0)
@@ -66,7 +70,6 @@ def _measure(part: Part, model: str) -> Measure:
     plain = Measure(model, len(table), accuracy, low, high)
     if part.benchmark is None:
         return plain
-    (score,) = scores(part.results, part.benchmark, models=[model], resamples=RESAMPLES)
     mean = by_corruption(part.benchmark)
     value, drawn = mean(accuracy[1:]), mean(resampled_means(table[:, -len(cells) :], resamples=RESAMPLES))
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from brittle.evaluation.scores import BASELINES
 from brittle.report.page.definitions import definitions
 from brittle.report.page.markup import Html, tag, together
-from brittle.report.page.measure import RESAMPLES
+from brittle.report.page.measure import RESAMPLES, Measure
 from brittle.report.page.numbers import count
 from brittle.report.page.parts import Part
 
@@ -18,7 +17,7 @@ SKIPPED = 5
 """So many unreadable images are named."""
 
 
-def methods(several: list[Part]) -> Html:
+def methods(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
     """Definitions, recipes, and each run."""
     runs = [run for group in dict.fromkeys(part.results for part in several) for run in group.runs]
     return together(
@@ -29,13 +28,13 @@ def methods(several: list[Part]) -> Html:
             slid=any(part.slides for part in several),
         ),
         tag("h3", "Recipes"),
-        _recipes(several),
+        _recipes(several, measured),
         tag("h3", "Runs") if runs else None,
         [_run(run) for run in runs],
     )
 
 
-def _recipes(several: list[Part]) -> Html:
+def _recipes(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
     rows = []
     for part in several:
         recipe = part.benchmark
@@ -48,7 +47,7 @@ def _recipes(several: list[Part]) -> Html:
             tag("code", recipe.hash),
             what,
             how,
-            BASELINES.get(recipe.name, "–"),
+            next((m.scores.reference for m in measured[part.number] if m.scores and m.scores.mce), None) or "none",
             recipe.source or "–",
         )
         rows.append(tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:])))

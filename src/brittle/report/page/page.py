@@ -11,7 +11,7 @@ import numpy as np
 
 from brittle.evaluation.results import Results
 from brittle.report.page.by_family import by_family
-from brittle.report.page.comparison import comparison
+from brittle.report.page.comparison import beside_published, comparison
 from brittle.report.page.curves import curves
 from brittle.report.page.examples import examples
 from brittle.report.page.failures import failures
@@ -50,6 +50,7 @@ SECTIONS: tuple[tuple[str, str, Section], ...] = (
     ("searched", "Between the levels", searched),
     ("examples", "What broke it", examples),
     ("models", "Models", comparison),
+    ("published", "Published numbers", beside_published),
 )
 SLIDES: tuple[tuple[str, str, Section], ...] = (
     ("summary", "In short", slide_summary),
@@ -63,10 +64,10 @@ SLIDES: tuple[tuple[str, str, Section], ...] = (
 """What is shown of slides, whose corruptions are shifts and whose levels are scales."""
 
 
-def page(results: Results, title: str | None) -> Html:
-    """A report as one HTML document."""
+def page(results: Results, title: str | None, reference: str | None = None) -> Html:
+    """A report as one HTML document; `reference` divides the errors of mCE."""
     several = parts(results)
-    measured = {part.number: measure_slides(part) if part.slides else measure(part) for part in several}
+    measured = {part.number: measure_slides(part) if part.slides else measure(part, reference) for part in several}
     order = _order(list(measured.values()))
     looks, several = Looks(order), in_order(several, order)
     if title is None:
@@ -74,7 +75,7 @@ def page(results: Results, title: str | None) -> Html:
             f"Where {listed(order) if len(order) <= NAMED else f'{len(order)} models'} break{'s' * (len(order) == 1)}"
         )
     bodies = [_part(part, measured[part.number], looks, several) for part in several]
-    last = tag("section", tag("h2", "Methods"), methods(several), id="methods", class_="methods")
+    last = tag("section", tag("h2", "Methods"), methods(several, measured), id="methods", class_="methods")
     contents = _contents(several, [names for _, names in bodies])
     main = tag("main", *(body for body, _ in bodies), last)
     return _document(title, together(_header(title, several, measured), contents, main, _footer(several)))

