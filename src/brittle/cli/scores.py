@@ -94,8 +94,8 @@ def print_corruptions(rows: list[Scores]) -> None:
     if columns > MOST:
         columns = len(shown)  # corruption errors would not fit
     one_line = max(map(len, worst.values())) + 2 + ONE_LINE * columns <= console().width
-    console().print()
-    table = new_table("accuracy by corruption, worst first")
+    console().print(Text("\naccuracy by corruption, worst first", "bold"))
+    table = new_table()
     table.add_column("corruption", no_wrap=True)
     for row in shown:
         table.add_column(row.model, justify="right", overflow="fold")
@@ -156,8 +156,8 @@ def print_published(beside: Comparable) -> None:
         metric for metric in ("unnormalised error", "mCE", "relative mCE") if any(s.metric == metric for s in scores)
     ]
     sources = list(dict.fromkeys(score.citation for score in scores))
-    console().print()
-    table = new_table("published by others, not run here")
+    console().print(Text("\npublished by others, not run here", "bold"))
+    table = new_table()
     table.add_column("method, network", overflow="fold")
     for metric in metrics:
         table.add_column(
@@ -173,8 +173,8 @@ def print_published(beside: Comparable) -> None:
     console().print(Text(f"percent, as printed; sources {listed}", "dim"))
 
 
-def new_table(title: str) -> Table:
-    """An empty table in our style."""
+def new_table(title: str | None = None) -> Table:
+    """An empty table in our style; a title is broken into lines as wide as the table."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
