@@ -52,8 +52,9 @@ def main() -> None:
         RANDOM,
         *random(),
         OTHER_SETS,
+        section(),
     ]
-    (ROOT / "docs" / "fidelity.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (ROOT / "docs" / "fidelity.md").write_text("\n".join(lines), encoding="utf-8")
     print("wrote docs/fidelity.md")
 
 
