@@ -16,6 +16,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from released_set import section
 
 import brittle
 from brittle.datasets import photo

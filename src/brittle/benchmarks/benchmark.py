@@ -19,7 +19,6 @@ from brittle.benchmarks.toml import dumps
 from brittle.corruptions import Corruption, corrupt, find
 from brittle.corruptions.corrupt import batch_ids
 from brittle.corruptions.draws import check_sample, check_seed
-from brittle.corruptions.kernels.textures import find_textures
 
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
@@ -128,6 +127,8 @@ class Benchmark:
 
     def with_textures(self, folder: str | Path) -> Benchmark:
         """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
+        from brittle.corruptions.kernels.textures import find_textures
+
         find_textures(folder)
         takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
         if not takes:
