@@ -20,7 +20,7 @@ EXAMPLES = (
     ("brittle compare run", "the models of one run"),
     ("brittle compare run-a run-b", "of several runs on the same data"),
     ("brittle compare run --reference demo-standard", "mCE against a model of the run"),
-    ("brittle compare run --reference run-a:resnet50", "against a model of another run on the same images"),
+    ("brittle compare run --reference run-a:demo-standard", "against a model of another run on the same images"),
     ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
     ("brittle compare run --json", "for a script"),
 )
