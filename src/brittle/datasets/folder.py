@@ -21,6 +21,10 @@ SUFFIXES = (
 )
 
 
+ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)
+"""The tag by which a camera says how it was held, and the values that swap width and height."""
+
+
 class BrokenImage(ValueError):  # noqa: N818 - it is raised to be counted, not to be a failure
     """A file that has an image's name and not an image's content; the message says why."""
 
@@ -74,6 +78,18 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     except Exception as error:  # decoders raise anything: OSError, SyntaxError, struct.error, IndexError …
         raise BrokenImage(_reason(path, error)) from error
     return np.asarray(prepared(picture, prepare), np.uint8)
+
+
+def image_size(path: str | Path) -> tuple[int, int] | None:
+    """Width and height of an image file, upright, from its header alone; None if it has none that can be read."""
+    try:
+        with warnings.catch_warnings(), Pil.open(path) as file:
+            warnings.simplefilter("ignore")
+            width, height = file.size
+            turned = file.getexif().get(ORIENTATION, 1) in SIDEWAYS
+    except Exception:  # as in `read_image`, which says why
+        return None
+    return (height, width) if turned else (width, height)
 
 
 def _upright(file: Pil.Image) -> Pil.Image:
