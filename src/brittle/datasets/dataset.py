@@ -125,14 +125,14 @@ class Dataset:
         same.preparation, same._asked_for = how, True
         return same
 
-    def prepared_for(self, wanted: tuple[int, int] | None = None) -> Dataset:
+    def prepared_for(self, square: int | None = None) -> Dataset:
         """The same samples, prepared as `automatic_preparation` decides, unless `prepared` was asked for something.
 
-        `wanted` are the short side and the central square that a model wants.
+        `square` is the side of the central square that a model sees, if it says one.
         """
         if self._asked_for or (len(self.sizes) == 1 and not isinstance(self._source()[0], Files)):
             return self  # an array has the size that somebody gave it
-        how = automatic_preparation(self.sizes, wanted)
+        how = automatic_preparation(self.sizes, square)
         if how == self.preparation:
             return self
         same = self._like()

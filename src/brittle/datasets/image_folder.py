@@ -78,9 +78,7 @@ def _in_order(found: ClassFolders, classes: tuple[str, ...], name: str) -> Datas
     number = dict(zip(found.folders, class_places(found.folders, classes, name), strict=True))
     files = Files(found.path, found.images)
     labels = [number[folder_of(image)] for image in found.images]
-    return Dataset(
-        name, files, found.images, content=files.content, labels=labels, classes=classes, notes=found.notes
-    )
+    return Dataset(name, files, found.images, content=files.content, labels=labels, classes=classes, notes=found.notes)
 
 
 def _numbers_of_imagenet(folders: Sequence[str]) -> Numbering | None:

@@ -34,15 +34,18 @@ def sides_of(how: str) -> tuple[int, int] | None:
     )
 
 
-def automatic_preparation(sizes: Collection[Size], wanted: tuple[int, int] | None = None) -> str:
+def automatic_preparation(sizes: Collection[Size], square: int | None = None) -> str:
     """What is done to images of these sizes if nobody said: nothing, if they all have one size that is no large one.
 
-    Photographs of mixed or large sizes are prepared as ImageNet-C prepares them, or as a model `wanted` them: its
-    short side and central square.
+    Photographs of mixed or large sizes are prepared as ImageNet-C prepares them. If a model sees another `square` than
+    224×224, it is that one, and the short side is longer by the same share.
     """
     if not sizes or (len(sizes) == 1 and max(next(iter(sizes))) <= LARGEST):
         return "none"
-    return "imagenet" if wanted is None or wanted == STANDARD else f"{wanted[0]},{wanted[1]}"
+    short, usual = STANDARD
+    if square is None or square == usual:
+        return "imagenet"
+    return f"{round(square * short / usual)},{square}"
 
 
 def in_words(how: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from brittle.arrays import Image
 from brittle.datasets import BrokenImage
 from brittle.datasets.atomic import replacing, sweep
 from brittle.datasets.dataset import Dataset
+from brittle.models.model import Model, checked_scores
+from brittle.models.preprocessing import wanted_square
 
 IMAGES, READ = "images.npy", "images.json"
 
@@ -41,12 +43,31 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
 
 def image_shape(dataset: Dataset) -> tuple[int, int, int]:
     """The shape of the images: that of the first one that can be read."""
+    height, width, channels = first_image(dataset).shape
+    return height, width, channels
+
+
+def fitted(dataset: Dataset, models: Sequence[Model]) -> Dataset:
+    """The dataset as models are shown it: photographs of any size at the models' own, classes numbered as by theirs.
+
+    What was asked for, by `prepared` or by an order of classes, stays. A folder whose classes are ImageNet's is
+    numbered for models with 1000 outputs, or for models with just these classes.
+    """
+    dataset = dataset.prepared_for(wanted_square(models))
+    if dataset.other_numbering is None:
+        return dataset
+    first = first_image(dataset)[np.newaxis]
+    outputs = {checked_scores(model, first, where="the first image").shape[1] for model in models}
+    return dataset.for_outputs(outputs.pop()) if len(outputs) == 1 else dataset
+
+
+def first_image(dataset: Dataset) -> Image:
+    """The first image that can be read."""
     for index in range(len(dataset)):
         try:
-            height, width, channels = dataset.image(index).shape
+            return dataset.image(index)
         except BrokenImage:
             continue
-        return height, width, channels
     raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
 
 
@@ -89,7 +110,8 @@ def _fill(
         if image.shape != array.shape[1:]:
             raise ValueError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
-                "a model sees batches, so bring all images to one size, with prepare='imagenet' (--prepare imagenet)"
+                "a model sees batches, so bring all images to one size with --prepare imagenet (in Python "
+                "prepare='imagenet')"
             )
         array[len(kept)] = image
         kept.append(index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from brittle.datasets.atomic import replacing
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.bisect import Search, bisect
 from brittle.evaluation.calls import recorded
-from brittle.evaluation.decode import decode
+from brittle.evaluation.decode import decode, fitted
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes
-from brittle.evaluation.run import DEFAULT_BATCH, check
+from brittle.evaluation.run import check
 from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
+from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
+from brittle.models.threads import torch_threads
 
 FOLDER = "failure-points"
 
@@ -47,6 +50,7 @@ def search_failure_points(
     """
     several = list(models) if isinstance(models, Sequence) else [models]
     check(several, dataset, batch_size)
+    dataset = fitted(dataset, several)
     store = Store(folder)
     store.claim_for(dataset)
     searches = [(model, entry) for model in several for entry in benchmark.entries]
@@ -58,8 +62,10 @@ def search_failure_points(
     missing = [(model, entry) for model, entry in searches if not paths[model.name, entry.id].is_file()]
     if missing:
         about = {"failure_points": benchmark.name, "recipe": benchmark.hash, "step": step, "tolerance": tolerance}
-        with recorded(store.folder, about):
+        with ExitStack() as stack, recorded(store.folder, about):
             decoded = decode(dataset, store.folder)
+            stack.enter_context(torch_threads(threads))
+            size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))
             ids = [dataset.ids[i] for i in decoded.kept]
             assert dataset.labels is not None
             labels = dataset.labels[decoded.kept]
@@ -74,7 +80,7 @@ def search_failure_points(
                     classes=Classes.of(dataset),
                     step=min(step, entry.corruption.max_severity),
                     tolerance=tolerance,
-                    batch_size=batch_size or DEFAULT_BATCH,
+                    batch_size=size,
                     threads=threads or cores(),
                 )
                 path = paths[model.name, entry.id]

@@ -9,13 +9,15 @@ from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import plan
-from brittle.evaluation.decode import decode
+from brittle.evaluation.decode import decode, fitted, image_shape
 from brittle.evaluation.engines import Job, Task, cores, find_engine
 from brittle.evaluation.predict import Classes
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
+from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
+from brittle.models.threads import check_threads, torch_threads
 
 DEFAULT_BATCH = 64
 
@@ -44,25 +46,27 @@ def evaluate(
 
     Args:
         models: one or several; they share the corrupted batches.
-        dataset: images with labels and sample ids, of one size.
+        dataset: images with labels and sample ids. Photographs of different sizes are brought to one, see `fitted`.
         benchmark: the recipe; None runs the clean images alone, as for a natural shift.
         folder: where the results go.
-        batch_size: images shown to a model at once; what a model was run with before, else 64.
-        threads: that corrupt while the model works; by default one for each processor.
+        batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
+        threads: how many corrupt images, and how many torch computes with; by default one for each processor.
         engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
         address: of the Ray cluster.
         progress: called after each batch.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     check(several, dataset, batch_size)
+    check_threads(threads)
     compute = find_engine(engine, address)
+    dataset = fitted(dataset, several)
     store = Store(folder)
     store.claim_for(dataset)
     if benchmark is not None:
         store.keep_recipe(benchmark)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
+    size = batch_size or next(filter(None, map(store.batch_size, several)), None)
     for model in several:
-        store.keep_model(model, size)
+        store.keep_model(model, batch_size)
     tasks: list[Task] = []
     for cell in plan(benchmark):
         lacking: Sequence[int] = [i for i, model in enumerate(several) if not store.has(model_folder(model), cell)]
@@ -70,10 +74,13 @@ def evaluate(
             tasks.append((cell, lacking))
     if not tasks:
         return load_results(folder)
+    if size is None:
+        with torch_threads(threads):
+            size = common_batch_size(several, image_shape(dataset), len(dataset))
     about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
     if benchmark is not None:
         about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with recorded(store.folder, about | {"notes": list(dataset.notes)}) as record:
+    with torch_threads(threads), recorded(store.folder, about | {"notes": list(dataset.notes)}) as record:
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None

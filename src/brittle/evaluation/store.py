@@ -72,20 +72,20 @@ class Store:
         """The recipes that were run, in the order of their names."""
         return [Benchmark.load(path) for path in sorted((self.folder / RECIPES).glob("*.toml"))]
 
-    def keep_model(self, model: Model, batch_size: int) -> None:
-        """Note a model and how it is run; what is noted already stays."""
+    def keep_model(self, model: Model, batch_size: int | None) -> None:
+        """Note a model, and its batch size if somebody gave one; what is noted already stays."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
         if not path.is_file():
             path.parent.mkdir(exist_ok=True)
             with replacing(path) as part:
-                part.write_text(
-                    dumps({"name": model.name, "key": model.key, "batch_size": batch_size}), encoding="utf-8"
-                )
+                given = {} if batch_size is None else {"batch_size": batch_size}
+                part.write_text(dumps({"name": model.name, "key": model.key, **given}), encoding="utf-8")
 
     def batch_size(self, model: Model) -> int | None:
-        """The batch size that a model was run with before: another one could change the last bits of a confidence."""
+        """The batch size that was given for a model before: another one could change the last bits of a confidence."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
-        return int(_read(path)["batch_size"]) if path.is_file() else None
+        known = _read(path) if path.is_file() else {}
+        return int(known["batch_size"]) if "batch_size" in known else None
 
     def path(self, model: str, cell: Cell) -> Path:
         """Where the rows of a cell are, or will be."""

@@ -22,6 +22,7 @@ from brittle.evaluation.source import ahead
 from brittle.evaluation.store import Store, model_folder
 from brittle.evaluation.stored_key import cell_keys, check_cells, identity
 from brittle.models.model import Model
+from brittle.models.threads import torch_threads
 
 
 def evaluate_stored(
@@ -60,12 +61,12 @@ def evaluate_stored(
             store.keep_recipe(recipe)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
     for model in several:
-        store.keep_model(model, size)
+        store.keep_model(model, batch_size)
     lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
     todo = [cell for cell, those in lacking.items() if those]
     about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
     about["models"] = {m.name: m.key for m in several}
-    with recorded(store.folder, about) as record:
+    with torch_threads(threads), recorded(store.folder, about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()

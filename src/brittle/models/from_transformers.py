@@ -69,6 +69,30 @@ class Processor:
         """Its configuration."""
         return str(self.processor.to_json_string())
 
+    @property
+    def square(self) -> int | None:
+        """The side of the square that the network sees; None if it is none, or as large as the images."""
+        cropped = _side(getattr(self.processor, "crop_size", None)) if self._does("center_crop") else None
+        return cropped or (_side(getattr(self.processor, "size", None)) if self._does("resize") else None)
+
+    @property
+    def in_words(self) -> str:
+        """Size, crop, mean and std in one line."""
+        words = [f"resized to {_side(self.processor.size) or self.processor.size}"] if self._does("resize") else []
+        if self._does("center_crop"):
+            words.append(f"central {_side(self.processor.crop_size) or self.processor.crop_size}")
+        shown = ", ".join(words) or "images at their own size"
+        if not self._does("normalize"):
+            return shown
+        mean, std = (
+            " ".join(f"{number:.3g}" for number in numbers)
+            for numbers in (self.processor.image_mean, self.processor.image_std)
+        )
+        return f"{shown}; mean {mean}, std {std}"
+
+    def _does(self, what: str) -> bool:
+        return bool(getattr(self.processor, f"do_{what}", False))
+
     def tensor(self, images: Image, device: str) -> Any:
         """The network's input N×3×H×W."""
         import torch
@@ -80,3 +104,10 @@ class Processor:
     def _call(self, images: Image, **options: bool) -> Any:
         shown = self.processor(list(images), return_tensors="np", input_data_format="channels_last", **options)
         return shown["pixel_values"]
+
+
+def _side(size: Any) -> int | None:
+    """The side of a square, or the length of a short side, as processors write it; None if it is something else."""
+    known = dict(size) if size is not None else {}
+    sides = {known[key] for key in ("shortest_edge", "height", "width") if known.get(key) is not None}
+    return int(sides.pop()) if len(sides) == 1 else None

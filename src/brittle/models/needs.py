@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from brittle.models.threads import wait_passively
+
 INSTALL = {
     "torch": "brittle[torch]",
     "safetensors": "brittle[torch]",
@@ -19,6 +21,7 @@ INSTALL = {
 def needs(module: str, install: str | None = None) -> Any:
     """A module that not everybody has, or one sentence that says how to get it."""
     package = module.partition(".")[0]
+    wait_passively()  # every one of these packages computes with threads
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
