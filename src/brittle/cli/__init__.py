@@ -37,6 +37,7 @@ from brittle.cli import (
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
 from brittle.cli.own_code import run_file
+from brittle.threads import wait_passively
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -143,4 +144,5 @@ for _group_name, _room in (("study", study), ("slide", slide)):
 
 def main() -> None:
     """Run the command line."""
+    wait_passively()  # before a verb loads torch
     app(prog_name="brittle")

@@ -8,7 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.run import DATA, DEVICE, MODEL, PARTIAL, PREPARE, follow, load_data, load_models
+from brittle.cli.run import (
+    CLASSES,
+    CROP,
+    DATA,
+    DEVICE,
+    MEAN,
+    MODEL,
+    PARTIAL,
+    PREPARE,
+    SIZE,
+    STD,
+    THREADS,
+    fit_data,
+    follow,
+    load_data,
+    load_models,
+    tell_models,
+)
 from brittle.cli.several import several
 
 if TYPE_CHECKING:
@@ -35,6 +52,12 @@ def failure_points_verb(
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
+    classes: CLASSES = None,
+    mean: MEAN = None,
+    std: STD = None,
+    size: SIZE = None,
+    crop: CROP = None,
+    threads: THREADS = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
     device: DEVICE = "auto",
 ) -> None:
@@ -48,13 +71,23 @@ def failure_points_verb(
 
     recipe = chosen_recipe(benchmark, several(corruptions), [], seed, default="imagenet-c")
     assert recipe is not None
-    loaded = load_models(models, device=device, bf16=False)
-    dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
+    options = {**({"partial": True} if partial else {}), **({} if classes is None else {"classes": classes})}
+    dataset = load_data(data, limit, prepare, options, tell=False)
+    loaded = load_models(models, device=device, bf16=False, mean=mean, std=std, size=size, crop=crop)
+    dataset = fit_data(dataset, loaded)
+    tell_models(loaded)
     say_if_compiling()
     with progress_bar() as bar:
         try:
             rows = search_failure_points(
-                loaded, dataset, recipe, output, step=step, tolerance=tolerance, progress=follow(bar)
+                loaded,
+                dataset,
+                recipe,
+                output,
+                step=step,
+                tolerance=tolerance,
+                threads=threads,
+                progress=follow(bar),
             )
         except KeyboardInterrupt:
             bar.stop()

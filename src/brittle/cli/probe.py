@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle.cli.console import console, progress_bar, say_if_compiling
-from brittle.cli.run import DEVICE, load_models
+from brittle.cli.run import DEVICE, MEAN, STD, THREADS, load_models, tell_models
 from brittle.cli.several import several
 from brittle.cli.show import photograph
 
@@ -36,8 +36,16 @@ def probe_verb(
         list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
     ] = None,
     size: Annotated[
-        int, typer.Option("--size", help="The side that the photograph's central square is brought to.")
-    ] = 224,
+        int | None,
+        typer.Option(
+            "--size",
+            help="The side that the photograph's central square is brought to.",
+            show_default="the models' own, else 224",
+        ),
+    ] = None,
+    mean: MEAN = None,
+    std: STD = None,
+    threads: THREADS = None,
     tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a flip is found.")] = 0.05,
     draws: Annotated[int, typer.Option("--draws", help="Seeds tried; the table gives their median and range.")] = 5,
     classes: Annotated[
@@ -57,16 +65,22 @@ def probe_verb(
     """
     from brittle.cli.recipe import chosen_recipe
     from brittle.cli.save import check_picture, save_picture
+    from brittle.datasets.class_table import read_class_names
     from brittle.datasets.photo import square
     from brittle.evaluation.probe import probe
+    from brittle.models.preprocessing import wanted_square
+    from brittle.threads import use_threads
 
     recipe = chosen_recipe(benchmark, several(corruptions), [], None, default="imagenet-c")
     assert recipe is not None
     if output is not None:
         check_picture(output)
-    names = _class_names(classes)
-    picture = square(photograph(photo), size)
-    loaded = load_models(models, device=device, bf16=False)
+    use_threads(threads)
+    names = [] if classes is None else read_class_names(classes)
+    seen = photograph(photo)
+    loaded = load_models(models, device=device, bf16=False, mean=mean, std=std)
+    picture = square(seen, size or wanted_square(loaded) or 224)
+    tell_models(loaded)
     say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("probing", total=len(loaded) * len(recipe.entries))
@@ -120,14 +134,6 @@ def _usual_names(model: Model, picture: Image) -> list[str]:
     if model.name.startswith("demo-"):
         return list(CIFAR10)
     return list(imagenet_names()) if model.scores(picture[None]).shape[1] == 1000 else []
-
-
-def _class_names(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file of class names {str(path)!r}")
-    return path.read_text(encoding="utf-8").splitlines()
 
 
 def class_name(index: int, names: list[str]) -> str:

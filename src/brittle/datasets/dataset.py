@@ -209,6 +209,8 @@ class Dataset:
             self.name, read or self._read, self.ids if ids is None else ids, content=self._content, **{**parts, **other}
         )
         same.preparation, same._asked_for = self.preparation, self._asked_for
+        if read is None and "sizes" in self.__dict__:
+            same.sizes = self.sizes
         return same
 
     @property

@@ -23,7 +23,7 @@ from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
-from brittle.models.threads import torch_threads
+from brittle.threads import torch_threads
 
 FOLDER = "failure-points"
 

@@ -22,7 +22,7 @@ from brittle.evaluation.source import ahead
 from brittle.evaluation.store import Store, model_folder
 from brittle.evaluation.stored_key import cell_keys, check_cells, identity
 from brittle.models.model import Model
-from brittle.models.threads import torch_threads
+from brittle.threads import torch_threads
 
 
 def evaluate_stored(

@@ -67,7 +67,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     text, given = model_options(str(spec))
     scheme, rest = _parts(text)
     maker = SCHEMES[scheme]
-    known = [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
+    known = options_of(str(spec))
     for option in (*given, *options):
         if option not in known:
             raise TypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known)}")
@@ -105,6 +105,12 @@ def model_options(text: str) -> tuple[str, dict[str, str]]:
         else:
             first += f",{piece}"
     return first, {name: value.strip() for name, value in options.items()}
+
+
+def options_of(text: str) -> list[str]:
+    """The options that the model of a text takes."""
+    maker = SCHEMES[_parts(model_options(text)[0])[0]]
+    return [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
 
 
 def model_texts(text: str) -> list[str]:

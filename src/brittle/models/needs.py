@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from brittle.models.threads import wait_passively
+from brittle.threads import wait_passively
 
 INSTALL = {
     "torch": "brittle[torch]",
