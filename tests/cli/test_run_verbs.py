@@ -206,12 +206,97 @@ def test_photographs_of_any_size_are_prepared(run: Run, tmp_path: Path) -> None:
         "-o",
         tmp_path / "r",
     ]
-    refused = run(*how, columns=300)
+    refused = run(*how, "--prepare", "none", columns=300)
     assert refused.exit_code == 2
     assert "--prepare imagenet" in refused.stderr
-    result = run(*how[:-1], tmp_path / "s", "--prepare", "imagenet")
+    result = run(*how[:-1], tmp_path / "s")
     assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "from 260×300 to 500×400 px" in said
+    assert "short side to 256 px, central 224×224 (--prepare none" in said
     assert np.load(tmp_path / "s" / "images.npy").shape == (2, 224, 224, 3)
+    other = run(*how[:-1], tmp_path / "t", "--prepare", "96,64")
+    assert other.exit_code == 0, other.stderr
+    assert np.load(tmp_path / "t" / "images.npy").shape == (2, 64, 64, 3)
+    assert "brought to one size" not in other.stdout
+    found = run("failure-points", *how[1:7], "-o", tmp_path / "f")
+    assert found.exit_code == 0, found.stderr
+    assert np.load(tmp_path / "f" / "images.npy").shape == (2, 224, 224, 3)
+
+
+COLOURS = """
+import torch
+
+class Colours(torch.nn.Module):
+    def forward(self, x):
+        return x.mean((2, 3)).argmax(1, keepdim=True) == torch.tensor([[0, 1, 2]])
+
+def sorted_names():
+    return Logits(Colours())
+
+class Logits(torch.nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def forward(self, x):
+        return self.net(x).float()
+"""
+
+
+@pytest.fixture
+def colours(tmp_path: Path) -> Path:
+    """Photographs in red, green and blue of many sizes, in folders whose sorted order is blue, green, red."""
+    for place, name in enumerate(("red", "green", "blue")):
+        (tmp_path / "colours" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = np.full((20 + number, 40 - number, 3), 60, np.uint8)
+            pixels[..., place] = 200
+            Pil.fromarray(pixels).save(tmp_path / "colours" / name / f"{number}.png")
+    (tmp_path / "colours.py").write_text(COLOURS)
+    (tmp_path / "classes.txt").write_text("Red\n\nGREEN\nblue\n")
+    return tmp_path
+
+
+def test_classes_in_another_order_are_noticed_and_can_be_given(run: Run, colours: Path) -> None:
+    model = f"{colours}/colours.py:sorted_names,size=16,mean=0.5;0.5;0.5,std=0.25"
+    how = ["-d", colours / "colours", "-m", model]
+    wrong = run("run", *how, "-o", colours / "wrong", columns=400)
+    assert wrong.exit_code == 0, wrong.stderr
+    assert "12 of 36 clean images" in wrong.stdout
+    assert "red, green, blue" in wrong.stdout
+    right = run("run", *how, "--classes", colours / "classes.txt", "-o", colours / "right", columns=400)
+    assert right.exit_code == 0, right.stderr
+    assert "guessing" not in right.stdout
+    assert "resized to 16×16; mean 0.5 0.5 0.5, std 0.25 0.25 0.25" in right.stdout
+    assert "short side to 18 px, central 16×16" in right.stdout
+    assert brittle.load_results(colours / "right").clean_accuracy("sorted_names") == 1
+    (colours / "classes.txt").write_text("red\ngreen\n")
+    few = run("run", *how, "--classes", colours / "classes.txt", "-o", colours / "few", columns=400)
+    assert few.exit_code == 2
+    assert "'blue'" in few.stderr
+
+
+def test_the_command_line_sets_preprocessing_where_it_applies(run: Run, colours: Path) -> None:
+    how = ["-d", colours / "colours", "-o", colours / "r", "--classes", colours / "classes.txt"]
+    net = f"{colours}/colours.py:sorted_names"
+    shown = run("run", "-m", net, *how, "--mean", "0.4", "--std", "0.2,0.2,0.3", "--size", 20, "--crop", 16, "-j", 1)
+    assert shown.exit_code == 0, shown.stderr
+    said = " ".join(shown.stdout.split())
+    assert "short side to 20, central 16×16; mean 0.4 0.4 0.4, std 0.2 0.2 0.3" in said
+    assert "batches of 64 images" in said
+    refused = run("run", "-m", "demo:standard", "-d", "demo", "-o", colours / "d", "--mean", "0.4", columns=300)
+    assert refused.exit_code == 2
+    assert "--mean does not apply" in refused.stderr
+    assert not (colours / "d").exists()
+
+
+def test_data_are_checked_before_models_are_built(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(f"def make(): open({str(tmp_path / 'built')!r}, 'w').close()")
+    for verb in (["run"], ["failure-points", "-c", "fog"]):
+        refused = run(*verb, "-m", f"{tmp_path}/slow.py:make", "-d", tmp_path / "nowhere", "-o", tmp_path / "r")
+        assert refused.exit_code == 2
+        assert "nowhere" in refused.stderr
+    assert not (tmp_path / "built").exists()
 
 
 def test_recipes_of_one_name_and_models_without_all_cells_live_in_one_run(

@@ -192,8 +192,9 @@ def _is_model(text: str) -> bool:
 def _is_path(text: str) -> bool:
     """Whether a text, without the function that it may end in, is a path that exists."""
     places = [text]
-    if ".py:" in text:
-        places.append(text.rpartition(":")[0])
+    code, _, function = text.rpartition(":")
+    if code.endswith(".py") and function.isidentifier():
+        places.append(code)
     if text.partition(":")[0] in SCHEMES:
         places += [place.partition(":")[2] for place in places]
     try:
