@@ -29,11 +29,23 @@ def check_threads(threads: int | None) -> None:
         raise ValueError(f"the number of threads must be at least 1, got {threads}")
 
 
+def cores() -> int:
+    """How many threads work where nobody said: one for each processor this process may use, or what `use_threads` said."""
+    if _given is not None:
+        return _given
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_given: int | None = None
+
+
 def use_threads(threads: int | None) -> None:
-    """Let torch compute with so many threads from now on; None changes nothing."""
+    """Let so many threads corrupt images, and torch compute with so many, from now on; None changes nothing."""
+    global _given
     check_threads(threads)
     if threads is None:
         return
+    _given = threads
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

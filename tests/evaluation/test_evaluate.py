@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image as Pil
 
 import brittle
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets import BrokenImage
+from brittle.datasets import BrokenImage, arrays, image_folder
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
+from brittle.evaluation.store import Store
 from brittle.models import ModelError, from_callable, from_torch
 
 RECIPE = Benchmark("small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (5,)), Entry("noc/brightness", ((1, 5),))))
@@ -205,3 +207,39 @@ def test_an_error_of_the_models_own_code_is_told_with_its_cell_and_finished_cell
     assert load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 1)]
     assert len(evaluate(moody, dataset(), RECIPE, tmp_path / "run").cells) == 5
     assert moody.shown == 3 + 3
+
+
+def test_photographs_of_any_size_and_names_of_imagenet_just_work_in_python(tmp_path: Path) -> None:
+    """A folder read by hand, too: sizes are brought to one, and 1000 outputs are those of ImageNet."""
+    for number, name in enumerate(("tench", "great_white_shark")):
+        (tmp_path / "p" / name).mkdir(parents=True)
+        pixels = np.full((300 + 50 * number, 280, 3), 10 + number, np.uint8)
+        Pil.fromarray(pixels).save(tmp_path / "p" / name / "x.png")
+
+    def scores(images: np.ndarray) -> np.ndarray:
+        return np.eye(1000, dtype=np.float32)[(images[:, 0, 0, 0] - 10) * 2]
+
+    results = evaluate(from_callable(scores, name="large"), image_folder(tmp_path / "p"), None, tmp_path / "r")
+    assert np.load(tmp_path / "r" / "images.npy").shape == (2, 224, 224, 3)
+    assert results.rows.collect()["label"].sort().to_list() == [0, 2]
+    assert results.clean_accuracy("large") == 1
+    small = from_callable(lambda images: np.eye(2)[11 - images[:, 0, 0, 0]], name="small")  # sorted: great_white_shark
+    results = evaluate(small, image_folder(tmp_path / "p"), None, tmp_path / "s")
+    assert results.clean_accuracy("small") == 1
+
+
+def test_a_batch_size_is_kept_only_if_it_was_given(tmp_path: Path) -> None:
+    shown: list[int] = []
+
+    def scores(images: np.ndarray) -> np.ndarray:
+        shown.append(len(images))
+        return images.mean((1, 2))
+
+    model, data = (
+        from_callable(scores, name="m"),
+        arrays(np.zeros((100, 8, 8, 3), np.uint8), [0] * 100, ["a", "b", "c"]),
+    )
+    evaluate(model, data, None, tmp_path / "free")
+    assert (shown, Store(tmp_path / "free").batch_size(model)) == ([64, 36], None)
+    evaluate(model, data, None, tmp_path / "given", batch_size=50, threads=1)
+    assert (shown[2:], Store(tmp_path / "given").batch_size(model)) == ([50, 50], 50)

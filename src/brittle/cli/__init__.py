@@ -37,7 +37,7 @@ from brittle.cli import (
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
 from brittle.cli.own_code import run_file
-from brittle.threads import wait_passively
+from brittle.threads import use_threads, wait_passively
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -75,6 +75,15 @@ def brittle(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            "-j",
+            help="Number of threads of any verb: so many corrupt images, and torch computes with so many.",
+            show_default="one for each processor",
+        ),
+    ] = None,
     imports: Annotated[
         builtins.list[str] | None,  # `list` is a verb here
         typer.Option("--import", metavar="FILE", help="Python with corruptions of your own, run first; repeatable."),
@@ -82,6 +91,7 @@ def brittle(
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it."""
     del version, traceback  # the first is done by its callback, the second is read by Verbs
+    use_threads(threads)
     for name in imports or ():
         run_file(name)
 

@@ -13,7 +13,7 @@ from brittle.cli.console import console
 from brittle.cli.distance_plan import looking, save_table, scene, schemes_of, tell_speed
 from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
-from brittle.cli.run import DEVICE
+from brittle.cli.run import DEVICE, PREPARE, THREADS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +56,8 @@ def leak_verb(
     corruption_samples: given.CORRUPTION_SAMPLES = 25,
     seed: given.SEED = 0,
     batch_size: given.BATCH = 200,
+    prepare: PREPARE = None,
+    threads: THREADS = None,
     device: DEVICE = "auto",
 ) -> None:
     """Tell which corruptions of a benchmark a training augmentation gives away.
@@ -79,7 +81,8 @@ def leak_verb(
         raise ValueError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
     run = None if results is None else brittle.load_results(results)
     cut = {"corruptions": corruptions, "severities": severities}
-    seen = scene(model, data, benchmark, **cut, images=images, seed=seed, device=device)
+    how = {"images": images, "seed": seed, "device": device, "prepare": prepare, "threads": threads}
+    seen = scene(model, data, benchmark, **cut, **how)  # type: ignore[arg-type]
     if run is not None:
         _check_run(run, seen.benchmark)
     rows = {}

@@ -49,7 +49,7 @@ def guessing(labels: NDArray[np.integer], predictions: NDArray[np.integer], clas
     if right > chance * count or _at_most(right, count, useful) >= DOUBT:
         return None
     order, fits = _order(labels, predictions, classes), _held_out(labels, predictions)
-    clear = _at_most(count - fits, count, 1 - useful) < FIT_DOUBT  # so many would fit by chance hardly ever
+    clear = _at_most(count - fits, count, 1 - chance) < FIT_DOUBT  # so many would fit by chance hardly ever
     if order is None or not clear:
         return Guessing(right, count, chance)
     return Guessing(right, count, chance, order, fits / count)
