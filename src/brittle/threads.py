@@ -30,7 +30,7 @@ def check_threads(threads: int | None) -> None:
 
 
 def cores() -> int:
-    """How many threads work where nobody said: one for each processor this process may use, or what `use_threads` said."""
+    """How many threads work if nobody says: one for each processor of this process, or what `use_threads` was told."""
     if _given is not None:
         return _given
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
