@@ -243,3 +243,18 @@ def test_a_batch_size_is_kept_only_if_it_was_given(tmp_path: Path) -> None:
     assert (shown, Store(tmp_path / "free").batch_size(model)) == ([64, 36], None)
     evaluate(model, data, None, tmp_path / "given", batch_size=50, threads=1)
     assert (shown[2:], Store(tmp_path / "given").batch_size(model)) == ([50, 50], 50)
+
+
+def test_a_model_of_another_size_joins_a_run_of_photographs(tmp_path: Path) -> None:
+    """It is shown the images that the first one was shown, at its own size."""
+    import torch
+
+    for number in range(2):
+        (tmp_path / "p" / f"{number}").mkdir(parents=True)
+        Pil.fromarray(np.full((60 + number, 80, 3), 90, np.uint8)).save(tmp_path / "p" / f"{number}" / "x.png")
+    net = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 2))
+    for side in (32, 40):
+        model = from_torch(net, name=f"net-{side}", size=side)
+        results = evaluate(model, image_folder(tmp_path / "p"), None, tmp_path / "r")
+    assert results.models == ["net-32", "net-40"]
+    assert np.load(tmp_path / "r" / "images.npy").shape == (2, 32, 32, 3)

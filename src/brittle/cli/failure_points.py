@@ -74,7 +74,7 @@ def failure_points_verb(
     options = {**({"partial": True} if partial else {}), **({} if classes is None else {"classes": classes})}
     dataset = load_data(data, limit, prepare, options, tell=False)
     loaded = load_models(models, device=device, bf16=False, mean=mean, std=std, size=size, crop=crop)
-    dataset = fit_data(dataset, loaded)
+    dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
     say_if_compiling()
     with progress_bar() as bar:

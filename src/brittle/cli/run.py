@@ -151,7 +151,7 @@ def run_verb(
     clean_data = None if clean is None else load_data(clean, None, prepare, options)
     loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
     if dataset is not None:
-        dataset = fit_data(dataset, loaded)
+        dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
     with progress_bar() as bar:
         report = follow(bar)
@@ -255,11 +255,11 @@ def load_data(data: str, limit: int | None, prepare: str | None, options: dict[s
     return dataset
 
 
-def fit_data(dataset: Any, models: list[Model]) -> Any:
+def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
     """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
     from brittle.evaluation.decode import fitted
 
-    fits = fitted(dataset, models)
+    fits = fitted(dataset, models, folder)
     _tell_prepared(fits)
     if fits.classes != dataset.classes:
         console().print(f"[dim]{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs[/]")

@@ -47,18 +47,27 @@ def image_shape(dataset: Dataset) -> tuple[int, int, int]:
     return height, width, channels
 
 
-def fitted(dataset: Dataset, models: Sequence[Model]) -> Dataset:
+def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path) -> Dataset:
     """The dataset as models are shown it: photographs of any size at the models' own, classes numbered as by theirs.
 
-    What was asked for, by `prepared` or by an order of classes, stays. A folder whose classes are ImageNet's is
-    numbered for models with 1000 outputs, or for models with just these classes.
+    What was asked for, by `prepared` or by an order of classes, stays. Photographs of a run that exists in `folder` keep
+    the size they have in it, so that another model can be added. A folder whose classes are ImageNet's is numbered for
+    models with 1000 outputs, or for models with just these classes.
     """
-    dataset = dataset.prepared_for(wanted_square(models))
+    dataset = dataset.prepared_for(_decoded_square(Path(folder)) or wanted_square(models))
     if dataset.other_numbering is None:
         return dataset
     first = first_image(dataset)[np.newaxis]
     outputs = {checked_scores(model, first, where="the first image").shape[1] for model in models}
     return dataset.for_outputs(outputs.pop()) if len(outputs) == 1 else dataset
+
+
+def _decoded_square(folder: Path) -> int | None:
+    """The side of the images that a run decoded, if they are squares."""
+    if not (folder / READ).is_file():
+        return None
+    height, width = np.load(folder / IMAGES, mmap_mode="r").shape[1:3]
+    return int(height) if height == width else None
 
 
 def first_image(dataset: Dataset) -> Image:

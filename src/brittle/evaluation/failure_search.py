@@ -50,7 +50,7 @@ def search_failure_points(
     """
     several = list(models) if isinstance(models, Sequence) else [models]
     check(several, dataset, batch_size)
-    dataset = fitted(dataset, several)
+    dataset = fitted(dataset, several, folder)
     store = Store(folder)
     store.claim_for(dataset)
     searches = [(model, entry) for model in several for entry in benchmark.entries]

@@ -59,7 +59,7 @@ def evaluate(
     check(several, dataset, batch_size)
     check_threads(threads)
     compute = find_engine(engine, address)
-    dataset = fitted(dataset, several)
+    dataset = fitted(dataset, several, folder)
     store = Store(folder)
     store.claim_for(dataset)
     if benchmark is not None:

@@ -144,7 +144,7 @@ def wanted_square(models: Sequence[Any]) -> int | None:
 
 def preprocessing_in_words(model: Any) -> str:
     """What a model does to images before its network sees them, in one line."""
-    words = getattr(getattr(model, "prepare", None), "in_words", None)
+    words = getattr(model, "preprocessing_in_words", None) or getattr(getattr(model, "prepare", None), "in_words", None)
     return words if isinstance(words, str) else "its own; it is given the images as they are"
 
 
