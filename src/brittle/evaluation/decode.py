@@ -50,7 +50,7 @@ def image_shape(dataset: Dataset) -> tuple[int, int, int]:
 def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path) -> Dataset:
     """The dataset as models are shown it: photographs of any size at the models' own, classes numbered as by theirs.
 
-    What was asked for, by `prepared` or by an order of classes, stays. Photographs of a run that exists in `folder` keep
+    What was asked for, by `prepared` or by an order of classes, stays. Photographs of a run in `folder` keep
     the size they have in it, so that another model can be added. A folder whose classes are ImageNet's is numbered for
     models with 1000 outputs, or for models with just these classes.
     """
