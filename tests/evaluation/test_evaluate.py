@@ -143,7 +143,7 @@ def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, message: str
 def test_images_of_different_sizes_are_named(tmp_path: Path) -> None:
     sizes = Dataset("sizes", lambda i: np.zeros((8 + i, 8, 3), np.uint8), [0, 1], content=str, labels=[0, 1])
     with pytest.raises(ValueError, match=r"1 of 'sizes' has shape \(9, 8, 3\) and those before it \(8, 8, 3\)"):
-        evaluate(model(), sizes, RECIPE, tmp_path / "run")
+        evaluate(model(), sizes.prepared("none"), RECIPE, tmp_path / "run")
 
 
 def test_a_torch_module_is_a_model(tmp_path: Path) -> None:
