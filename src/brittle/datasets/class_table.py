@@ -76,13 +76,14 @@ def class_places(classes: Sequence[str], order: Sequence[str], where: str) -> li
     for place, name in enumerate(order):
         for known, key in ((plain, plain_name(name)), (numbers, imagenet_number(name))):
             known[key] = place if key not in known else None  # None: two of them
-    found, unknown = [], []
+    found: list[int] = []
+    unknown: list[str] = []
     for name in classes:
         number = imagenet_number(name)
         places = (exact.get(name), plain.get(plain_name(name)), None if number is None else numbers.get(number))
-        place = next((place for place in places if place is not None), None)
-        found.append(-1 if place is None else place)
-        unknown += [name] if place is None else []
+        known_places = [known for known in places if known is not None]
+        found.append(known_places[0] if known_places else -1)
+        unknown += [] if known_places else [name]
     if unknown:
         shown = ", ".join(map(repr, unknown[:3])) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
         listed = ", ".join(map(repr, order[:3])) + (" …" if len(order) > 3 else "")
