@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from brittle.datasets.near import nearest
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.load_weights import load_into
 from brittle.models.needs import INSTALL, needs
 from brittle.models.preprocessing import Preprocessing
@@ -37,7 +36,7 @@ def from_timm(
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    import_torchvision(INSTALL["timm"])
+    needs("torchvision", INSTALL["timm"])
     timm = needs("timm")
     if ":" not in architecture and not timm.is_model(architecture):
         hint = nearest(architecture, timm.list_models())

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from brittle.datasets.near import nearest
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.load_weights import load_into
 from brittle.models.needs import needs
 from brittle.models.preprocessing import Preprocessing
@@ -34,7 +33,6 @@ def from_torchvision(
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    import_torchvision()
     models = needs("torchvision.models")
     known = models.list_models(module=models)
     if architecture not in known:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.needs import needs
 from brittle.models.torch_model import TorchModel
 
@@ -30,8 +28,6 @@ def from_transformers(
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    if find_spec("torchvision") is not None:
-        import_torchvision()  # transformers imports it too, and fails where it does not fit
     transformers = needs("transformers")
     place = Path(folder_or_id).expanduser()
     local = place.is_dir()
