@@ -42,8 +42,8 @@ def beside(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     (package / "transforms" / "__init__.py").write_text(
         f"from enum import Enum\n\nInterpolationMode = Enum('InterpolationMode', {modes})\n"
     )
-    for module in ("functional", "v2/__init__", "v2/functional"):
-        (package / "transforms" / f"{module}.py").write_text(ANY_NAME)
+    for module in ("transforms/functional", "transforms/v2/__init__", "transforms/v2/functional", "io"):
+        (package / f"{module}.py").write_text(ANY_NAME)
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: torchvision\nVersion: 0.99.0\n")
     (about / "RECORD").write_text("torchvision/__init__.py,,\n")
