@@ -34,7 +34,7 @@ def __getattr__(name):
 
 @pytest.fixture
 def beside(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
-    """The environment of a process that finds such a torchvision before any other, with what transformers asks of it."""
+    """The environment of a process that finds such a torchvision first, with what transformers asks of it."""
     package, about = tmp_path / "torchvision", tmp_path / "torchvision-0.99.0.dist-info"
     (package / "transforms" / "v2").mkdir(parents=True)
     (package / "__init__.py").write_text(IMPORT[request.param])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,6 +13,8 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from brittle.corruptions import Corruption
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What the library raises when it was asked for something that cannot be: exit code 2."""
@@ -24,33 +27,52 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
-def say_if_compiling() -> None:
-    """Say why the very first use of a corruption takes its time."""
+def say_if_compiling(corruptions: Iterable[Corruption] | None = None) -> None:
+    """Say why the very first use of some corruptions, or of any at all, takes its time."""
     from importlib.util import find_spec
 
-    spec = find_spec("brittle.corruptions.kernels")
-    kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
-    if kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR"):
+    if corruptions is not None:
+        loops = [_loops(corruption) for corruption in corruptions]
+        first = any(own and not any(map(_compiled, own)) for own in loops)  # some loops are for rare severities only
+    else:
+        spec = find_spec("brittle.corruptions.kernels")
+        kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
+        first = kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
+    if first:
         screen = console(stderr=True)
         screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
 
 
-def progress_bar() -> Progress:
-    """A bar on stderr with what is done and the time that is left; none where stderr is a file."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _loops(corruption: Corruption) -> list[Any]:
+    """The loops that numba compiles for a corruption: those that plain code calls, which hold all others."""
+    waiting: list[Any] = [corruption.function]
+    seen: set[int] = set()
+    found = []
+    while waiting:
+        function = waiting.pop()
+        plain = getattr(function, "py_func", function)
+        if id(function) in seen or not hasattr(plain, "__code__") or not plain.__module__.startswith("brittle."):
+            continue
+        seen.add(id(function))
+        if plain is not function:
+            found.append(function)
+            continue
+        waiting += [plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__]
+    return found
 
-    screen = console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("·"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        console=screen,
-        disable=not screen.is_terminal,
-        transient=True,
-        expand=True,
-    )
+
+def _compiled(loop: Any) -> bool:
+    """Whether a loop was compiled before and kept; numba calls the files by module, name and line."""
+    place, code = loop.stats.cache_path, loop.py_func.__code__
+    name = f"{Path(code.co_filename).stem}.{loop.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
+    return place is None or any(Path(place).glob(name))
+
+
+def progress_bar() -> Progress:
+    """What is done and the time that is left, on stderr: a bar in a terminal, else a plain line every so often."""
+    from brittle.cli.progress import WorkProgress
+
+    return WorkProgress(console(stderr=True))
 
 
 def interrupted() -> NoReturn:

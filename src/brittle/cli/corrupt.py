@@ -83,9 +83,9 @@ def corrupt_verb(
         benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default=default
     )
     assert recipe is not None
-    say_if_compiling()
+    say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
-        task = bar.add_task("corrupting", total=None)
+        task = bar.add_task("corrupting", total=None, unit="images")
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)

@@ -50,7 +50,7 @@ def failure_points_verb(
     assert recipe is not None
     loaded = load_models(models, device=device, bf16=False)
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
-    say_if_compiling()
+    say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             rows = search_failure_points(

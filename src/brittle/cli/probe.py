@@ -67,7 +67,7 @@ def probe_verb(
     names = _class_names(classes)
     picture = square(photograph(photo), size)
     loaded = load_models(models, device=device, bf16=False)
-    say_if_compiling()
+    say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("probing", total=len(loaded) * len(recipe.entries))
         found = {

@@ -110,7 +110,7 @@ def run_verb(
         raise ValueError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
     loaded = load_models(models, device=device, bf16=bf16)
     with progress_bar() as bar:
-        report = follow(bar)
+        report = follow(bar, "images" if stored is None else None)
         try:
             if stored is not None:
                 results = evaluate_stored(
@@ -124,8 +124,9 @@ def run_verb(
                 )
             else:
                 dataset = load_data(data, limit, prepare, options)
-                say_if_compiling()
+                say_if_compiling(None if recipe is None else [entry.corruption for entry in recipe.entries])
                 if batch_size is None:
+                    report("finding the batch size", 0, None)
                     batch_size = batch_for(loaded, output, image_shape(dataset))
                 results = brittle.evaluate(
                     loaded,
@@ -196,11 +197,11 @@ def batch_for(models: list[Model], folder: Path, shape: tuple[int, int, int]) ->
     return min((best_batch_size(model, shape) for model in free), default=None)
 
 
-def follow(bar: Any) -> Callable[[str, int, int], None]:
-    """A callback that moves a progress bar."""
-    task = bar.add_task("starting", total=None)
+def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None], None]:
+    """A callback that moves a progress bar; `unit` names what is counted, such as images, and shows their speed."""
+    task = bar.add_task("starting", total=None, unit=unit)
 
-    def progress(what: str, done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int | None) -> None:
         bar.update(task, description=f"{what:<24.24}", completed=done, total=total)
 
     return progress
