@@ -1,11 +1,14 @@
 """`brittle demo` on a few images is the whole way too."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from typer.testing import Result
 
 import brittle
+
+Run = Callable[..., Result]
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -43,7 +43,7 @@ def search_failure_points(
     """Each sample's failure point on each corruption, by `bisect`; a search that is there already is read, not made.
 
     The levels of the recipe do not matter, only its corruptions, seed and options. The rows are model, corruption,
-    sample, label, failed, held, resolution, max_severity and shown (see `Search`), one file for each search.
+    sample, label, what was found (see `Search`), resolution and max_severity, one file for each search.
     """
     several = list(models) if isinstance(models, Sequence) else [models]
     check(several, dataset, batch_size)
@@ -83,6 +83,7 @@ def search_failure_points(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(path) as part:
                     rows.write_parquet(part, compression="zstd")
+            _keep_recipe(store.folder, benchmark)
             if progress is not None:
                 progress("", len(missing), len(missing))
     return pl.concat([pl.read_parquet(path) for path in paths.values()])
@@ -91,6 +92,22 @@ def search_failure_points(
 def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
     """Names how a corruption is drawn, whatever its levels: seed, table, storage and options."""
     return replace(benchmark, version=1, entries=(replace(entry, levels=(1.0,)),)).hash[:8]
+
+
+def _keep_recipe(folder: Path, benchmark: Benchmark) -> None:
+    """Put the recipe beside its failure points, so that their pictures can be drawn again."""
+    path = folder / FOLDER / f"{benchmark.hash}.toml"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as part:
+            benchmark.save(part)
+
+
+def searched_recipes(folder: str | Path) -> list[Benchmark]:
+    """The recipes whose corruptions were searched for failure points in a run's folder."""
+    place = Path(folder) / FOLDER
+    files = sorted(place.iterdir()) if place.is_dir() else []
+    return [Benchmark.load(path) for path in files if path.suffix == ".toml"]
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:
@@ -108,6 +125,11 @@ def _rows(
             "label": labels.astype(np.int32),
             "failed": found.failed,
             "held": found.held,
+            "evaluations": found.evaluations,
+            "prediction": found.prediction,
+            "clean_confidence": found.clean_confidence,
+            "held_confidence": found.held_confidence,
+            "failed_confidence": found.failed_confidence,
         }
     ).select(
         pl.lit(model).alias("model"),
@@ -115,5 +137,4 @@ def _rows(
         pl.all(),
         pl.lit(found.resolution).alias("resolution"),
         pl.lit(found.max_severity).alias("max_severity"),
-        pl.lit(found.shown / len(samples)).alias("shown"),
     )

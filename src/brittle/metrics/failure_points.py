@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,28 @@ class FailurePoints:
     def median(self) -> float:
         """The severity at which half of the samples have failed; `inf` if more than half never did."""
         return float(np.sort(self.points)[(len(self) - 1) // 2])
+
+    def quantile(self, share: float, *, level: float = 0.95) -> Estimate:
+        """The severity at or below which this share of the samples fails; `inf` if fewer ever do.
+
+        The interval holds the severities at which Wilson's interval of the share that has failed holds `share`; an end
+        of `inf` says that so many samples never failed.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"share is a part of the samples, above 0 and below 1, got {share}")
+        order = np.sort(self.points)
+        low, high = wilson(np.arange(len(self) + 1), len(self), level=level)
+        least, most = int(np.argmax(high >= share)), int(np.argmax(low >= share)) if low[-1] >= share else None
+        return Estimate(
+            f"severity at which {100 * share:g} % fail",
+            float(order[math.ceil(share * len(self) - 1e-9) - 1]),
+            float(order[least - 1]) if least else 0.0,
+            float(order[most - 1]) if most is not None else math.inf,
+            level,
+            len(self),
+            "order statistics, wilson",
+            percent=False,
+        )
 
     def still_right(self, severity: float, *, level: float = 0.95) -> Estimate:
         """The share of samples still right at one severity, with its interval."""
