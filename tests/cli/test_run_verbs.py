@@ -98,7 +98,7 @@ def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: 
     assert "a grid as fine takes" in result.stdout
     files = list((tmp_path / "run" / "failure-points").glob("*/*.parquet"))
     assert len(files) == 2
-    assert set(pl.read_parquet(files[0]).columns) >= {"sample", "failed", "held", "shown"}
+    assert set(pl.read_parquet(files[0]).columns) >= {"sample", "failed", "held", "evaluations", "prediction"}
 
 
 def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> None:

@@ -131,7 +131,9 @@ def _class_names(path: Path | None) -> list[str]:
 
 
 def class_name(index: int, names: list[str]) -> str:
-    """What a class is called, or its number."""
+    """What a class is called, or its number; a negative one is an output that the data has no class for."""
+    if index < 0:
+        return "none of the classes"
     return names[index] if index < len(names) else f"class {index}"
 
 

@@ -31,7 +31,7 @@ def methods(several: list[Part]) -> Html:
         tag("h3", "Recipes"),
         _recipes(several),
         tag("h3", "Runs") if runs else None,
-        [_run(run) for run in runs],
+        [run_facts(run) for run in runs],
     )
 
 
@@ -60,7 +60,8 @@ def _recipes(several: list[Part]) -> Html:
     return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="recipes")
 
 
-def _run(run: dict[str, Any]) -> Html:
+def run_facts(run: dict[str, Any]) -> Html:
+    """What is known of a run: its images, models, calls and versions."""
     calls = run.get("calls", [])
     key, skipped = run.get("data_key"), run.get("skipped", {})
     for call in calls:  # a published set on disk notes them cell by cell
@@ -90,7 +91,13 @@ def _skipped(skipped: dict[str, str]) -> Html:
 
 def _call(call: dict[str, Any]) -> str:
     when = str(call.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
-    what = call.get("benchmark") or call.get("stored") or call.get("predictions") or "clean images"
+    what = (
+        call.get("benchmark")
+        or call.get("stored")
+        or call.get("predictions")
+        or call.get("failure_points")
+        or "clean images"
+    )
     machine = call.get("machine", {})
     how = [f"engine {call['engine']}" if "engine" in call else ""]
     how.append(f"batches of {call['batch_size']}" if "batch_size" in call else "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from brittle.datasets.atomic import replacing
 from brittle.evaluation.results import Results
-from brittle.report.page.page import page
+from brittle.report.page.page import failure_page, page
 
 
 def write_report(results: Results, path: str | Path, *, title: str | None = None) -> Path:
@@ -15,10 +16,19 @@ def write_report(results: Results, path: str | Path, *, title: str | None = None
     The file needs nothing else: no network, no scripts or fonts from elsewhere. The same results give the same bytes.
     Example pictures are drawn again from the clean images in the run's folder.
     """
+    return _write(path, lambda: report_html(results, title=title))
+
+
+def write_failure_report(folders: Sequence[str | Path], path: str | Path, *, title: str | None = None) -> Path:
+    """Write one HTML file about the failure points that `search_failure_points` kept in some folders."""
+    return _write(path, lambda: str(failure_page(folders, title)))
+
+
+def _write(path: str | Path, html_of: Callable[[], str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name the HTML file to write, such as report.html in it")
-    html = report_html(results, title=title)
+    html = html_of()
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
         part.write_text(html, encoding="utf-8", newline="\n")
