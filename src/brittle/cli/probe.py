@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,6 @@ from brittle.cli.show import photograph
 
 if TYPE_CHECKING:
     from brittle.arrays import Image
-    from brittle.benchmarks import Benchmark
     from brittle.evaluation.probe import Probe
     from brittle.models import Model
 
@@ -36,8 +35,13 @@ def probe_verb(
         list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
     ] = None,
     size: Annotated[
-        int, typer.Option("--size", help="The side that the photograph's central square is brought to.")
-    ] = 224,
+        int | None,
+        typer.Option(
+            "--size",
+            help="The side in pixels that the photograph's central square is brought to.",
+            show_default="the model's own, else 224",
+        ),
+    ] = None,
     tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a flip is found.")] = 0.05,
     draws: Annotated[int, typer.Option("--draws", help="Seeds tried; the table gives their median and range.")] = 5,
     classes: Annotated[
@@ -65,8 +69,12 @@ def probe_verb(
     if output is not None:
         check_picture(output)
     names = _class_names(classes)
-    picture = square(photograph(photo), size)
+    taken = photograph(photo)
     loaded = load_models(models, device=device, bf16=False)
+    side = size if size is not None else max((s for s in map(own_side, loaded) if s), default=224)
+    picture = square(taken, side)
+    for model in loaded:
+        _tell_size(model, side, given=size is not None)
     say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("probing", total=len(loaded) * len(recipe.entries))
@@ -81,42 +89,53 @@ def probe_verb(
         _print(model.name, found[model.name], words[model.name])
     if output is None:
         return
+    title = Path(photo).name
     if len(loaded) == 1:
-        sheet = _sheet(picture, recipe, found[loaded[0].name])
+        from brittle.report.strip_sheet import probe_sheet
+
+        [(name, probed)] = found.items()
+        sheet = probe_sheet(picture, recipe, name, title, probed, lambda number: class_name(number, words[name]))
     else:
         from brittle.report.flip_sheet import Seen, flip_sheet
 
-        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found])
+        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found], photo=title)
     save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {', '.join(found)}[/]", soft_wrap=True)
 
 
-def _sheet(picture: Image, recipe: Benchmark, probed: Probe) -> Any:
-    """The photograph, the strongest corruption that it withstands, and the weakest that flips it."""
-    from dataclasses import replace
+def own_side(model: Model) -> int | None:
+    """The side of the square images that a model was made for, where that is known."""
+    if model.name.startswith("demo-"):
+        return 32
+    shown = getattr(getattr(model, "prepare", None), "shown", None)
+    return None if shown is None else int(min(shown))
 
-    from brittle.report import contact_sheet
 
-    rows = []
-    for flip in probed.flips:
-        ends = (flip.held, flip.median) if flip.median != float("inf") else (flip.held,)
-        rows.append(replace(recipe.entry(flip.corruption), levels=ends))
-    return contact_sheet(
-        picture,
-        rows,
-        seed=recipe.seed,
-        size=len(picture),
-        table=recipe.table,
-        headings=("unmoved", "flipped"),
-        samples=[flip.draw for flip in probed.flips],
-    )
+def _tell_size(model: Model, side: int, *, given: bool) -> None:
+    """Say at which size a model is shown the photograph, and warn where it was made for another."""
+    own = own_side(model)
+    resizes = getattr(getattr(model, "prepare", None), "shown", None) is not None
+    screen = console(stderr=True)
+    if own is None:
+        why = "" if given else f", as {model.name} does not say its own size (--size sets another)"
+        screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)
+    elif own == side:
+        screen.print(f"[dim]The photograph is shown at {side}×{side} px, the size of {model.name}.[/]", soft_wrap=True)
+    elif resizes:
+        words = f"The photograph is corrupted at {side}×{side} px; {model.name} then resizes it to {own} px itself."
+        screen.print(f"[dim]{words}[/]", soft_wrap=True)
+    else:
+        words = f"{model.name} was trained on {own}×{own} px and is shown {side}×{side} px: what it says means little."
+        screen.print(f"[yellow]{words}[/] --size {own} fits.", soft_wrap=True)
 
 
 def _usual_names(model: Model, picture: Image) -> list[str]:
-    """The class names of the bundled models and of models with ImageNet's 1,000 outputs."""
+    """The class names that a model brings along, those of the bundled ones, and ImageNet's for 1,000 outputs."""
     from brittle.datasets.cifar_names import CIFAR10
     from brittle.datasets.class_table import imagenet_names
 
+    if getattr(model, "classes", ()):
+        return list(model.classes)  # type: ignore[attr-defined]
     if model.name.startswith("demo-"):
         return list(CIFAR10)
     return list(imagenet_names()) if model.scores(picture[None]).shape[1] == 1000 else []

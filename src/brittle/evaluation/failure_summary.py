@@ -173,7 +173,8 @@ class SearchedFolder:
         clean: Image = np.array(self._images[self._place[sample]])
         if severity == 0:
             return clean
-        return recipe.apply(clean, summary.corruption, severity, self._ids[self._place[sample]])
+        drawn: Image = recipe.apply(clean, summary.corruption, severity, self._ids[self._place[sample]])
+        return drawn
 
     def change(self, summary: FailureSummary, severity: float | None = None) -> Change | None:
         """What a severity does to images of the data, by default that of the 5 % quantile, measured on some of them."""

@@ -51,7 +51,11 @@ def from_transformers(
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise ValueError(f"{source!r} is no trained classifier: it has no weights {missing}")
-    return TorchModel(network, name or place.name, Processor(processor), device=device, bf16=bf16)
+    model = TorchModel(network, name or place.name, Processor(processor), device=device, bf16=bf16)
+    names = network.config.id2label
+    if names != {number: f"LABEL_{number}" for number in names}:
+        model.classes = tuple(str(names[number]) for number in sorted(names))
+    return model
 
 
 class Processor:

@@ -50,4 +50,6 @@ def from_weights(path: str | Path, *, name: str | None = None, device: str = "au
     spec, classes, mean, std = (json.loads(texts[key]) for key in KEYS)
     network = build_network(spec, len(classes))
     load_into(network, path)
-    return TorchModel(network, name or path.stem, Preprocessing(tuple(mean), tuple(std)), device=device, bf16=bf16)
+    model = TorchModel(network, name or path.stem, Preprocessing(tuple(mean), tuple(std)), device=device, bf16=bf16)
+    model.classes = tuple(classes)
+    return model

@@ -25,6 +25,9 @@ class TorchModel:
     "auto" to the best one there.
     """
 
+    classes: tuple[str, ...] = ()
+    """The names of the classes, where the file that it came from says them."""
+
     def __init__(self, module: Any, name: str, prepare: Prepare, *, device: str = "auto", bf16: bool = False) -> None:
         self.name = name
         self.prepare = prepare

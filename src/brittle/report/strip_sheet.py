@@ -123,8 +123,7 @@ def probe_sheet(image: Image, recipe: Benchmark, model: str, photo: str, probed:
         rows.append(Row(entry.corruption.name, at, [strip]))
     draws = f"the middle one of {probed.draws} draws" if probed.draws > 1 else "one draw"
     notes = (
-        f"{model} takes the clean photograph ({image.shape[1]}×{image.shape[0]} px) for "
-        f"{_said(seen, probed.confidence)}.",
+        f"{model} takes the clean photograph ({image.shape[0]} px) for {_said(seen, probed.confidence)}.",
         "Below each picture its severity, what the model says and how sure it is; "
         f"the most brittle corruption first; {draws}.",
     )
@@ -133,7 +132,7 @@ def probe_sheet(image: Image, recipe: Benchmark, model: str, photo: str, probed:
 
 def failure_sheet(searched: SearchedFolder, summaries: CorruptionRows, word: ClassName, *, rows: int = 12) -> Pil.Image:
     """Images of one model at their failure points: an early and a typical one for the most brittle corruptions."""
-    made = []
+    made: list[Row] = []
     for summary in summaries:
         strips = []
         for one in summary.examples():

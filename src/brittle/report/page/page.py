@@ -102,8 +102,8 @@ def failure_page(folders: Sequence[str | Path], title: str | None) -> Html:
         for folder in searches
     ]
     means: dict[str, list[float]] = {}
-    for one in (one for own in found for one in own):
-        means.setdefault(one.model, []).append(one.summary.points.mean() / one.summary.last)
+    for each in (each for own in found for each in own):
+        means.setdefault(each.model, []).append(each.summary.points.mean() / each.summary.last)
     looks_all = Looks(sorted(means, key=lambda model: (-float(np.mean(means[model])), model)))
     title = title or _where(looks_all.order)
     runs = [_about(folder) for folder in searches]

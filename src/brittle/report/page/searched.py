@@ -239,7 +239,7 @@ def failure_cards(found: Sequence[Searched], looks: Looks) -> Html:
         elif math.isinf(early.value):
             sentence = together("Fewer than 5 % of the images fail under any corruption, up to its largest severity.")
         else:
-            change = own and next(one.folder.change(first) for one in found if one.summary is first)
+            change = next(one.folder.change(first) for one in found if one.summary is first)
             there = f" There the corruption has {change.words}." if change and change.words else ""
             sentence = together(
                 "What breaks it first is ", name, ": 5 % of the images fail below severity ",
