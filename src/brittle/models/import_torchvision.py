@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Any
 
 OPERATIONS = ("nms", "qnms")
@@ -22,7 +21,7 @@ def mend_torchvision() -> None:
     torchvision somewhere inside, and name everything but the cause where it fails; so this comes before them. A
     torchvision that cannot be mended is an ImportError that says what to do.
     """
-    if "torchvision" in sys.modules or find_spec("torchvision") is None:
+    if "torchvision" in sys.modules:
         return
     try:
         import_module("torchvision")
@@ -31,8 +30,8 @@ def mend_torchvision() -> None:
         if "torchvision::nms" not in str(error):
             raise _misfit(error) from error
     except (ImportError, OSError, AttributeError) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
-            raise  # there is nothing yet that it could fit
+        if isinstance(error, ModuleNotFoundError) and error.name in ("torchvision", "torch"):
+            return  # there is nothing to mend; who needs it says so
         raise _misfit(error) from error
     library = import_module("torch").library.Library("torchvision", "FRAGMENT")
     for operation in OPERATIONS:

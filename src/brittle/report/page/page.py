@@ -119,7 +119,7 @@ def failure_page(folders: Sequence[str | Path], title: str | None) -> Html:
             ("summary", "In short", failure_cards(own, looks)),
             ("searched", "Survival curves", survival_curves(own, looks)),
             ("failure", "Failure points", quantile_table(own, looks)),
-            ("examples", "What broke it", failure_pictures(own, word)),
+            ("examples", "What broke it", failure_pictures(own, looks, word)),
         )
         shown = [(f"part{number}-{key}", key, name, body) for key, name, body in sections if body is not None]
         images = count(len(own[0].summary.points), "image")

@@ -45,7 +45,7 @@ def searched(part: Part, _: list[Measure], looks: Looks) -> Html | None:
     if not found:
         return None
     return together(
-        survival_curves(found, looks), quantile_table(found, looks), failure_pictures(found, part.class_name)
+        survival_curves(found, looks), quantile_table(found, looks), failure_pictures(found, looks, part.class_name)
     )
 
 
@@ -186,10 +186,10 @@ def severity_cell(found: Estimate | None, last: float) -> str | Html:
     return together(ends[0], " ", tag("span", f"[{ends[1]},\u00a0{ends[2]}]", class_="ci"))
 
 
-def failure_pictures(found: Sequence[Searched], class_name: Callable[[int], str]) -> Html | None:
+def failure_pictures(found: Sequence[Searched], looks: Looks, class_name: Callable[[int], str]) -> Html | None:
     """For each model and its most brittle corruptions an early and a typical image on its way to its failure point."""
     items = []
-    for model in dict.fromkeys(one.model for one in found):
+    for model in looks.order:
         own = sorted((one for one in found if one.model == model), key=lambda one: one.summary.rank)
         strips = [strip for one in own if (strip := _strip(one, class_name)) is not None][:STRIPS]
         if strips:
