@@ -40,6 +40,18 @@ def test_a_part_of_the_list(run: Run, options: list[str], there: str, missing: s
     assert missing not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "identity"),
+    [
+        (["contrast"], "imagenet-c/contrast"),
+        (["contrast", "--source", "noc"], "noc/contrast"),
+        (["brightness", "--benchmark", "imagenet-noc"], "noc/brightness"),
+    ],
+)
+def test_a_bare_name_means_imagenet_c_or_the_set_that_was_chosen(run: Run, arguments: list[str], identity: str) -> None:
+    assert json.loads(run("list", *arguments, "--json").stdout)[0]["id"] == identity
+
+
 def test_json_has_every_level(run: Run) -> None:
     found = json.loads(run("list", "--json", "--size", 64).stdout)
     assert [item["id"] for item in found] == [corruption.id for corruption in brittle.corruptions()]

@@ -61,6 +61,16 @@ def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
         brittle.corruption(name)
 
 
+@pytest.mark.parametrize("name", [c.name for c in brittle.corruptions(source="imagenet-c")])
+def test_a_bare_name_means_imagenet_c(name: str) -> None:
+    assert brittle.corruption(name).id == f"imagenet-c/{name}"
+
+
+def test_a_name_that_only_other_sets_share_is_refused_with_the_choices() -> None:
+    with pytest.raises(ValueError, match="'blur'.*noc/blur, syn2nat/blur"):
+        brittle.corruption("blur")
+
+
 def test_names_are_strings() -> None:
     with pytest.raises(TypeError, match="named by a string such as 'fog', got -2"):
         brittle.corruption(-2)  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ class Benchmark:
                 yield entry.corruption, level
 
     def entry(self, corruption: str | Corruption) -> Entry:
-        """The entry of one corruption."""
+        """The entry of one corruption: by its id, or by its name where this recipe has one of that name."""
         mine = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
         wanted = mine[0].id if len(mine) == 1 else find(corruption).id
         for entry in self.entries:

@@ -54,7 +54,7 @@ def list_verb(
         members = [entry.corruption for entry in brittle.benchmark(benchmark).entries]
         chosen = [corruption for corruption in members if corruption in chosen]
     if names:
-        wanted = [brittle.corruption(name) for name in names]
+        wanted = [_named(name, chosen) for name in names]
         for corruption in wanted:
             if corruption not in chosen:
                 raise ValueError(f"{corruption.id} is not among those chosen by --source, --family and --benchmark")
@@ -79,6 +79,14 @@ def list_verb(
             screen.print(table)
         screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
         screen.print(f"[dim]Benchmarks: {', '.join(brittle.benchmarks())}.[/]")
+
+
+def _named(name: str, chosen: list[Corruption]) -> Corruption:
+    """The corruption of that name, of those chosen if exactly one of them has it."""
+    import brittle
+
+    alike = [corruption for corruption in chosen if corruption.name == name]
+    return alike[0] if len(alike) == 1 else brittle.corruption(name)
 
 
 def number(value: float) -> str:

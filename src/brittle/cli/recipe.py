@@ -14,16 +14,13 @@ def chosen_recipe(
 ) -> Benchmark | None:
     """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
 
-    Without a name, corruptions need not be part of any recipe; `default` stands in when none are named, and says which
-    is meant where several have the same name.
+    Without a name, corruptions need not be part of any recipe; `default` stands in when none are named.
     """
     import brittle
     from brittle.benchmarks import Benchmark, Entry
 
     if name is None and corruptions:
-        usual = () if default is None else brittle.benchmark(default).entries
-        ids = {entry.corruption.name: entry.id for entry in usual}
-        entries = tuple(Entry(ids.get(each, each), tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
+        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
         return Benchmark("custom", entries, seed=seed or 0)
     name = name or default
     if name is None:

@@ -18,6 +18,9 @@ FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlus
 SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
 """The folders that hold the published sets, in the order in which they are listed."""
 
+BARE = "imagenet-c"
+"""The set that a name without a set means, where that set has it."""
+
 ON_OFF_SEVERITY = 5
 """The largest severity of a corruption without parameters, which is the same at all of them."""
 
@@ -191,13 +194,16 @@ def _discover() -> None:
 
 
 def find(name: str | Corruption) -> Corruption:
-    """The corruption of that id, or of that short name if only one set has it."""
+    """The corruption of that id, or of that name: the one of imagenet-c, else the only set that has it.
+
+    So "contrast" is "imagenet-c/contrast" though noc has one too, and "blur", which noc and syn2nat have, is refused.
+    """
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
         raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
     _discover()
-    found = _by_id.get(name)
+    found = _by_id.get(name) or _by_id.get(f"{BARE}/{name}")
     if found is not None:
         return found
     matches = [identity for identity in _by_id if identity.endswith(f"/{name}")]
