@@ -69,7 +69,7 @@ def test_a_recipe_knows_its_own_corruptions_by_their_short_names() -> None:
 def test_a_name_that_a_recipe_has_twice_needs_its_set() -> None:
     blurs = Benchmark("blurs", tuple(Entry(name, (1,)) for name in ("noc/contrast", "syn2nat/blur", "noc/blur")))
     assert blurs.entry("contrast").id == "noc/contrast"
-    with pytest.raises(ValueError, match="'blur'.*noc/blur, syn2nat/blur"):
+    with pytest.raises(ValueError, match=r"'blur'.*noc/blur, syn2nat/blur"):
         blurs.entry("blur")
 
 

@@ -67,7 +67,7 @@ def test_a_bare_name_means_imagenet_c(name: str) -> None:
 
 
 def test_a_name_that_only_other_sets_share_is_refused_with_the_choices() -> None:
-    with pytest.raises(ValueError, match="'blur'.*noc/blur, syn2nat/blur"):
+    with pytest.raises(ValueError, match=r"'blur'.*noc/blur, syn2nat/blur"):
         brittle.corruption("blur")
 
 
