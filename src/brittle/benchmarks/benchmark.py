@@ -24,7 +24,7 @@ RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """A recipe: what is done to each image, at which levels, from which seed.
 
@@ -60,6 +60,9 @@ class Benchmark:
                 raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.name!r}: {len(self.entries)} corruptions, {len(self)} cells, seed {self.seed}>"
 
     def __hash__(self) -> int:
         return int(self.hash, 16)

@@ -120,5 +120,7 @@ def _arrays(dataset: Any) -> tuple[Any, Any]:
     import numpy as np
 
     if dataset.labels is None:
-        raise ValueError(f"{dataset.name!r} has no labels, and a network learns from labels")
+        from brittle.datasets.dataset import no_labels
+
+        raise no_labels(dataset, "and a network learns from labels")
     return np.stack(list(dataset.images())), dataset.labels

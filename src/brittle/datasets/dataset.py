@@ -174,6 +174,14 @@ class _Chosen:
         return self.read(int(self.chosen[index]))
 
 
+def no_labels(dataset: Dataset, why: str) -> ValueError:
+    """What is wrong with images without labels, and how they get some."""
+    return ValueError(
+        f"the dataset {dataset.name!r} has no labels, {why}; a folder of images is labelled by a folder for each "
+        f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and an array by a second one"
+    )
+
+
 def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], name: str) -> Labels:
     """Labels as int64, one for each image and each the number of a class; else one clear sentence."""
     row = np.asarray(labels)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.datasets.dataset import Dataset
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.design.claim import claim, weights_key
 from brittle.design.learn import learn
 from brittle.design.overlap_plan import STANDARD, Plan
@@ -39,7 +39,7 @@ def scheme_models(
     """
     plan, folder = plan or Plan(), Path(folder)
     if training.labels is None:
-        raise ValueError(f"{training.name!r} has no labels, and a network learns from labels")
+        raise no_labels(training, "and a network learns from labels")
     if STANDARD in schemes:
         raise ValueError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
     about = {"plan": repr(plan), "training": training.key, "start": weights_key(start)}

@@ -12,7 +12,7 @@ import polars as pl
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import find
-from brittle.datasets.dataset import Dataset
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import CLEAN, Cell
 from brittle.evaluation.results import Results, load_results
@@ -48,7 +48,7 @@ def import_predictions(
     path = Path(path)
     table = read_predictions(path)
     if dataset.labels is None:
-        raise ValueError(f"the dataset {dataset.name!r} has no labels, so nothing can be right or wrong")
+        raise no_labels(dataset, "so nothing can be right or wrong")
     labels = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
     joined = table.join(labels, on="sample", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()

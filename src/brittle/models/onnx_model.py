@@ -31,6 +31,9 @@ class OnnxModel:
         self.key = _key(path, repr((prepare, channels_first)))
         self._connect(session)
 
+    def __repr__(self) -> str:
+        return f"<OnnxModel {self.name!r}: {str(self.path)!r}>"
+
     def scores(self, images: Image) -> Scores:
         """What the first output of two axes gives; a graph with a fixed batch size is fed batches filled up to it."""
         size = self.batch_size or max(len(images), 1)

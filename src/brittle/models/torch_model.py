@@ -34,6 +34,11 @@ class TorchModel:
         self.module = self._placed(module)
         self.key = _key(module, prepare, bf16)
 
+    def __repr__(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.module.parameters())
+        kind = f"{type(self.module).__name__} with {parameters:,} parameters"
+        return f"<TorchModel {self.name!r}: {kind}, on {self.device}{', bf16' if self.bf16 else ''}>"
+
     def scores(self, images: Image) -> Scores:
         """Logits of a batch."""
         scores: Scores = self._logits(images).float().cpu().numpy()
