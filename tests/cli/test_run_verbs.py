@@ -90,6 +90,23 @@ def test_compare_ranks_and_pairs(run: Run, finished: Path, tmp_path: Path) -> No
     assert own[0]["mce"]["value"] == pytest.approx(1)
 
 
+def test_an_unknown_reference_is_answered_by_the_models_of_the_run_and_the_published_ones(
+    run: Run, finished: Path
+) -> None:
+    result = run("compare", finished, "--reference", "foo")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("'foo'", "reds", "tones", "alexnet-imagenet-c"))
+
+
+def test_a_report_makes_one_folder_and_no_more(run: Run, finished: Path, tmp_path: Path) -> None:
+    refused = run("report", finished, "-o", tmp_path / "no" / "where" / "x.html")
+    assert refused.exit_code == 2
+    assert str(tmp_path / "no") in refused.stderr
+    assert not (tmp_path / "no").exists()
+    assert run("report", finished, "-o", tmp_path / "new" / "x.html").exit_code == 0
+    assert (tmp_path / "new" / "x.html").is_file()
+
+
 def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: Path) -> None:
     how = ["-d", "demo", "--limit", 30, "-c", "fog,c-bar/sparkles", "--tolerance", 0.25, "-o", tmp_path / "run"]
     result = run("failure-points", "-m", f"{models}:tones", *how)

@@ -60,7 +60,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("cifar10:", {}, "write cifar10:PATH"),
     ("cifar10", {}, "write cifar10:PATH"),
     ("dmo", {}, "did you mean 'demo'"),
-    ("{}/nowhere", {}, "no folder or file .* A dataset is demo, a path, or one of folder:PATH"),
+    ("{}/nowhere", {}, "no folder or file .*; a dataset is demo, a path, or one of folder:PATH"),
     ("{}/file.csv", {}, "is a file; a dataset is a folder"),
     ("imagenet-c:fog", {}, "does not end in a corruption and a severity"),
     ("imagenet-c:{}/c/fog/3", {"train": True}, "imagenet-c has no option 'train'; it has: partial"),

@@ -1,7 +1,9 @@
 """A text on the command line names a model, or is refused with a way out."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from networks import images, small_net
 from test_transformers import save
 
 from brittle.models import SCHEMES, from_callable, from_torch, load_model, save_weights
-from brittle.models.needs import INSTALL
+from brittle.models.needs import EXTRAS, INSTALL, how_to_install
 from brittle.models.small_resnet import SmallResNet
 
 FILE = """
@@ -152,15 +154,33 @@ def test_a_package_that_is_not_there_is_named_with_its_command(tmp_path: Path, m
     save_weights(small_net(), tmp_path / "net.safetensors")
     command = [sys.executable, "-c", HIDE, missing, spec, "net.safetensors"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip() == (
-        f"this model needs {missing}, which is not installed: pip install '{INSTALL[missing]}'"
-    )
+    assert f"needs {missing}," in done.stdout
+    assert how_to_install(INSTALL[missing]) in done.stdout
 
 
 def test_timm_brings_torchvision_with_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HIDE, "torchvision", "timm:resnet50"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip().endswith("pip install 'brittle[timm]'")
+    assert how_to_install("timm") in done.stdout
+
+
+def test_what_is_told_to_install_is_what_the_extras_hold_and_never_our_own_name() -> None:
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+
+    def packages(extra: str) -> set[str]:
+        found = set()
+        for wanted in extras[extra]:
+            name, rest = re.match(r"([\w-]+)(?:\[(\w+)\])?", wanted).groups()
+            found |= packages(rest) if name == "brittle" else {name}
+        return found
+
+    for extra, listed in EXTRAS.items():
+        assert set(listed.split()) == packages(extra)
+    for extra in {*INSTALL.values(), *EXTRAS}:
+        assert f"'.[{extra}]'" in how_to_install(extra) or how_to_install(extra) == f"pip install {extra}"
+        assert "brittle[" not in how_to_install(extra)
 
 
 def test_the_room_opens_without_its_heavy_packages() -> None:

@@ -96,7 +96,11 @@ def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> Non
 
 def _reference(results: Results, recipe: Benchmark, name: str | None):  # type: ignore[no-untyped-def]
     from brittle.evaluation import as_baseline
+    from brittle.metrics.baseline import BASELINES
 
+    if name not in (None, *results.models, *BASELINES):
+        models, baselines = ", ".join(results.models), ", ".join(BASELINES)
+        raise ValueError(f"there is no reference {name!r}; models of the runs: {models}; published: {baselines}")
     return as_baseline(results, recipe, name) if name in results.models else name
 
 

@@ -91,16 +91,14 @@ class Verbs(TyperGroup):
 
 def _missing(error: BaseException) -> str | None:
     """How to get a package that a whole room of the library needs, such as torch for training."""
-    from brittle.models.needs import INSTALL
+    from brittle.models.needs import INSTALL, how_to_install
 
     if not isinstance(error, ModuleNotFoundError) or not str(error).startswith("No module named"):
         return None
     package = (error.name or "").partition(".")[0]
-    return (
-        f"this needs {package}, which is not installed: pip install '{INSTALL[package]}'"
-        if package in INSTALL
-        else None
-    )
+    if package not in INSTALL:
+        return None
+    return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
 
 
 def _is_ours(error: RuntimeError) -> bool:

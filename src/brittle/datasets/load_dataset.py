@@ -98,8 +98,8 @@ def _from_path(text: str, options: dict[str, Any]) -> Dataset:
         raise ValueError(f"{text!r} needs a path; write {text}:PATH")
     names = ", ".join(f"{scheme}:PATH" for scheme in SCHEMES)
     hint = nearest(text, ["demo", *SCHEMES])
-    hint = f"{hint} " if hint.startswith("did") else ""
-    raise FileNotFoundError(f"there is no folder or file {text!r}; {hint}A dataset is demo, a path, or one of {names}")
+    hint = f"{hint} A" if hint.startswith("did") else "a"
+    raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
 
 
 def _called(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:

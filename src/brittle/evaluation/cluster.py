@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from brittle.evaluation.lost_work import lost_work
+from brittle.models.needs import how_to_install
 
 PATIENCE = 10.0
 """Seconds within which a cluster must answer."""
@@ -25,7 +26,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the Ray engine needs Ray: pip install 'brittle[ray]'") from error
+        raise ModuleNotFoundError(f"the Ray engine needs Ray: {how_to_install('ray')}") from error
     began = not ray.is_initialized()
     if began:
         check_reachable(address)

@@ -18,8 +18,10 @@ def write_report(results: Results, path: str | Path, *, title: str | None = None
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name the HTML file to write, such as report.html in it")
+    if not path.parent.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent.parent)!r} for {str(path)!r}; make it first")
     html = report_html(results, title=title)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     with replacing(path) as part:
         part.write_text(html, encoding="utf-8", newline="\n")
     return path
