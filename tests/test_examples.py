@@ -1,73 +1,193 @@
-"""What the README and the docs show is true: their Python runs, their commands exist, their pages can be made."""
+"""What the README, the docs and every --help show is true: their Python runs, and so does each of their commands.
 
-import importlib.util
+The examples are collected, so new ones are run without a word here. What they name and no earlier line of the same page
+makes is an imitation of `example_files`; the options in `LESS` keep them small where a line does not set them itself.
+"""
+
 import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
+import click
 import pytest
+import typer
+from PIL import Image as Pil
 from typer.testing import CliRunner
 
-import brittle
 from brittle.cli import app
-from brittle.datasets import photo
+from brittle.datasets import demo_set
+from brittle.sliders import Sampling, world
+from example_files import NEEDED_BY, USERS, VERBS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) for page in PAGES}
-COMMANDS = sorted(
-    {
-        line.removeprefix("$ ").split("#")[0].strip()
-        for page in PAGES
-        for block in re.findall(r"```(?:sh|console)\n(.*?)```", page.read_text(), re.S)
-        for line in block.splitlines()
-        if line.removeprefix("$ ").startswith("brittle ")
-    }
-)
-GROUPS = {group.name for group in app.registered_groups}
-RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
+
+LESS = {
+    "--limit": 8,
+    "--images": 6,
+    "--samples": 10,
+    "--corruption-samples": 2,
+    "--test-images": 20,
+    "--training-images": 40,
+    "--epochs": 1,
+    "--standard-epochs": 1,
+    "--schemes": 3,
+    "--datasets": 200,
+    "--steps": 2,
+    "--denoising-steps": 2,
+    "--seeds": 3,
+    "--draws": 1,
+    "--batch-size": 8,
+    "--jobs": 1,
+    "--threads": 1,
+}
+"""Options that a line gets where its verb has them and it does not set them."""
+
+LESS_OF = {
+    "show": {"--size": 32, "--thumb": 32},
+    "import": {"--limit": None},
+    "train": {"--images": 40},
+    "overlap": {"--images": 40},
+    "slide sample": {"--scale": "0,2"},
+}
+"""The same for one verb; None leaves an option out."""
+
+PARTIAL = ("imagenet-c:", "imagenet-a:")
+"""Sets that are imitated with a few of their classes, which --partial allows for."""
+
+ELSEWHERE = {
+    "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
+    "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
+}
+"""Examples that are not run here, and why."""
 
 
-@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks])
-def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "winter-road.toml").write_text(RECIPE)
-    (tmp_path / "our_frost_photos").mkdir()
-    (tmp_path / "our_frost_photos" / "a.jpg").write_bytes(
-        (ROOT / "src/brittle/datasets/photos/coffee.jpg").read_bytes()
-    )
-    images = np.stack([photo("cat", 32), photo("coffee", 32)])
-    names = {
-        "brittle": brittle,
-        "np": np,
-        "image": photo("cat", 256),
-        "images": images,
-        "file_names": ["a", "b"],
-        "label": 3,
-        "mask": 0,
-        "transform": brittle.Transform("fog"),
-    }
-    for block in PYTHON[page]:
-        exec(block, names)
+def commands(text: str) -> list[str]:
+    """The lines of a page that call brittle, without their comments."""
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("brittle ")]
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_commands_exist(line: str) -> None:
-    """Each verb and each option that a page shows is known; the files it names need not be there."""
-    _, verb, *rest = line.split()
-    path = [verb, rest[0]] if verb in GROUPS and rest and not rest[0].startswith("-") else [verb]
-    described = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "200"})
-    assert described.exit_code == 0
-    for word in rest:
-        if word.startswith("-"):
-            assert word in described.stdout, word
+def helps(command: click.Command, name: str = "brittle") -> Iterator[tuple[str, str]]:
+    """Every example of every --help, with the verb it stands under."""
+    for line in re.findall(r"\[bold cyan\](.*?)\[/\]", command.epilog or ""):
+        yield name, line
+    for verb, part in getattr(command, "commands", {}).items():
+        yield from helps(part, f"{name} {verb}")
 
 
-def test_every_corruption_has_a_table_for_its_page() -> None:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)  # type: ignore[union-attr]
-    for corruption in brittle.corruptions():
-        rows = generate.parameter_table(corruption)
-        assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
+CLICK = typer.main.get_command(app)
+OF_VERBS = {line: f"{verb}: {line}" for verb, line in reversed(list(helps(CLICK)))}
+OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forty bundled images instead of a thousand, and quick sliders."""
+    place, whole = tmp_path_factory.mktemp("demo_images"), demo_set.FOLDER
+    with Pil.open(whole / "images.png") as sheet:
+        sheet.crop((0, 0, 32 * demo_set.ACROSS, 32)).save(place / "images.png")
+    lines = (whole / "samples.csv").read_text().splitlines()
+    (place / "samples.csv").write_text("\n".join(lines[: demo_set.ACROSS + 1]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo_set, "FOLDER", place)
+        patch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
+        patch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+        yield
+
+
+class Shelf:
+    """Imitations and what verbs make, each made once and copied to where an example is run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def provide(self, line: str, place: Path) -> None:
+        """Put what a line names, and is not there, into the folder it is run in."""
+        words = shlex.split(line)
+        made = {Path(word).parts[0] for flag, word in pairwise(words) if flag in ("-o", "--output")}
+        for word in words[1:]:
+            for text in re.split(r"[:=,]", word):
+                name = Path(text).parts[0] if text and not text.startswith("/") else ""
+                if name and name not in made and not (place / name).exists():
+                    self.put(name, place, words)
+
+    def put(self, name: str, place: Path, words: list[str]) -> None:
+        if name == "val" and "corrupt" in words:
+            shutil.copytree(self.get("photos"), place / name)  # all thousand classes would be written 75 times
+        elif name in USERS or name in VERBS:
+            source = self.get("tiny-sliders" if name == "sliders" and "tiny" in words else name)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, place / name)
+
+    def get(self, name: str) -> Path:
+        path = self.folder / name
+        if path.exists():
+            return path
+        for needed in NEEDED_BY.get(name, ()):
+            self.get(needed)
+        if name in USERS:
+            USERS[name](path)
+        for line in VERBS.get(name, ()):
+            self.provide(line, self.folder)
+            run(line, self.folder)
+        return path
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return Shelf(tmp_path_factory.mktemp("shelf"))
+
+
+def run(line: str, place: Path) -> None:
+    """Call brittle in a folder with the words of a line, and with less of all that it leaves open."""
+    words = shlex.split(line)[1:]
+    command, path = CLICK, []
+    while isinstance(command, click.Group):
+        path.append(words[len(path)])
+        command = command.commands[path[-1]]
+    known = {flag: option.opts for option in command.params for flag in option.opts}
+    less = LESS | LESS_OF.get(" ".join(path), {})
+    more = [
+        word
+        for flag, value in less.items()
+        if flag in known and value is not None and not set(known[flag]) & set(words)
+        for word in (flag, str(value))
+    ]
+    if any(word.startswith(PARTIAL) for word in words) and "--partial" in known:
+        more = [word for word in more if word not in ("--limit", str(less["--limit"]))] + ["--partial"]
+    if any(word.startswith("cns-bench:") for word in words):
+        more = [word for word in more if word not in ("--limit", str(less["--limit"]))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setenv("COLUMNS", "200")
+        if "timm:" in line:  # only here: transformers would take the imitation of torchvision for the real one
+            patch.syspath_prepend(Path(__file__).parent / "imitations")
+            for name in ("timm", "timm.data", "torchvision"):
+                patch.delitem(sys.modules, name, raising=False)
+        result = CliRunner().invoke(app, [*words, *more])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, f"brittle {shlex.join([*words, *more])}\n{result.output}"
+
+
+@pytest.mark.parametrize("line", OF_VERBS, ids=OF_VERBS.get)
+def test_examples_of_help(line: str, shelf: Shelf, tmp_path: Path) -> None:
+    for part, reason in ELSEWHERE.items():
+        if part in line:
+            pytest.skip(reason)
+    shelf.provide(line, tmp_path)
+    run(line, tmp_path)
+
+
+@pytest.mark.parametrize("page", OF_PAGES)
+def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp_path: Path) -> None:
+    for line in OF_PAGES[page]:
+        if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
+            shelf.provide(line, tmp_path)
+            run(line, tmp_path)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle calibrate -m demo:standard -d cifar10:DATA -C noc-candidates --limit 1000 -o cifar10-noc.toml",
+        "brittle calibrate -m demo:standard -d cifar10:cifar10 -C noc-candidates --limit 1000 -o cifar10-noc.toml",
         "NOC's ranges for 32 px images",
     ),
     ("brittle calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),

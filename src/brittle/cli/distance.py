@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle distance -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA -o distance",
+        "brittle distance -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o distance",
         "how near AugMix comes to CIFAR-10-C",
     ),
     (

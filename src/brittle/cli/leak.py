@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA -o leak",
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o leak",
         "does AugMix train on CIFAR-10-C?",
     ),
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA --results run -o leak",
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 --results run -o leak",
         "and what the scores of a run are without what leaked",
     ),
 )

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
-    ("brittle overlap -d cifar10:DATA -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
-    ("brittle overlap -d cifar10:DATA --start demo:standard -o overlap", "the standard model is there already"),
-    ("brittle overlap -d cifar10:DATA --mode scratch -o paper", "as the papers do it: each model from new weights"),
+    ("brittle overlap -d cifar10:cifar10 -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
+    ("brittle overlap -d cifar10:cifar10 --start demo:standard -o overlap", "the standard model is there already"),
+    ("brittle overlap -d cifar10:cifar10 --mode scratch -o paper", "as the papers do it: each model from new weights"),
     ("brittle overlap -d test.npz --training train.npz --mode batchnorm -o quick", "your own data, quickest"),
 )
 

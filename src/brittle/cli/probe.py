@@ -22,7 +22,7 @@ EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
     ("brittle probe cat -m demo:standard --size 32 -o flips.png", "with a picture of each flip"),
     ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models beside each other"),
-    ("brittle probe photo.jpg -m net.onnx -c fog,snow,syn2nat/rain --tolerance 0.01", "your own list, finely"),
+    ("brittle probe photo.jpg -m net.onnx -c fog,snow,noc/rain --tolerance 0.01", "your own list, finely"),
 )
 
 

@@ -14,12 +14,12 @@ from brittle.cli.overlap_plan import training_of, weights_of
 from brittle.cli.run import DEVICE
 
 EXAMPLES = (
-    ("brittle train -d cifar10:DATA -o net.safetensors", "a standard network, 24 epochs"),
+    ("brittle train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
     (
-        "brittle train -d cifar10:DATA -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
+        "brittle train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
         "one network learns all corruptions of a benchmark",
     ),
-    ("brittle train -d cifar10:DATA -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
+    ("brittle train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "and how it does on another benchmark"),
 )
 

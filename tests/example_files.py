@@ -1,0 +1,210 @@
+"""What the examples of the docs name: small imitations of files that users have, and of what other verbs make."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image as Pil
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "datasets"))
+sys.path.insert(0, str(HERE / "models"))
+sys.path.insert(0, str(HERE / "sliders"))
+sys.path.insert(0, str(HERE / "cli" / "slide"))
+
+import tiny_world
+from cns_folder import cns_folder
+from fake_layouts import WNIDS, cifar_batches
+from graphs import write
+from slide_cases import publish
+
+from brittle.benchmarks import Benchmark, Entry, benchmark
+from brittle.datasets import load_dataset, photo
+from brittle.datasets.class_table import imagenet_classes
+from brittle.sliders import ClassToken, load_slider, save_tokens
+from imitations.timm import colour
+
+CLASSES = ("bird", "boat", "cat", "coffee", "dog")
+
+MODELS = '''
+import numpy as np
+from brittle.models import from_callable
+
+def load():
+    """Five classes, by brightness."""
+    return lambda images: -np.abs(images.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 5))
+
+def ten():
+    return from_callable(lambda images: -np.abs(images.mean((1, 2, 3))[:, None] - np.linspace(60, 190, 10)), name="ten")
+'''
+
+AUGMENT = """
+def augment(image, draws):
+    return image[:, ::-1]
+"""
+
+CATEGORIES = {
+    "noises": ["noc/gaussian", "noc/salt_pepper", "noc/quantization"],
+    "blurs": ["noc/blur", "noc/pixelate", "noc/thumbnail_resize"],
+    "shapes": ["noc/shear", "noc/rotation", "noc/translation"],
+    "lights": ["noc/brightness", "noc/contrast", "noc/backlight"],
+    "colours": ["noc/hue", "noc/gray_scale", "noc/color_disortion"],
+    "covers": ["noc/rain", "noc/border", "noc/obstruction"],
+}
+
+
+def pictures(folder: Path, names: list[str], *, side: int = 12) -> Path:
+    """A plain picture in each class folder of ImageNet, in the colour that the imitation of timm knows it by."""
+    for name in names:
+        place = folder / name / "1.png"
+        place.parent.mkdir(parents=True)
+        Pil.new("RGB", (side, side), colour(WNIDS.index(name))).save(place)
+    return folder
+
+
+def photos(folder: Path) -> Path:
+    """Two photographs of one size for each of five classes."""
+    for number, name in enumerate(CLASSES):
+        (folder / name).mkdir(parents=True)
+        for which in ("cat", "coffee"):
+            image = np.clip(photo(which, 64).astype(int) + 20 * number - 40, 0, 255).astype(np.uint8)
+            Pil.fromarray(image).save(folder / name / f"{which}.jpg")
+    return folder
+
+
+def cifar10(folder: Path) -> Path:
+    """Python batches of 20 bundled images each."""
+    demo = load_dataset("demo")
+    for number, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
+        chosen = [(7 * number + i) % len(demo) for i in range(20)]
+        images = np.stack([demo.image(i) for i in chosen])
+        cifar_batches(folder, images, [int(demo.labels[i]) for i in chosen], key=b"labels", name=name)
+    return folder
+
+
+def npz(path: Path) -> None:
+    demo = load_dataset("demo")
+    np.savez(path, images=np.stack(list(demo.images())), labels=demo.labels, classes=demo.classes)
+
+
+def predictions(path: Path, data: str, recipe: str) -> None:
+    """What somebody else's program said of each image."""
+    ids = list(load_dataset(data).ids)
+    rows = ["sample,corruption,level,prediction,confidence"]
+    for cell, level in [("clean", 0), *((corruption.id, level) for corruption, level in benchmark(recipe).cells())]:
+        rows += [f"{sample},{cell},{level},{number % 7},0.5" for number, sample in enumerate(ids)]
+    path.write_text("\n".join(rows))
+
+
+def predictions_npz(path: Path) -> None:
+    text = path.with_suffix(".csv")
+    predictions(text, "demo", "cifar10-c")
+    head, *rows = (line.split(",") for line in text.read_text().splitlines())
+    columns = {name: np.array(column) for name, column in zip(head, zip(*rows, strict=True), strict=True)}
+    kinds = {"level": float, "prediction": int, "confidence": float}
+    np.savez(path, **{name: column.astype(kinds.get(name, str)) for name, column in columns.items()})
+    text.unlink()
+
+
+def drops(path: Path, columns: list[str]) -> None:
+    rng = np.random.default_rng(3)
+    rows = [",".join(["model", *columns])]
+    rows += [",".join([f"m{i}", *(f"{x:.4f}" for x in rng.random(len(columns)))]) for i in range(8)]
+    path.write_text("\n".join(rows))
+
+
+def labels(path: Path) -> None:
+    """As if somebody had looked at the slides: the last seed leaves its class where the shift is strong."""
+    ids = sorted(str(sample.relative_to(path.parent / "slides")) for sample in (path.parent / "slides").rglob("*.jpg"))
+    gone = max(sample.rpartition("seed_")[2][:4] for sample in ids)
+    lines = [f"{i},{'not class' if f'seed_{gone}' in i and '_0000.' not in i else 'class'}" for i in ids]
+    path.write_text("\n".join(["sample,label", *lines]))
+
+
+def tokens(folder: Path) -> None:
+    pipeline = tiny_world.pipeline()
+    wide = pipeline.text_encoder.get_input_embeddings().weight.shape[1]
+    texts = ("<bald eagle-22>", "<tench-0>")
+    save_tokens(pipeline, folder, [ClassToken(text, torch.ones(wide) * 0.1, "bag") for text in texts])
+
+
+def categories(path: Path) -> None:
+    blocks = [f'[[category]]\nname = "{name}"\nmembers = {members}' for name, members in CATEGORIES.items()]
+    path.write_text("\n".join(blocks).replace("'", '"'))
+
+
+def net(path: Path) -> None:
+    write(path, ("n", 3, "h", "w"))
+
+
+def matrix(path: Path) -> None:
+    path.write_text("corruption,fog,snow,frost\nfog,1,0.25,0.1\nsnow,0.25,1,0.15\nfrost,0.1,0.15,1\n")
+
+
+def adapters(folder: Path) -> None:
+    publish(load_slider(next((folder.parent / "sliders").rglob("*.safetensors"))), folder, 22)
+
+
+USERS: dict[str, Callable[[Path], object]] = {
+    "val": lambda path: pictures(path, WNIDS),
+    "ImageNet-C": lambda path: [
+        pictures(path / "imagenet-c" / entry.corruption.name / str(level), WNIDS[:2], side=224)
+        for entry in benchmark("imagenet-c").entries
+        for level in entry.levels
+    ],
+    "imagenet-a": lambda path: pictures(path, [row.wnid for row in imagenet_classes() if row.in_a]),
+    "cns_bench": cns_folder,
+    "photos": photos,
+    "photo.jpg": lambda path: Pil.fromarray(photo("cat", 256)).save(path),
+    "net.onnx": net,
+    "models.py": lambda path: path.write_text(MODELS),
+    "mine.py": lambda path: path.write_text(AUGMENT),
+    "my.toml": lambda path: Benchmark("my", (Entry("fog", (1, 3)), Entry("contrast", (2,)))).save(path),
+    "my_recipe.toml": lambda path: Benchmark("mine", (Entry("fog", (1, 3)), Entry("contrast", (2,)))).save(path),
+    "cifar10": cifar10,
+    "test.npz": npz,
+    "train.npz": npz,
+    "preds.csv": lambda path: predictions(path, str(path.parent / "val"), "imagenet-c"),
+    "predictions.csv": lambda path: predictions(path, str(path.parent / "val"), "imagenet-c"),
+    "a.npz": predictions_npz,
+    "drops.csv": lambda path: drops(path, [entry.corruption.name for entry in benchmark("imagenet-c").entries]),
+    "natural.csv": lambda path: drops(path, ["imagenet-a", "imagenet-r"]),
+    "m.csv": matrix,
+    "categories.toml": categories,
+    "sd2": lambda path: tiny_world.pipeline().save_pretrained(path),
+    "tokens": tokens,
+    "encoder_root_imagenet": tokens,
+    "lora_adapters": adapters,
+    "clip": tiny_world.save_clip,
+    "clip-vit-base-patch16": tiny_world.save_clip,
+    "dinov2": tiny_world.save_dino,
+    "dinov2-large": tiny_world.save_dino,
+    "labels.csv": labels,
+}
+"""What users have, by its name in the examples."""
+
+SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --scale 0,1,2.5 --seeds 3 --batch-size 6"
+RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo"
+
+VERBS = {
+    "run": (f"{RUN} -b cifar10-c -o run", f"{RUN} -b syn2nat-candidates -o run"),
+    "run-a": (f"{RUN} --limit 37 -o run-a",),
+    "run-b": (f"{RUN} -b cifar10-c -o run-b",),
+    "run-r": (f"{RUN} --limit 33 -o run-r",),
+    "other-run": (f"{RUN} -b cifar10-c -o other-run",),
+    "overlap": ("brittle overlap -d cifar10:cifar10 -C cifar10-noc-candidates --start demo:standard -o overlap",),
+    "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
+    "noc.safetensors": ("brittle train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
+    "sliders": ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders",),
+    "slides": (f"{SLIDES} -o slides",),
+    "more": (f"{SLIDES} -o more",),
+    "filtered": (
+        "brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv --tpr 0.5 --least 1 -o filtered",
+    ),
+}
+"""What other verbs of brittle make, and how."""
+
+NEEDED_BY = {"lora_adapters": ["sliders"], "labels.csv": ["slides"], "preds.csv": ["val"], "predictions.csv": ["val"]}
+"""What an imitation is made from."""
