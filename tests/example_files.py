@@ -8,11 +8,10 @@ import numpy as np
 import torch
 from PIL import Image as Pil
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "datasets"))
-sys.path.insert(0, str(HERE / "models"))
-sys.path.insert(0, str(HERE / "sliders"))
-sys.path.insert(0, str(HERE / "cli" / "slide"))
+sys.path.insert(0, str(Path(__file__).parent / "datasets"))
+sys.path.insert(0, str(Path(__file__).parent / "models"))
+sys.path.insert(0, str(Path(__file__).parent / "sliders"))
+sys.path.insert(0, str(Path(__file__).parent / "cli" / "slide"))
 
 import tiny_world
 from cns_folder import cns_folder
@@ -198,6 +197,7 @@ VERBS = {
     "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
     "noc.safetensors": ("brittle train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
     "sliders": ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders",),
+    "tiny-sliders": ("brittle slide train tiny -c bag,sneaker -s heavy_fog -o tiny-sliders",),
     "slides": (f"{SLIDES} -o slides",),
     "more": (f"{SLIDES} -o more",),
     "filtered": (

@@ -4,6 +4,7 @@ The examples are collected, so new ones are run without a word here. What they n
 makes is an imitation of `example_files`; the options in `LESS` keep them small where a line does not set them itself.
 """
 
+import importlib.util
 import re
 import shlex
 import shutil
@@ -18,6 +19,7 @@ import typer
 from PIL import Image as Pil
 from typer.testing import CliRunner
 
+import brittle
 from brittle.cli import app
 from brittle.datasets import demo_set
 from brittle.sliders import Sampling, world
@@ -62,6 +64,7 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
+    "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
 """Examples that are not run here, and why."""
@@ -82,8 +85,17 @@ def helps(command: click.Command, name: str = "brittle") -> Iterator[tuple[str, 
         yield from helps(part, f"{name} {verb}")
 
 
+def verb_of(words: list[str]) -> tuple[list[str], click.Command]:
+    """The verb of a line, which may have two words, and its command."""
+    command, path = CLICK, []
+    while isinstance(command, click.Group):
+        path.append(words[len(path)])
+        command = command.commands[path[-1]]
+    return path, command
+
+
 CLICK = typer.main.get_command(app)
-OF_VERBS = {line: f"{verb}: {line}" for verb, line in reversed(list(helps(CLICK)))}
+OF_VERBS = {line: f"{verb}: {line}" for verb, line in helps(CLICK)}
 OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
 
 
@@ -111,18 +123,21 @@ class Shelf:
     def provide(self, line: str, place: Path) -> None:
         """Put what a line names, and is not there, into the folder it is run in."""
         words = shlex.split(line)
+        words = words[1 + len(verb_of(words[1:])[0]) :]
         made = {Path(word).parts[0] for flag, word in pairwise(words) if flag in ("-o", "--output")}
-        for word in words[1:]:
+        for word in words:
             for text in re.split(r"[:=,]", word):
                 name = Path(text).parts[0] if text and not text.startswith("/") else ""
                 if name and name not in made and not (place / name).exists():
-                    self.put(name, place, words)
+                    self.put(name, place, line)
 
-    def put(self, name: str, place: Path, words: list[str]) -> None:
-        if name == "val" and "corrupt" in words:
+    def put(self, name: str, place: Path, line: str) -> None:
+        if place == self.folder:
+            self.get(name)
+        elif name == "val" and "corrupt" in line:
             shutil.copytree(self.get("photos"), place / name)  # all thousand classes would be written 75 times
         elif name in USERS or name in VERBS:
-            source = self.get("tiny-sliders" if name == "sliders" and "tiny" in words else name)
+            source = self.get("tiny-sliders" if name == "sliders" and " tiny " in line else name)
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, place / name)
 
     def get(self, name: str) -> Path:
@@ -147,10 +162,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 def run(line: str, place: Path) -> None:
     """Call brittle in a folder with the words of a line, and with less of all that it leaves open."""
     words = shlex.split(line)[1:]
-    command, path = CLICK, []
-    while isinstance(command, click.Group):
-        path.append(words[len(path)])
-        command = command.commands[path[-1]]
+    path, command = verb_of(words)
     known = {flag: option.opts for option in command.params for flag in option.opts}
     less = LESS | LESS_OF.get(" ".join(path), {})
     more = [
@@ -191,3 +203,28 @@ def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp
         if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
             shelf.provide(line, tmp_path)
             run(line, tmp_path)
+
+
+RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
+
+
+@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])
+def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page alone, from nothing: it imports and makes all that it uses."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winter-road.toml").write_text(RECIPE)
+    (tmp_path / "our_frost_photos").mkdir()
+    shutil.copyfile(ROOT / "src/brittle/datasets/photos/coffee.jpg", tmp_path / "our_frost_photos" / "a.jpg")
+    names: dict[str, object] = {}
+    for block in PYTHON[page]:
+        exec(block, names)
+
+
+def test_every_corruption_has_a_table_for_its_page() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)  # type: ignore[union-attr]
+    for corruption in brittle.corruptions():
+        rows = generate.parameter_table(corruption)
+        assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
