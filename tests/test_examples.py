@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 from PIL import Image as Pil
@@ -77,7 +77,7 @@ def commands(text: str) -> list[str]:
     return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("brittle ")]
 
 
-def helps(command: click.Command, name: str = "brittle") -> Iterator[tuple[str, str]]:
+def helps(command: Any, name: str = "brittle") -> Iterator[tuple[str, str]]:
     """Every example of every --help, with the verb it stands under."""
     for line in re.findall(r"\[bold cyan\](.*?)\[/\]", command.epilog or ""):
         yield name, line
@@ -85,10 +85,10 @@ def helps(command: click.Command, name: str = "brittle") -> Iterator[tuple[str, 
         yield from helps(part, f"{name} {verb}")
 
 
-def verb_of(words: list[str]) -> tuple[list[str], click.Command]:
+def verb_of(words: list[str]) -> tuple[list[str], Any]:
     """The verb of a line, which may have two words, and its command."""
     command, path = CLICK, []
-    while isinstance(command, click.Group):
+    while hasattr(command, "commands"):  # a group of verbs
         path.append(words[len(path)])
         command = command.commands[path[-1]]
     return path, command
@@ -99,9 +99,34 @@ OF_VERBS = {line: f"{verb}: {line}" for verb, line in helps(CLICK)}
 OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Forty bundled images instead of a thousand, and quick sliders."""
+RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
+
+
+@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])
+def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page alone, from nothing: it imports and makes all that it uses."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winter-road.toml").write_text(RECIPE)
+    (tmp_path / "our_frost_photos").mkdir()
+    shutil.copyfile(ROOT / "src/brittle/datasets/photos/coffee.jpg", tmp_path / "our_frost_photos" / "a.jpg")
+    names: dict[str, object] = {}
+    for block in PYTHON[page]:
+        exec(block, names)
+
+
+def test_every_corruption_has_a_table_for_its_page() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)  # type: ignore[union-attr]
+    for corruption in brittle.corruptions():
+        rows = generate.parameter_table(corruption)
+        assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Shelf"]:
+    """What examples need; meanwhile there are forty bundled images instead of a thousand, and sliders are quick."""
     place, whole = tmp_path_factory.mktemp("demo_images"), demo_set.FOLDER
     with Pil.open(whole / "images.png") as sheet:
         sheet.crop((0, 0, 32 * demo_set.ACROSS, 32)).save(place / "images.png")
@@ -111,7 +136,7 @@ def _small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(demo_set, "FOLDER", place)
         patch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
         patch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
-        yield
+        yield Shelf(tmp_path_factory.mktemp("shelf"))
 
 
 class Shelf:
@@ -152,11 +177,6 @@ class Shelf:
             self.provide(line, self.folder)
             run(line, self.folder)
         return path
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    return Shelf(tmp_path_factory.mktemp("shelf"))
 
 
 def run(line: str, place: Path) -> None:
@@ -203,28 +223,3 @@ def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp
         if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
             shelf.provide(line, tmp_path)
             run(line, tmp_path)
-
-
-RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
-
-
-@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])
-def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each page alone, from nothing: it imports and makes all that it uses."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "winter-road.toml").write_text(RECIPE)
-    (tmp_path / "our_frost_photos").mkdir()
-    shutil.copyfile(ROOT / "src/brittle/datasets/photos/coffee.jpg", tmp_path / "our_frost_photos" / "a.jpg")
-    names: dict[str, object] = {}
-    for block in PYTHON[page]:
-        exec(block, names)
-
-
-def test_every_corruption_has_a_table_for_its_page() -> None:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)  # type: ignore[union-attr]
-    for corruption in brittle.corruptions():
-        rows = generate.parameter_table(corruption)
-        assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
