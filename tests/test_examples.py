@@ -191,6 +191,8 @@ def run(line: str, place: Path) -> None:
         if flag in known and value is not None and not set(known[flag]) & set(words)
         for word in (flag, str(value))
     ]
+    if "--network" in known and not {"--network", "--start"} & set(words):
+        more += ["--network", "small:4"]
     if any(word.startswith(PARTIAL) for word in words) and "--partial" in known:
         more = [word for word in more if word not in ("--limit", str(less["--limit"]))] + ["--partial"]
     if any(word.startswith("cns-bench:") for word in words):
