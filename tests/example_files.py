@@ -74,10 +74,10 @@ def photos(folder: Path) -> Path:
 
 
 def cifar10(folder: Path) -> Path:
-    """Python batches of 20 bundled images each."""
+    """Python batches of forty bundled images each, and 100 to test with."""
     demo = load_dataset("demo")
     for number, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
-        chosen = [(7 * number + i) % len(demo) for i in range(20)]
+        chosen = [(7 * number + i) % len(demo) for i in range(100 if name == "test_batch" else 40)]
         images = np.stack([demo.image(i) for i in chosen])
         cifar_batches(folder, images, [int(demo.labels[i]) for i in chosen], key=b"labels", name=name)
     return folder
@@ -125,7 +125,7 @@ def labels(path: Path) -> None:
 def tokens(folder: Path) -> None:
     pipeline = tiny_world.pipeline()
     wide = pipeline.text_encoder.get_input_embeddings().weight.shape[1]
-    texts = ("<bald eagle-22>", "<tench-0>")
+    texts = [f"<{row.name}-{row.number}>" for row in imagenet_classes()[:23]]
     save_tokens(pipeline, folder, [ClassToken(text, torch.ones(wide) * 0.1, "bag") for text in texts])
 
 
@@ -185,13 +185,13 @@ USERS: dict[str, Callable[[Path], object]] = {
 """What users have, by its name in the examples."""
 
 SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --scale 0,1,2.5 --seeds 3 --batch-size 6"
-RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo"
+RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --limit 40"
 
 VERBS = {
     "run": (f"{RUN} -b cifar10-c -o run", f"{RUN} -b syn2nat-candidates -o run"),
-    "run-a": (f"{RUN} --limit 37 -o run-a",),
+    "run-a": (f"{RUN} -b cifar10-c -o run-a",),
     "run-b": (f"{RUN} -b cifar10-c -o run-b",),
-    "run-r": (f"{RUN} --limit 33 -o run-r",),
+    "run-r": (f"{RUN} -b cifar10-c -o run-r",),
     "other-run": (f"{RUN} -b cifar10-c -o other-run",),
     "overlap": ("brittle overlap -d cifar10:cifar10 -C cifar10-noc-candidates --start demo:standard -o overlap",),
     "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
