@@ -74,7 +74,7 @@ def photos(folder: Path) -> Path:
 
 
 def cifar10(folder: Path) -> Path:
-    """Python batches of forty bundled images each, and 100 to test with; each fifth label is wrong, so no error is 0."""
+    """Python batches of forty bundled images each, and 100 to test with; each fifth label is wrong, so all err."""
     demo = load_dataset("demo")
     for number, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
         chosen = [(7 * number + i) % len(demo) for i in range(100 if name == "test_batch" else 40)]
@@ -84,9 +84,12 @@ def cifar10(folder: Path) -> Path:
     return folder
 
 
-def npz(path: Path) -> None:
-    demo = load_dataset("demo")
-    np.savez(path, images=np.stack(list(demo.images())), labels=demo.labels, classes=demo.classes)
+def squares(path: Path) -> None:
+    """Squares of four colours, which a network learns in a moment."""
+    labels = np.arange(256) % 4
+    noise = np.random.default_rng(len(path.name)).normal(0, 25, (256, 16, 16, 3))
+    images = np.array([colour(123 * label + 111) for label in range(4)])[labels][:, None, None] + noise
+    np.savez(path, images=np.clip(images, 0, 255).astype(np.uint8), labels=labels, classes=list("abcd"))
 
 
 def predictions(path: Path, data: str, recipe: str) -> None:
@@ -164,12 +167,16 @@ USERS: dict[str, Callable[[Path], object]] = {
     "my.toml": lambda path: Benchmark("my", (Entry("fog", (1, 3)), Entry("contrast", (2,)))).save(path),
     "my_recipe.toml": lambda path: Benchmark("mine", (Entry("fog", (1, 3)), Entry("contrast", (2,)))).save(path),
     "cifar10": cifar10,
-    "test.npz": npz,
-    "train.npz": npz,
+    "test.npz": squares,
+    "train.npz": squares,
     "preds.csv": lambda path: predictions(path, str(path.parent / "val"), "imagenet-c"),
     "predictions.csv": lambda path: predictions(path, str(path.parent / "val"), "imagenet-c"),
     "a.npz": predictions_npz,
-    "drops.csv": lambda path: drops(path, [entry.corruption.name for entry in benchmark("imagenet-c").entries]),
+    "drops.csv": lambda path: drops(
+        path,
+        [entry.corruption.name for entry in benchmark("imagenet-c").entries]
+        + [entry.id for entry in benchmark("syn2nat-candidates").entries],
+    ),
     "natural.csv": lambda path: drops(path, ["imagenet-a", "imagenet-r"]),
     "m.csv": matrix,
     "categories.toml": categories,
