@@ -64,7 +64,7 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
-    "overlap -d cifar10:cifar10 --mode scratch": "24 networks from new weights; tests/cli/test_overlap_verb.py trains some",
+    "overlap -d cifar10:cifar10 --mode scratch": "24 new networks; tests/design/test_measure_overlap.py trains some",
     "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
