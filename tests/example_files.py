@@ -87,7 +87,7 @@ def cifar10(folder: Path) -> Path:
 def squares(path: Path) -> None:
     """Squares of four colours, which a network learns in a moment."""
     labels = np.arange(256) % 4
-    noise = np.random.default_rng(len(path.name)).normal(0, 25, (256, 16, 16, 3))
+    noise = np.random.default_rng(len(path.name)).normal(0, 60, (256, 16, 16, 3))
     images = np.array([colour(123 * label + 111) for label in range(4)])[labels][:, None, None] + noise
     np.savez(path, images=np.clip(images, 0, 255).astype(np.uint8), labels=labels, classes=list("abcd"))
 
@@ -194,14 +194,18 @@ USERS: dict[str, Callable[[Path], object]] = {
 
 SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --scale 0,1,2.5 --seeds 3 --batch-size 6"
 RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --limit 40"
+ELSEWHERE = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d cifar10:cifar10 --limit 40 -b cifar10-c"
+OVERLAP = "brittle overlap -d test.npz --training train.npz -C cifar10-noc-candidates --standard-epochs 3"
 
 VERBS = {
-    "run": (f"{RUN} -b cifar10-c -o run", f"{RUN} -b syn2nat-candidates -o run"),
-    "run-a": (f"{RUN} -b cifar10-c -o run-a",),
-    "run-b": (f"{RUN} -b cifar10-c -o run-b",),
-    "run-r": (f"{RUN} -b cifar10-c -o run-r",),
+    "run": tuple(
+        f"{RUN} -b {recipe} -o run" for recipe in ("cifar10-c", "syn2nat-candidates", "cifar10-noc-candidates")
+    ),
+    "run-a": (f"{ELSEWHERE} -o run-a",),
+    "run-b": (f"{ELSEWHERE} -o run-b",),
+    "run-r": (f"{ELSEWHERE} -o run-r",),
     "other-run": (f"{RUN} -b cifar10-c -o other-run",),
-    "overlap": ("brittle overlap -d cifar10:cifar10 -C cifar10-noc-candidates --start demo:standard -o overlap",),
+    "overlap": (f"{OVERLAP} -o overlap",),
     "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
     "noc.safetensors": ("brittle train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
     "sliders": ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders",),
