@@ -22,6 +22,7 @@ from slide_cases import publish
 from brittle.benchmarks import Benchmark, Entry, benchmark
 from brittle.datasets import load_dataset, photo
 from brittle.datasets.class_table import imagenet_classes
+from brittle.design import OverlapMatrix
 from brittle.sliders import ClassToken, load_slider, save_tokens
 from imitations.timm import colour
 
@@ -146,6 +147,16 @@ def matrix(path: Path) -> None:
     path.write_text("corruption,fog,snow,frost\nfog,1,0.25,0.1\nsnow,0.25,1,0.15\nfrost,0.1,0.15,1\n")
 
 
+def telling_overlaps(folder: Path) -> None:
+    """Networks of a moment overlap by chance, or not at all: their matrix gets six groups that overlap."""
+    names = OverlapMatrix.load(folder / "overlap.parquet").names
+    group = {name: number for number, members in enumerate(CATEGORIES.values()) for name in members}
+    groups = np.array([group.get(name, place % 6) for place, name in enumerate(names)])
+    scores = np.where(groups[:, None] == groups, 0.6, 0.05) + 0.01 * np.add.outer(groups, groups)
+    np.fill_diagonal(scores, 1)
+    OverlapMatrix(names, scores).save(folder / "overlap.parquet")
+
+
 def adapters(folder: Path) -> None:
     publish(load_slider(next((folder.parent / "sliders").rglob("*.safetensors"))), folder, 22)
 
@@ -217,6 +228,9 @@ VERBS = {
     ),
 }
 """What other verbs of brittle make, and how."""
+
+AFTER = {"overlap": telling_overlaps}
+"""What is done to what a verb made."""
 
 NEEDED_BY = {"lora_adapters": ["sliders"], "labels.csv": ["slides"], "preds.csv": ["val"], "predictions.csv": ["val"]}
 """What an imitation is made from."""

@@ -23,7 +23,7 @@ import brittle
 from brittle.cli import app
 from brittle.datasets import demo_set
 from brittle.sliders import Sampling, world
-from example_files import NEEDED_BY, USERS, VERBS
+from example_files import AFTER, NEEDED_BY, USERS, VERBS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -177,6 +177,7 @@ class Shelf:
         for line in VERBS.get(name, ()):
             self.provide(line, self.folder)
             run(line, self.folder)
+        AFTER.get(name, Path)(path)
         return path
 
 
