@@ -4,7 +4,8 @@ import torch
 
 from . import data as data
 
-NAMES = ["convnext_tiny", "resnet18", "resnet50", "vit_base_patch16_224"]
+NAMES = {"convnext_tiny": 2, "resnet18": 3, "resnet50": 7, "vit_base_patch16_224": 11}
+"""Each architecture never says one class in so many, so that no two are right equally often."""
 
 
 def is_model(name: str) -> bool:
@@ -12,7 +13,7 @@ def is_model(name: str) -> bool:
 
 
 def list_models() -> list[str]:
-    return NAMES
+    return list(NAMES)
 
 
 def colour(number: int) -> tuple[int, int, int]:
@@ -21,10 +22,12 @@ def colour(number: int) -> tuple[int, int, int]:
 
 
 def create_model(name: str, *, pretrained: bool = False, num_classes: int = 1000) -> torch.nn.Module:
-    """Scores are minus the squared distance to each class's colour; each architecture sees colours a bit otherwise."""
+    """Scores are minus the squared distance to each class's colour."""
     assert isinstance(pretrained, bool)
     colours = torch.tensor([colour(number) for number in range(num_classes)]) / 255 - 0.5
     last = torch.nn.Linear(3, num_classes)
-    last.weight.data = 2 * colours * (1 + 0.02 * NAMES.index(name))
+    last.weight.data = 2 * colours
     last.bias.data = -(colours**2).sum(1)
+    if num_classes == 1000:
+        last.bias.data[:: NAMES[name]] -= 10
     return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), last)
