@@ -75,12 +75,12 @@ def photos(folder: Path) -> Path:
 
 
 def cifar10(folder: Path) -> Path:
-    """Python batches of forty bundled images each, and 100 to test with; each fifth label is wrong, so all err."""
+    """Python batches of forty bundled images each, and 100 to test with; each third label is wrong, so all err."""
     demo = load_dataset("demo")
     for number, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
         chosen = [(7 * number + i) % len(demo) for i in range(100 if name == "test_batch" else 40)]
         images = np.stack([demo.image(i) for i in chosen])
-        labels = [int(demo.labels[i] + (place % 5 == 0)) % 10 for place, i in enumerate(chosen)]
+        labels = [int(demo.labels[i] + (place % 3 == 0)) % 10 for place, i in enumerate(chosen)]
         cifar_batches(folder, images, labels, key=b"labels", name=name)
     return folder
 
@@ -215,7 +215,6 @@ VERBS = {
     "run-a": (f"{ELSEWHERE} -o run-a",),
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
-    "other-run": (f"{RUN} -b cifar10-c -o other-run",),
     "overlap": (f"{OVERLAP} -o overlap",),
     "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
     "noc.safetensors": ("brittle train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
@@ -228,9 +227,6 @@ VERBS = {
     ),
 }
 """What other verbs of brittle make, and how."""
-
-AFTER = {"overlap": telling_overlaps}
-"""What is done to what a verb made."""
 
 NEEDED_BY = {"lora_adapters": ["sliders"], "labels.csv": ["slides"], "preds.csv": ["val"], "predictions.csv": ["val"]}
 """What an imitation is made from."""

@@ -23,7 +23,7 @@ import brittle
 from brittle.cli import app
 from brittle.datasets import demo_set
 from brittle.sliders import Sampling, world
-from example_files import AFTER, NEEDED_BY, USERS, VERBS
+from example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,7 +38,7 @@ LESS = {
     "--training-images": 200,
     "--epochs": 1,
     "--standard-epochs": 1,
-    "--schemes": 3,
+    "--schemes": 4,
     "--datasets": 200,
     "--steps": 2,
     "--denoising-steps": 2,
@@ -54,6 +54,7 @@ LESS_OF = {
     "show": {"--size": 32, "--thumb": 32},
     "import": {"--limit": None},
     "train": {"--images": 40},
+    "build dissimilar": {"--limit": 40},
     "overlap": {"--images": 200},
     "slide sample": {"--scale": "0,2"},
 }
@@ -65,6 +66,8 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
     "overlap -d cifar10:cifar10 --mode scratch": "24 new networks; tests/design/test_measure_overlap.py trains some",
+    "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
+    "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
@@ -179,7 +182,6 @@ class Shelf:
         for line in VERBS.get(name, ()):
             self.provide(line, self.folder)
             run(line, self.folder)
-        AFTER.get(name, Path)(path)
         return path
 
 
@@ -219,6 +221,8 @@ def run(line: str, place: Path) -> None:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, f"brittle {shlex.join([*words, *more])}\n{result.output}"
+    if path == ["overlap"] and "--from-table" not in words:
+        telling_overlaps(place / words[words.index("-o") + 1])
 
 
 @pytest.mark.parametrize("line", OF_VERBS, ids=OF_VERBS.get)
