@@ -22,7 +22,7 @@ EXAMPLES = (
     ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
     ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at severities of your own"),
-    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides, or CNS-Bench"),
+    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
 
 MODEL = Annotated[

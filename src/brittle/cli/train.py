@@ -16,7 +16,8 @@ from brittle.cli.run import DEVICE
 EXAMPLES = (
     ("brittle train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
     (
-        "brittle train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
+        "brittle train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 "
+        "-o noc.safetensors",
         "one network learns all corruptions of a benchmark",
     ),
     ("brittle train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),

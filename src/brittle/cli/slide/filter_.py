@@ -22,7 +22,10 @@ EXAMPLES = (
     ("brittle slide filter slides/ --page label.html -o filtered", "a page to label images on, by keys"),
     ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv -o filtered", "your thresholds"),
     ("brittle slide filter slides/ --scores filtered/scores.csv --labels labels.csv --tpr 0.95 -o stricter", "quick"),
-    ("brittle slide filter more/ --clip clip/ --dino dinov2/ --thresholds filtered/thresholds.json -o more-filtered", "the same for new images"),
+    (
+        "brittle slide filter more/ --clip clip/ --dino dinov2/ --thresholds filtered/thresholds.json -o more-filtered",
+        "the same for new images",
+    ),
 )
 
 
