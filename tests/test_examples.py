@@ -56,7 +56,7 @@ LESS_OF = {
     "train": {"--images": 40},
     "build dissimilar": {"--limit": 40},
     "overlap": {"--images": 200},
-    "slide sample": {"--scale": "0,2"},
+    "slide sample": {"--scale": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
 
@@ -196,6 +196,8 @@ def run(line: str, place: Path) -> None:
         less |= {"--images": 16} if path == ["overlap"] else {}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
+    if "--two-prompts" in words:
+        less |= {"--scale": None}
     if "scratch" in words:
         less |= {"--standard-epochs": None}
     if "batchnorm" in words:
