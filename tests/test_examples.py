@@ -196,6 +196,8 @@ def run(line: str, place: Path) -> None:
         less |= {"--images": 16} if path == ["overlap"] else {}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
+    if "--labels" in words:
+        less |= {"--least": 1}
     if "--two-prompts" in words:
         less |= {"--scale": None}
     if "scratch" in words:
