@@ -66,6 +66,7 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
     "overlap -d cifar10:cifar10 --mode scratch": "24 new networks; tests/design/test_measure_overlap.py trains some",
+    "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
     "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
@@ -168,7 +169,7 @@ class Shelf:
         elif name == "val" and "corrupt" in line:
             shutil.copytree(self.get("photos"), place / name)  # all thousand classes would be written 75 times
         elif name == "val" and "--clean" in line:
-            shutil.copytree(next(self.get("ImageNet-C").rglob("1/n01440764")).parent, place / name)
+            shutil.copytree(next(self.get("ImageNet-C").rglob("n01440764")).parent, place / name)
         elif name in USERS or name in VERBS:
             source = self.get("tiny-sliders" if name == "sliders" and " tiny " in line else name)
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, place / name)
