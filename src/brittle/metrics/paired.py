@@ -61,13 +61,17 @@ def difference(
     if a.shape != b.shape:
         raise ValueError(f"both models need the same samples and cells, got shapes {a.shape} and {b.shape}")
     of = statistic or (lambda means: means.mean(axis=-1))
-    k = a.shape[1]
     return bootstrap(
         np.hstack([a, b]),
-        lambda means: np.asarray(of(means[..., :k])) - np.asarray(of(means[..., k:])),
+        gap_of(of, a.shape[1]),
         name=name,
         seed=seed,
         resamples=resamples,
         level=level,
         percent=percent,
     )
+
+
+def gap_of(statistic: Statistic, columns: int) -> Statistic:
+    """The statistic of the first columns minus that of the others."""
+    return lambda means: np.asarray(statistic(means[..., :columns])) - np.asarray(statistic(means[..., columns:]))

@@ -78,9 +78,10 @@ SLID = {
 """What is said of slides."""
 
 INTERVALS = (
-    "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are percentile "
+    "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are "
     "bootstraps over images: whole images are drawn again, with all their corrupted copies, {resamples:,} times, from "
-    "a fixed seed. They tell how far the numbers would move on other images of the same kind, not on other "
+    "a fixed seed; with few images, or close to 0 or 100 %, they are widened to what so few images can "
+    "tell. They tell how far the numbers would move on other images of the same kind, not on other "
     "trainings of the same model."
 )
 
