@@ -99,7 +99,7 @@ class FailurePoints:
         ends are failure points of samples: the number that fail before the true quantile is binomial, so the interval
         holds it at least as often as the level says, whatever the distribution (Clopper and Pearson's argument). An
         end is `inf` where so many samples never failed within the range, and the low end is 0 where the samples are
-        too few for one: with 5 % that is below 73 samples.
+        too few for one: with 5 % that is below 72 samples.
         """
         if not 0 < share < 1:
             raise ValueError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
