@@ -282,8 +282,7 @@ plain percentile bootstrap → brittle's. Below 1 is too narrow.
 {chr(10).join(widths)}
 
 Independent cells are the price: with few images nobody can know that no image will fail everywhere, so the interval
-stays near that of a single cell until images are many. No interval is wider than that of a single cell with as many
-images, apart from sums of several.
+stays near that of a single cell until images are many.
 
 Two cases that used to be badly wrong (coverage in percent, and mean width with correlated cells):
 
