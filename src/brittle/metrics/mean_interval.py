@@ -114,7 +114,7 @@ def linear_fraction(statistic: Callable[[Floats], ArrayLike], columns: int) -> F
     def tried(points: Floats) -> Floats:
         return np.asarray(statistic(points), dtype=np.float64)
 
-    start: Floats = 0.35 + 0.3 * (np.arange(1, columns + 1) * 0.6180339887498949 % 1)
+    start = np.asarray(0.35 + 0.3 * (np.arange(1, columns + 1) * 0.6180339887498949 % 1), dtype=np.float64)
     step = 0.1
     try:
         (origin,) = tried(start[np.newaxis])
