@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittle.datasets.near import nearest
-from brittle.design.linkage import average_linkage, leaf_order
 from brittle.design.overlap_files import read_overlap, write_overlap
 from brittle.metrics.fraction import Floats
 
@@ -100,8 +99,12 @@ class OverlapMatrix:
         The leaves of an average-linkage tree on 1 − overlap, branches turned so that the most alike ends meet. A
         masked pair counts as not overlapping here.
         """
-        known = np.nan_to_num(self.scores)
-        return [self.names[i] for i in leaf_order(average_linkage(1 - known), known)]
+        if len(self) < 2:
+            return list(self.names)
+        from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
+
+        far = distances(np.nan_to_num(self.scores))
+        return [self.names[i] for i in leaves_list(optimal_leaf_ordering(average_linkage(far), far))]
 
     def save(self, path: str | Path) -> Path:
         """Write a `.csv` (scores only, names in the first row and column) or a `.parquet` (long, with intervals)."""
@@ -149,3 +152,19 @@ def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> Floats:
     array[lower] = array.T[lower]
     array.setflags(write=False)
     return array
+
+
+def distances(scores: Floats) -> Floats:
+    """1 − overlap of every two corruptions, in the condensed form that SciPy clusters."""
+    from scipy.spatial.distance import squareform
+
+    far = 1 - (scores + scores.T) / 2
+    np.fill_diagonal(far, 0)
+    return np.asarray(squareform(np.maximum(far, 0), checks=False))
+
+
+def average_linkage(condensed: Floats) -> Floats:
+    """The tree of average linkage (UPGMA) over condensed distances, as SciPy writes it."""
+    from scipy.cluster.hierarchy import linkage
+
+    return np.asarray(linkage(condensed, method="average"))

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from brittle.metrics.bootstrap import Statistic, bootstrap, check_rows
 from brittle.metrics.estimate import Estimate
 from brittle.metrics.fraction import right_or_wrong
-from brittle.metrics.incomplete_beta import incomplete_beta
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     few, many = sorted((only_a, only_b))
     if few == many:
         return McNemar(only_a, only_b, 1.0)
-    # P(X ≤ few) of a binomial with n = few + many and p = 1/2
-    return McNemar(only_a, only_b, min(1.0, 2 * float(incomplete_beta(many, few + 1, 0.5))))
+    from scipy.special import bdtr
+
+    return McNemar(only_a, only_b, min(1.0, 2 * float(bdtr(few, few + many, 0.5))))
 
 
 def difference(
