@@ -31,7 +31,7 @@ LIGHT := .venv-light/bin
 
 .venv-light/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-light
-	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt -e . pytest hypothesis scipy
+	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt -e . pytest hypothesis
 	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
 	touch $@
 

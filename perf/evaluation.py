@@ -1,6 +1,6 @@
 """What a run costs beyond its parts, how much memory it takes, and how fast large results are read.
 
-    python perf/evaluation.py [overhead] [memory] [aggregate]
+    python perf/evaluation.py [overhead] [memory] [threads] [aggregate]
 
 Writes docs/evaluation-cost.md. Each measurement runs in a process of its own.
 """
@@ -113,6 +113,43 @@ def memory(count: int) -> dict[str, float]:
         return {"images": count, "megabytes": count * 64 * 64 * 3 / 1e6, "start": peak.start, "peak": peak.most}
 
 
+def inference(how: str, seconds: float = 3) -> dict[str, float]:
+    """Images a second of the bundled model: threads that wait "spin", or sleep ("passive"), or "one" alone."""
+    if how != "passive":
+        os.environ["KMP_BLOCKTIME"] = "200"  # its usual value; brittle leaves an environment alone that says something
+    from brittle.threads import wait_passively
+
+    wait_passively()
+    import torch
+
+    from brittle.models import demo_model
+
+    torch.set_num_threads(1 if how == "one" else len(os.sched_getaffinity(0)))
+    model = demo_model("standard", device="cpu")
+    images = np.random.default_rng(0).integers(0, 256, (64, 32, 32, 3), np.uint8)
+    model.scores(images)
+    start, shown = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        model.scores(images)
+        shown += len(images)
+    return {"speed": shown / (time.perf_counter() - start), "load": os.getloadavg()[0]}
+
+
+def threads(turns: int = 5, loops: int = 4) -> dict[str, list[dict[str, float]]]:
+    """Speeds in turns, on the machine as it is and beside busy loops."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for _ in range(turns):
+        for busy in (0, loops):
+            beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+            try:
+                for how in ("spin", "passive", "one"):
+                    found.setdefault(f"{how} {'busy' if busy else 'quiet'}", []).append(apart("inference", how))
+            finally:
+                for process in beside:
+                    process.kill()
+    return found
+
+
 def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[str, float]:
     """Time and memory of the accuracy table over synthetic rows of many models."""
     import polars as pl
@@ -125,7 +162,7 @@ def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[
     with tempfile.TemporaryDirectory() as folder:
         recipe = brittle.benchmark("imagenet-c")
         store = Store(Path(folder) / "run")
-        store.claim({"data": "synthetic", "images": samples})
+        store.claim({"data": "synthetic", "images": samples, "classes": []})
         store.keep_recipe(recipe)
         rng = np.random.default_rng(0)
         names = [f"ILSVRC2012_val_{i:08d}.JPEG" for i in range(samples)]
@@ -182,6 +219,8 @@ def main(wanted: list[str]) -> None:
         found["overhead"] = apart("overhead")
     if "memory" in wanted:
         found["memory"] = [apart("memory", count) for count in (1_000, 10_000, 50_000)]
+    if "threads" in wanted:
+        found["threads"] = threads()
     if "aggregate" in wanted:
         found["aggregate"] = apart("aggregate")
     kept.write_text(json.dumps(found, indent=1) + "\n")
@@ -195,6 +234,8 @@ def page(found: dict) -> str:
         f"| {m['images']:,} | {m['megabytes']:,.0f} MB | {m['start']:.0f} MB | {m['peak']:.0f} MB |"
         for m in found["memory"]
     )
+    speed = {how: np.median([turn["speed"] for turn in turns]) for how, turns in found["threads"].items()}
+    loads = [turn["load"] for how, turns in found["threads"].items() if "quiet" in how for turn in turns]
     return f"""# What a run costs
 
 Measured by `perf/evaluation.py` on two cores; times are the best of three turns.
@@ -211,6 +252,24 @@ The bundled model on the bundled 1,000 images through `cifar10-c`: {o["images"]:
 
 The whole takes **{o["ratio"]:.2f} ×** the longer part. Threads corrupt the next batches while the model looks at this
 one; on a GPU the two do not even share a processor.
+
+## Beside other work
+
+Torch's threads wait for each other by spinning. On a machine that does something else as well, the spinning ones take
+the processor from those that they wait for. The command line therefore lets them sleep (`GOMP_SPINCOUNT=0`,
+`OMP_WAIT_POLICY=PASSIVE`, `KMP_BLOCKTIME=0`), before torch is loaded and unless one of the three is set already; so
+does `load_model` in Python if torch was not imported before. Whoever imports torch first sets them in the environment.
+
+The bundled model on batches of 64 images, on two processors that others used too (load {min(loads):.0f} to
+{max(loads):.0f}), then with four busy loops more; medians of {len(loads) // 3} interleaved turns of three seconds:
+
+| threads of torch | images a second | with four busy loops |
+|---|---|---|
+| two, spinning (torch's default) | {speed["spin quiet"]:.0f} | {speed["spin busy"]:.0f} |
+| two, sleeping (brittle's default) | {speed["passive quiet"]:.0f} | {speed["passive busy"]:.0f} |
+| one | {speed["one quiet"]:.0f} | {speed["one busy"]:.0f} |
+
+`--threads` (`-j`) sets how many threads corrupt images and how many torch computes with.
 
 ## Memory
 
@@ -230,4 +289,4 @@ drop.
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["overhead", "memory", "aggregate"])
+    main(sys.argv[1:] or ["overhead", "memory", "threads", "aggregate"])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from released_set import section
 
 import brittle
 from brittle.datasets import photo
@@ -52,8 +53,9 @@ def main() -> None:
         RANDOM,
         *random(),
         OTHER_SETS,
+        section(),
     ]
-    (ROOT / "docs" / "fidelity.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (ROOT / "docs" / "fidelity.md").write_text("\n".join(lines), encoding="utf-8")
     print("wrote docs/fidelity.md")
 
 

@@ -65,7 +65,7 @@ class Study:
         spent = sum(os.times()[:2]) - sum(before[:2])
         if not (folder / "seconds.json").is_file():
             (folder / "seconds.json").write_text(json.dumps({"cpu": spent, "wall": time.perf_counter() - clock}))
-        matrix = overlap_with_intervals(correct_cube(results, recipe), [entry.id for entry in recipe.entries])
+        matrix = overlap_with_intervals(correct_cube(results, recipe), recipe)
         matrix.save(folder / "overlap.parquet")
         return matrix
 

@@ -1,66 +1,126 @@
-"""What the README and the docs show is true: their Python runs, their commands exist, their pages can be made."""
+"""What the README, the docs and every --help show is true: their Python runs, and so does each of their commands.
+
+The examples are collected, so new ones are run without a word here. What they name and no earlier line of the same page
+makes is an imitation of `example_files`; the options in `LESS` keep them small where a line does not set them itself.
+"""
 
 import importlib.util
 import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
+import typer
+from PIL import Image as Pil
 from typer.testing import CliRunner
 
 import brittle
 from brittle.cli import app
-from brittle.datasets import photo
+from brittle.datasets import demo_set
+from brittle.sliders import Sampling, world
+from example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) for page in PAGES}
-COMMANDS = sorted(
-    {
-        line.removeprefix("$ ").split("#")[0].strip()
-        for page in PAGES
-        for block in re.findall(r"```(?:sh|console)\n(.*?)```", page.read_text(), re.S)
-        for line in block.splitlines()
-        if line.removeprefix("$ ").startswith("brittle ")
-    }
-)
-GROUPS = {group.name for group in app.registered_groups}
+
+LESS = {
+    "--limit": 8,
+    "--images": 6,
+    "--samples": 10,
+    "--corruption-samples": 2,
+    "--test-images": 100,
+    "--training-images": 200,
+    "--epochs": 1,
+    "--standard-epochs": 1,
+    "--schemes": 4,
+    "--datasets": 200,
+    "--steps": 2,
+    "--denoising-steps": 2,
+    "--seeds": 3,
+    "--draws": 1,
+    "--batch-size": 8,
+    "--jobs": 1,
+    "--threads": 1,
+}
+"""Options that a line gets where its verb has them and it does not set them."""
+
+LESS_OF = {
+    "show": {"--size": 32, "--thumb": 32},
+    "import": {"--limit": None},
+    "train": {"--images": 40},
+    "build dissimilar": {"--limit": 40},
+    "overlap": {"--images": 200},
+    "slide sample": {"--scale": "0,1,2.5", "--seeds": 14},
+}
+"""The same for one verb; None leaves an option out."""
+
+PARTIAL = ("imagenet-c:", "imagenet-a:")
+"""Sets that are imitated with a few of their classes, which --partial allows for."""
+
+ELSEWHERE = {
+    "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
+    "overlap -d cifar10:cifar10 --mode scratch": "24 new networks; tests/design/test_measure_overlap.py trains some",
+    "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
+    "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
+    "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
+    "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
+    "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",
+    "balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
+    "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
+    "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
+    "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
+}
+"""Examples that are not run here, and why."""
+
+
+def commands(text: str) -> list[str]:
+    """The lines of a page that call brittle, without their comments."""
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("brittle ")]
+
+
+def helps(command: Any, name: str = "brittle") -> Iterator[tuple[str, str]]:
+    """Every example of every --help, with the verb it stands under."""
+    for line in re.findall(r"\[bold cyan\](.*?)\[/\]", command.epilog or ""):
+        yield name, line
+    for verb, part in getattr(command, "commands", {}).items():
+        yield from helps(part, f"{name} {verb}")
+
+
+def verb_of(words: list[str]) -> tuple[list[str], Any]:
+    """The verb of a line, which may have two words, and its command."""
+    command, path = CLICK, []
+    while hasattr(command, "commands"):  # a group of verbs
+        path.append(words[len(path)])
+        command = command.commands[path[-1]]
+    return path, command
+
+
+CLICK = typer.main.get_command(app)
+OF_VERBS = {line: f"{verb}: {line}" for verb, line in helps(CLICK)}
+OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
+
+
 RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
 
 
-@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks])
+@pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])
 def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page alone, from nothing: it imports and makes all that it uses."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "winter-road.toml").write_text(RECIPE)
     (tmp_path / "our_frost_photos").mkdir()
-    (tmp_path / "our_frost_photos" / "a.jpg").write_bytes(
-        (ROOT / "src/brittle/datasets/photos/coffee.jpg").read_bytes()
-    )
-    images = np.stack([photo("cat", 32), photo("coffee", 32)])
-    names = {
-        "brittle": brittle,
-        "np": np,
-        "image": photo("cat", 256),
-        "images": images,
-        "file_names": ["a", "b"],
-        "label": 3,
-        "mask": 0,
-        "transform": brittle.Transform("fog"),
-    }
+    shutil.copyfile(ROOT / "src/brittle/datasets/photos/coffee.jpg", tmp_path / "our_frost_photos" / "a.jpg")
+    names: dict[str, object] = {}
     for block in PYTHON[page]:
         exec(block, names)
-
-
-@pytest.mark.parametrize("line", COMMANDS)
-def test_commands_exist(line: str) -> None:
-    """Each verb and each option that a page shows is known; the files it names need not be there."""
-    _, verb, *rest = line.split()
-    path = [verb, rest[0]] if verb in GROUPS and rest and not rest[0].startswith("-") else [verb]
-    described = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "200"})
-    assert described.exit_code == 0
-    for word in rest:
-        if word.startswith("-"):
-            assert word in described.stdout, word
 
 
 def test_every_corruption_has_a_table_for_its_page() -> None:
@@ -71,3 +131,123 @@ def test_every_corruption_has_a_table_for_its_page() -> None:
     for corruption in brittle.corruptions():
         rows = generate.parameter_table(corruption)
         assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Shelf"]:
+    """What examples need; meanwhile there are forty bundled images instead of a thousand, and sliders are quick."""
+    place, whole = tmp_path_factory.mktemp("demo_images"), demo_set.FOLDER
+    with Pil.open(whole / "images.png") as sheet:
+        sheet.crop((0, 0, 32 * demo_set.ACROSS, 32)).save(place / "images.png")
+    lines = (whole / "samples.csv").read_text().splitlines()
+    (place / "samples.csv").write_text("\n".join(lines[: demo_set.ACROSS + 1]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo_set, "FOLDER", place)
+        patch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
+        patch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+        yield Shelf(tmp_path_factory.mktemp("shelf"))
+
+
+class Shelf:
+    """Imitations and what verbs make, each made once and copied to where an example is run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def provide(self, line: str, place: Path) -> None:
+        """Put what a line names, and is not there, into the folder it is run in."""
+        words = shlex.split(line)
+        words = words[1 + len(verb_of(words[1:])[0]) :]
+        if "imagenet:val" in line and (place / "val" / "bird").is_dir():
+            shutil.rmtree(place / "val")  # what an earlier line corrupted
+        made = {Path(word).parts[0] for flag, word in pairwise(words) if flag in ("-o", "--output")}
+        for word in words:
+            for text in re.split(r"[:=,]", word):
+                name = Path(text).parts[0] if text and not text.startswith("/") else ""
+                if name and name not in made and not (place / name).exists():
+                    self.put(name, place, line)
+
+    def put(self, name: str, place: Path, line: str) -> None:
+        if place == self.folder:
+            self.get(name)
+        elif name == "val" and "corrupt" in line:
+            shutil.copytree(self.get("photos"), place / name)  # all thousand classes would be written 75 times
+        elif name == "val" and "--clean" in line:
+            shutil.copytree(next(self.get("ImageNet-C").rglob("n01440764")).parent, place / name)
+        elif name in USERS or name in VERBS:
+            source = self.get("tiny-sliders" if name == "sliders" and " tiny " in line else name)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, place / name)
+
+    def get(self, name: str) -> Path:
+        path = self.folder / name
+        if path.exists():
+            return path
+        for needed in NEEDED_BY.get(name, ()):
+            self.get(needed)
+        if name in USERS:
+            USERS[name](path)
+        for line in VERBS.get(name, ()):
+            self.provide(line, self.folder)
+            run(line, self.folder)
+        return path
+
+
+def run(line: str, place: Path) -> None:
+    """Call brittle in a folder with the words of a line, and with less of all that it leaves open."""
+    words = shlex.split(line)[1:]
+    path, command = verb_of(words)
+    known = {flag: option.opts for option in command.params for flag in option.opts}
+    less = LESS | LESS_OF.get(" ".join(path), {})
+    if "--start" in words:  # a network that is good already; any other sees a little more, so that it is right at times
+        less |= {"--standard-epochs": None, "--test-images": 16, "--training-images": 16, "--rate": 1e-4, "--lr": 1e-4}
+        less |= {"--images": 16} if path == ["overlap"] else {}
+    elif "--network" not in words:
+        less |= {"--network": "small:4"}
+    if "--labels" in words:
+        less |= {"--least": 1}
+    if "--two-prompts" in words:
+        less |= {"--scale": None}
+    if "scratch" in words:
+        less |= {"--standard-epochs": None}
+    if "batchnorm" in words:
+        less |= {"--epochs": None}
+    if any(word.startswith((*PARTIAL, "cns-bench:")) for word in words):
+        less |= {"--limit": None}
+    more = [
+        word
+        for flag, value in less.items()
+        if flag in known and value is not None and not set(known[flag]) & set(words)
+        for word in (flag, str(value))
+    ]
+    if any(word.startswith(PARTIAL) for word in words) and "--partial" in known:
+        more.append("--partial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setenv("COLUMNS", "200")
+        if "timm:" in line:  # only here: transformers would take the imitation of torchvision for the real one
+            patch.syspath_prepend(Path(__file__).parent / "imitations")
+            for name in ("timm", "timm.data", "torchvision"):
+                patch.delitem(sys.modules, name, raising=False)
+        result = CliRunner().invoke(app, [*words, *more])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, f"brittle {shlex.join([*words, *more])}\n{result.output}"
+    if path == ["overlap"] and "--from-table" not in words:
+        telling_overlaps(place / words[words.index("-o") + 1])
+
+
+@pytest.mark.parametrize("line", OF_VERBS, ids=OF_VERBS.get)
+def test_examples_of_help(line: str, shelf: Shelf, tmp_path: Path) -> None:
+    for part, reason in ELSEWHERE.items():
+        if part in line:
+            pytest.skip(reason)
+    shelf.provide(line, tmp_path)
+    run(line, tmp_path)
+
+
+@pytest.mark.parametrize("page", OF_PAGES)
+def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp_path: Path) -> None:
+    for line in OF_PAGES[page]:
+        if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
+            shelf.provide(line, tmp_path)
+            run(line, tmp_path)

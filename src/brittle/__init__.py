@@ -1,26 +1,42 @@
 """brittle finds out where an image classifier breaks, and builds the tests that find it."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from brittle.benchmarks import Benchmark, benchmark, benchmarks
+from brittle.benchmarks import benchmark as load_benchmark
 from brittle.corruptions import Corruption, Transform, corrupt
 from brittle.corruptions import find as corruption
 from brittle.corruptions import select as corruptions
 from brittle.corruptions.imagenet_p import sequence
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
+    from brittle import datasets, design, distance, evaluation, metrics, models, report, sliders, training
+    from brittle.datasets import Dataset, load_dataset
     from brittle.evaluation import Results, evaluate, load_results
     from brittle.metrics import published
+    from brittle.models import Model, load_model
 
 __version__ = "0.1.0"
 
-LAZY = {"Results": "evaluation", "evaluate": "evaluation", "load_results": "evaluation", "published": "metrics"}
+_ROOMS = ("datasets", "design", "distance", "evaluation", "metrics", "models", "report", "sliders", "training")
+_LAZY = {
+    "Dataset": "datasets",
+    "Model": "models",
+    "Results": "evaluation",
+    "evaluate": "evaluation",
+    "load_dataset": "datasets",
+    "load_model": "models",
+    "load_results": "evaluation",
+    "published": "metrics",
+}
 """What is loaded when it is first asked for, and the room it is in."""
 
 __all__ = [
     "Benchmark",
     "Corruption",
+    "Dataset",
+    "Model",
     "Results",
     "Transform",
     "__version__",
@@ -29,14 +45,39 @@ __all__ = [
     "corrupt",
     "corruption",
     "corruptions",
+    "datasets",
+    "design",
+    "distance",
     "evaluate",
+    "evaluation",
+    "load_benchmark",
+    "load_dataset",
+    "load_model",
     "load_results",
+    "metrics",
+    "models",
     "published",
+    "report",
     "sequence",
+    "sliders",
+    "training",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in LAZY:
-        return getattr(import_module(f"brittle.{LAZY[name]}"), name)
-    raise AttributeError(f"brittle has no {name!r}; see dir(brittle)")
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return _import_module(f"brittle.{name}")
+    if name in _LAZY:
+        return getattr(_import_module(f"brittle.{_LAZY[name]}"), name)
+    if name.startswith("_"):  # asked for by tools that look at modules, not by people
+        raise AttributeError(f"module 'brittle' has no attribute {name!r}", name=name)
+    from brittle.datasets.near import nearest
+
+    raise AttributeError(
+        f"brittle has no {name!r}; {nearest(name, [known for known in __all__ if not known.startswith('_')])}",
+        name=name,
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -66,6 +66,19 @@ def test_a_recipe_knows_its_own_corruptions_by_their_short_names() -> None:
     np.testing.assert_array_equal(out, brittle.corrupt(image, "noc/contrast", 3, sample=0))
 
 
+def test_a_name_that_a_recipe_has_twice_needs_its_set() -> None:
+    blurs = Benchmark("blurs", tuple(Entry(name, (1,)) for name in ("noc/contrast", "syn2nat/blur", "noc/blur")))
+    assert blurs.entry("contrast").id == "noc/contrast"
+    with pytest.raises(ValueError, match=r"'blur'.*noc/blur, syn2nat/blur"):
+        blurs.entry("blur")
+
+
+def test_bare_names_in_a_recipe_mean_imagenet_c() -> None:
+    text = {"name": "mine", "levels": [1], "corruption": [{"id": "contrast"}, {"id": "noc/contrast"}]}
+    assert [entry.id for entry in Benchmark.from_dict(text).entries] == ["imagenet-c/contrast", "noc/contrast"]
+    assert Benchmark.from_dict(text).entry("contrast").id == "imagenet-c/contrast"
+
+
 def test_applying_is_corrupting() -> None:
     image = photo("cat", 32)
     benchmark = Benchmark("mine", (Entry("fog", (2.5,)),), seed=9, storage="jpeg85", table=224)

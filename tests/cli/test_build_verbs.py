@@ -4,33 +4,69 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from typer.testing import Result
 from verb_checks import good, refused
 
 import brittle
-from brittle.design import non_overlapping, published_overlap
+from brittle.design import Categories, OverlapMatrix, non_overlapping, published_overlap
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder")
 
 ROOT = Path(__file__).parents[2]
+TIES = ["-t", 0.1, "-o", "ties.toml"]
+
+
+@pytest.fixture(autouse=True)
+def ties(design_folder: Path) -> None:
+    """Three corruptions, of which fog goes with snow or with frost: a matrix that does not know its candidates."""
+    rows = ["corruption,fog,snow,frost", "fog,1,0,0.05", "snow,0,1,0.9", "frost,0.05,0.9,1"]
+    (design_folder / "ties.csv").write_text("\n".join(rows))
+
+
+def test_recipes_have_the_levels_that_were_measured(run: Run) -> None:
+    """Of a folder of `brittle overlap`, of its categories, or of another recipe if that is asked for."""
+    candidates = brittle.benchmark("cifar10-noc-candidates")
+    names = tuple(entry.id for entry in candidates.entries)
+    scores = np.full((23, 23), 0.05) + 0.95 * np.eye(23)
+    half = np.ix_(range(12), range(12))
+    scores[half] = np.maximum(scores[half], 0.8)
+    matrix = OverlapMatrix(names, scores, candidates=candidates)
+    matrix.save("overlap/overlap.parquet")
+    good(run("build", "non-overlapping", "overlap", "-o", "mine.toml"))
+    built = brittle.benchmark("mine.toml")
+    assert len(built.entries) == 12
+    assert all(entry == candidates.entry(entry.id) for entry in built.entries)
+    good(run("build", "non-overlapping", "overlap", "--levels-from", "noc-candidates", "-o", "other.toml"))
+    assert {entry.levels for entry in brittle.benchmark("other.toml").entries} == {((1.0, 5.0),)}
+    groups = Categories({"a": names[:12], "b": names[12:]}, candidates=candidates)
+    for file, extra in (("groups.toml", ()), ("groups2.csv", ("--overlap", "overlap"))):
+        groups.save(file)
+        good(run("build", "balanced", "-c", file, "-n", 2, "-k", 2, *extra, "-o", "balanced.toml"))
+        assert all(entry == candidates.entry(entry.id) for entry in brittle.benchmark("balanced.toml").entries)
 
 
 def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None:
     printed = good(
-        run("build", "non-overlapping", "noc-table8", "-t", 0.1, "-b", "noc-candidates", "-o", "sub/noc.toml")
+        run("build", "non-overlapping", "noc-table8", "-t", 0.1, "--table", "sub/s.csv", "-o", "sub/noc.toml")
     )
     recipe = brittle.benchmark(design_folder / "sub" / "noc.toml")
     assert {entry.id for entry in recipe.entries} == {e.id for e in brittle.benchmark("imagenet-noc").entries}
     assert {entry.levels for entry in recipe.entries} == {((1.0, 5.0),)}
     assert recipe.name == "noc"
     assert re.search(r"0\.1 +8 ", printed)
+    table = pl.read_csv(design_folder / "sub" / "s.csv")
+    chosen = table.filter(pl.col("threshold") == 0.1)
+    assert chosen["members"].item().split() == [entry.id for entry in recipe.entries]
+    assert "1 other set of that size" in good(run("build", "non-overlapping", "ties.csv", "-b", "imagenet-c", *TIES))
     assert (design_folder / "sub" / "noc.svg").is_file()
-    how = ["--sweep", "s.svg", "--thresholds", "0.1,0.2,0.6", "-b", "imagenet-c", "--name", "mine", "-o", "six.toml"]
+    how = ["--sweep", "s.svg", "--thresholds", "0.1,0.2,0.6", "--name", "mine", "-o", "six.toml"]
     printed = good(run("build", "non-overlapping", "noc-table7", "-t", 0.3, *how))
     best = non_overlapping(published_overlap("noc-table7"), 0.3)
-    assert [entry.corruption.name for entry in brittle.benchmark("six.toml").entries] == list(best.members)
+    assert [entry.id for entry in brittle.benchmark("six.toml").entries] == list(best.members)
     assert brittle.benchmark("six.toml").name == "mine"
     assert len(re.findall(r"^ +0\.\d+ +\d+ ", printed, re.M)) == 4
     assert (design_folder / "s.svg").is_file()
@@ -65,10 +101,12 @@ def test_what_pages_show_of_build_is_there(run: Run) -> None:
         (["build", "non-overlapping", "noc-table7", "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
         (["build", "non-overlapping", "noc-table7", "--sweep", "s.png", "-o", "r.toml"], "a figure is an .svg file"),
         (["build", "non-overlapping", "noc-table7", "-t", "nan", "-o", "r.toml"], "the threshold is a finite overlap"),
+        (["build", "non-overlapping", "ties.csv", "-o", "r.toml"], "or a recipe that has them by --levels-from"),
         (
-            ["build", "non-overlapping", "noc-table8", "-o", "r.toml"],
-            "say which: noc/blur, syn2nat/blur; or give the recipe",
+            ["build", "non-overlapping", "noc-table7", "--table", "t.txt", "-o", "r.toml"],
+            "the table of thresholds is a .csv file, got 't.txt'",
         ),
+        (["build", "balanced", "-c", "groups.csv", "-n", 2, "-k", 1, "-o", "r.toml"], "by --levels-from"),
         (
             ["build", "balanced", "-c", "groups.csv", "-n", 3, "-k", 1, "-o", "r.toml"],
             "there are 2 categories, so n lies",

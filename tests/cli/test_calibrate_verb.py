@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from design_cases import NETS
 from typer.testing import Result
 from verb_checks import good, refused
 
@@ -21,14 +20,14 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
         Path("two.toml").read_text().replace("contrast", "brightness").replace("gray_scale", "border")
     )
     how = ["-d", "demo", "--limit", 100, "-C", "two.toml", "--tolerance", 0.2, "-o", "ours.toml"]
-    Path("nets.py").write_text(NETS.replace("STOP", "18"))
+    Path("stop.txt").write_text("18")
     torn = run("calibrate", "-m", "nets.py:by_heart", *how)
     assert torn.exit_code == 130
     assert "the same command goes on" in torn.stderr
     first = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert list(first) == ["noc/brightness"]
     assert not Path("ours.toml").exists()
-    Path("nets.py").write_text(NETS.replace("STOP", "-1"))
+    Path("stop.txt").write_text("-1")
     printed = good(run("calibrate", "-m", "nets.py:by_heart", *how))
     both = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert both["noc/brightness"] == first["noc/brightness"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image as Pil
 from typer.testing import Result
 
 from brittle.benchmarks import Benchmark
@@ -38,6 +39,23 @@ def test_broken_files_are_counted_listed_and_skipped(run: Run, photos: Path, tmp
     assert list(listed) == ["cut.jpg", "empty.jpg", "text.jpg"]
     assert "truncated" in listed["cut.jpg"].lower()
     assert all(name in result.stdout for name in listed)
+
+
+def test_label_files_and_masks_are_named(run: Run, photos: Path, tmp_path: Path) -> None:
+    plain = run("corrupt", photos, tmp_path / "plain", *SMALL, "-j", 1)
+    assert "label file" not in plain.stdout
+    assert "like masks" not in plain.stdout
+    (photos / "labels").mkdir()
+    for name in ("labels/a.txt", "labels/b.txt", "boxes.json"):
+        (photos / name).write_text("0 0.5 0.5 0.1 0.1")
+    Pil.new("L", (8, 8)).save(photos / "labels/a.png")
+    result = run("corrupt", photos, tmp_path / "still", *SMALL, "-j", 1)
+    assert "3 label files" in result.stdout
+    assert "boxes.json" in result.stdout
+    assert "moves pixels" not in result.stdout
+    assert "1 of the images look like masks, such as labels/a.png" in result.stdout
+    moving = run("corrupt", photos, tmp_path / "moved", "-c", "noc/rotation,fog", "-s", "1", "-j", 1)
+    assert "rotation moves pixels" in moving.stdout
 
 
 def test_a_second_run_writes_only_what_is_missing(run: Run, photos: Path, tmp_path: Path) -> None:

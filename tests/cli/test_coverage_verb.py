@@ -19,7 +19,7 @@ def test_coverage_says_what_is_missed(run: Run, design_folder: Path) -> None:
     printed = good(run("coverage", "noc-table7", "-b", "fog,snow", "-o", "c.csv"))
     found = coverage(published_overlap("noc-table7"), ["fog", "snow"], of=published_overlap("noc-table7").names)
     assert str(found) in printed
-    assert re.search(r"contrast +0\.49 +fog", printed)
+    assert re.search(r"contrast +0\.49 +imagenet-c/fog", printed)
     assert re.search(r"glass_blur +– +nothing", printed)
     rows = pl.read_csv("c.csv")
     assert len(rows) == 15 * 2

@@ -9,6 +9,8 @@ from distance_cases import SMALL
 from typer.testing import Result
 from verb_checks import good, refused, words_of
 
+from brittle._io import file_name
+
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
 
@@ -19,12 +21,12 @@ def test_leak_finds_what_is_trained_on_and_scores_without_it(run: Run) -> None:
     how = ["leak", "-a", cheat, "-b", "three.toml", *SMALL, "--samples", 200, "-o", "out"]
     printed = good(run(*how, "--results", "run"))
     assert "leaks 1 of 3 corruptions: brightness" in " ".join(printed.split())
-    table = pl.read_csv("out/leak-corruptions-three.toml-brightness.csv")
+    table = pl.read_csv(f"out/leak-{file_name(cheat)}.csv")
     assert table.filter(pl.col("leaked"))["corruption"].to_list() == ["imagenet-c/brightness"]
-    scores = pl.read_csv("out/scores-corruptions-three.toml-brightness.csv")
+    scores = pl.read_csv(f"out/scores-{file_name(cheat)}.csv")
     assert scores["corruptions"].to_list() == ["all", "kept", "leaked"]
     assert scores["count"].to_list() == [3, 2, 1]
-    assert "1 of 3 corruptions are leaked" in words_of("out/leak-corruptions-three.toml-brightness.svg")
+    assert "1 of 3 corruptions are leaked" in words_of(f"out/leak-{file_name(cheat)}.svg")
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,35 @@ def test_a_part_of_the_list(run: Run, options: list[str], there: str, missing: s
     assert missing not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "identity"),
+    [
+        (["contrast"], "imagenet-c/contrast"),
+        (["contrast", "--source", "noc"], "noc/contrast"),
+        (["brightness", "--benchmark", "imagenet-noc"], "noc/brightness"),
+    ],
+)
+def test_a_bare_name_means_imagenet_c_or_the_set_that_was_chosen(run: Run, arguments: list[str], identity: str) -> None:
+    assert json.loads(run("list", *arguments, "--json").stdout)[0]["id"] == identity
+
+
 def test_json_has_every_level(run: Run) -> None:
     found = json.loads(run("list", "--json", "--size", 64).stdout)
     assert [item["id"] for item in found] == [corruption.id for corruption in brittle.corruptions()]
     for item in found:
         assert item["parameters"]["4"] == brittle.corruption(item["id"]).parameters(4, 64)
+        assert item["moves_pixels"] is brittle.corruption(item["id"]).moves_pixels
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_those_that_move_pixels_are_marked_and_the_mark_is_explained(run: Run, columns: int) -> None:
+    lines = run("list", columns=columns).stdout.splitlines()
+    for corruption in brittle.corruptions():
+        rows = [line for line in lines if {corruption.id, corruption.name} & set(line.split()[:1])]
+        marked = {"↔" in line for line in rows if corruption.family in line.split()}
+        assert corruption.moves_pixels in marked, corruption.id
+    assert any(line.startswith("↔ moves pixels") for line in lines)
+    assert "↔" not in run("list", "--family", "noise", columns=columns).stdout
 
 
 @pytest.mark.parametrize("corruption", brittle.corruptions(), ids=lambda corruption: corruption.id)
@@ -54,6 +78,7 @@ def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
     flat = " ".join(result.stdout.split())
     assert " ".join(corruption.docs.split()) in flat
+    assert f"Moves pixels {'yes' if corruption.moves_pixels else 'no'}" in flat
     if corruption.levels:
         assert set(corruption.levels) <= set(result.stdout.split())
         assert all(f"{side} px" in flat for side in (100, *corruption.table_sides))

@@ -10,6 +10,9 @@ from design_cases import TRAIN
 from typer.testing import Result
 from verb_checks import good, refused
 
+import brittle
+from brittle.cli.overlap import _print
+from brittle.cli.overlap_plan import candidates_of
 from brittle.design import OverlapMatrix, published_overlap
 
 Run = Callable[..., Result]
@@ -38,9 +41,39 @@ def test_overlap_trains_once_and_goes_on(run: Run, design_folder: Path) -> None:
 
 def test_a_published_matrix_needs_no_training(run: Run) -> None:
     printed = good(run("overlap", "--from-table", "noc-table7", "-o", "published"))
-    assert re.search(r"gaussian_noise +shot_noise +0\.97", printed)
+    assert re.search(r"gaussian_noise +imagenet-c/shot_noise +0\.97", printed)
     found = OverlapMatrix.load("published/overlap.csv")
+    assert found.candidates == brittle.benchmark("imagenet-c")
     np.testing.assert_allclose(found.scores, published_overlap("noc-table7").scores)
+
+
+def test_candidates_are_a_recipe_or_names() -> None:
+    named = {entry.id: entry.levels for entry in candidates_of("fog, noc/rain,random_gamma").entries}
+    published = [((1.0, 5.0),), (5.0,)]  # of NOC's and Syn2Nat's candidates
+    assert named == {
+        "imagenet-c/fog": (1.0, 2.0, 3.0, 4.0, 5.0),
+        **dict(zip(("noc/rain", "syn2nat/random_gamma"), published, strict=True)),
+    }
+    assert candidates_of("imagenet-c") == brittle.benchmark("imagenet-c")
+    assert candidates_of("two.toml") == brittle.benchmark("two.toml")
+
+
+def test_what_was_hardly_learned_is_named_by_the_matrix(run: Run) -> None:
+    """A model trained with no more than a little noise under gray_scale learns nothing that contrast's does not."""
+    Path("weak.toml").write_text(Path("two.toml").read_text().replace("[3, 5]", "[0.01, 0.02]"))
+    how = ["overlap", *TRAIN, "-C", "weak.toml", "--standard-epochs", 2, "--mode", "batchnorm", "--images", 64]
+    printed = " ".join(good(run(*how, "-o", "weak")).split())
+    found = OverlapMatrix.load("weak/overlap.parquet")
+    assert found.unlearned
+    assert f"masked, hardly learned by their own models: {', '.join(found.unlearned)};" in printed
+
+
+def test_an_interval_without_an_upper_end_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    scores, high = np.array([[1, 0.2], [0.2, 1]]), np.array([[1, np.inf], [np.inf, 1]])
+    _print(OverlapMatrix(("a", "b"), scores, scores, high))
+    assert "∞: in some resamples of the test images" in capsys.readouterr().out
+    _print(OverlapMatrix(("a", "b"), scores, scores, scores))
+    assert "∞" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -56,7 +89,8 @@ def test_a_published_matrix_needs_no_training(run: Run) -> None:
         (["overlap", "-d", "demo", "-o", "x"], "'demo' has no training part of its own"),
         (["overlap", "-d", "test.npz", "--training", "bare.npz", "-o", "x"], "does not name its classes"),
         (["overlap", *TRAIN, "--mode", "quick", "-o", "x"], "mode must be one of scratch, finetune, batchnorm"),
-        (["overlap", *TRAIN, "-C", "imagenet-c", "-o", "x"], "has 5 levels; candidates have one level, or a range"),
+        (["overlap", *TRAIN, "-C", "fog,snoww", "-o", "x"], "did you mean 'imagenet-c/snow'?"),
+        (["overlap", *TRAIN, "-C", "imagenet-d", "-o", "x"], "candidates are a recipe (cifar10-c,"),
         (["overlap", *TRAIN, "--form", "log", "-o", "x"], "the form is ratio (the papers) or accuracy"),
         (["overlap", *TRAIN, "--engine", "dask", "-o", "x"], "there are: local, ray"),
         (["overlap", *TRAIN, "--epochs", 0, "-o", "x"], "epochs must be at least 1"),

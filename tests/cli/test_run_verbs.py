@@ -82,12 +82,31 @@ def test_compare_ranks_and_pairs(run: Run, finished: Path, tmp_path: Path) -> No
     drawn = run("compare", finished, "--figure", tmp_path / "accuracy.svg")
     assert drawn.exit_code == 0, drawn.stderr
     assert (tmp_path / "accuracy.svg").read_text().count("<circle") > 1
-    found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]
+    found = json.loads(run("compare", finished, "--json").stdout)["cifar10-c-custom"]["models"]
     assert [row["rank"] for row in found] == [1, 2]
     assert found[0]["to_the_best"] is None
     assert found[1]["to_the_best"]["value"] <= 0
     own = json.loads(run("compare", finished, "--json", "--reference", found[0]["model"]).stdout)["cifar10-c-custom"]
+    assert own["reference"].startswith(found[0]["model"])
+    own = own["models"]
     assert own[0]["mce"]["value"] == pytest.approx(1)
+
+
+def test_an_unknown_reference_is_answered_by_the_models_of_the_run_and_the_published_ones(
+    run: Run, finished: Path
+) -> None:
+    result = run("compare", finished, "--reference", "foo")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("'foo'", "reds", "tones", "alexnet-imagenet-c"))
+
+
+def test_a_report_makes_one_folder_and_no_more(run: Run, finished: Path, tmp_path: Path) -> None:
+    refused = run("report", finished, "-o", tmp_path / "no" / "where" / "x.html")
+    assert refused.exit_code == 2
+    assert str(tmp_path / "no") in refused.stderr
+    assert not (tmp_path / "no").exists()
+    assert run("report", finished, "-o", tmp_path / "new" / "x.html").exit_code == 0
+    assert (tmp_path / "new" / "x.html").is_file()
 
 
 def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: Path) -> None:
@@ -98,7 +117,7 @@ def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: 
     assert "a grid as fine takes" in result.stdout
     files = list((tmp_path / "run" / "failure-points").glob("*/*.parquet"))
     assert len(files) == 2
-    assert set(pl.read_parquet(files[0]).columns) >= {"sample", "failed", "held", "shown"}
+    assert set(pl.read_parquet(files[0]).columns) >= {"sample", "failed", "held", "evaluations", "prediction"}
 
 
 def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> None:
@@ -206,12 +225,97 @@ def test_photographs_of_any_size_are_prepared(run: Run, tmp_path: Path) -> None:
         "-o",
         tmp_path / "r",
     ]
-    refused = run(*how, columns=300)
+    refused = run(*how, "--prepare", "none", columns=300)
     assert refused.exit_code == 2
     assert "--prepare imagenet" in refused.stderr
-    result = run(*how[:-1], tmp_path / "s", "--prepare", "imagenet")
+    result = run(*how[:-1], tmp_path / "s")
     assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "from 260×300 to 500×400 px" in said
+    assert "short side to 256 px, central 224×224 (--prepare none" in said
     assert np.load(tmp_path / "s" / "images.npy").shape == (2, 224, 224, 3)
+    other = run(*how[:-1], tmp_path / "t", "--prepare", "96,64")
+    assert other.exit_code == 0, other.stderr
+    assert np.load(tmp_path / "t" / "images.npy").shape == (2, 64, 64, 3)
+    assert "brought to one size" not in other.stdout
+    found = run("failure-points", *how[1:7], "-o", tmp_path / "f")
+    assert found.exit_code == 0, found.stderr
+    assert np.load(tmp_path / "f" / "images.npy").shape == (2, 224, 224, 3)
+
+
+COLOURS = """
+import torch
+
+class Colours(torch.nn.Module):
+    def forward(self, x):
+        return x.mean((2, 3)).argmax(1, keepdim=True) == torch.tensor([[0, 1, 2]])
+
+def sorted_names():
+    return Logits(Colours())
+
+class Logits(torch.nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def forward(self, x):
+        return self.net(x).float()
+"""
+
+
+@pytest.fixture
+def colours(tmp_path: Path) -> Path:
+    """Photographs in red, green and blue of many sizes, in folders whose sorted order is blue, green, red."""
+    for place, name in enumerate(("red", "green", "blue")):
+        (tmp_path / "colours" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = np.full((20 + number, 40 - number, 3), 60, np.uint8)
+            pixels[..., place] = 200
+            Pil.fromarray(pixels).save(tmp_path / "colours" / name / f"{number}.png")
+    (tmp_path / "colours.py").write_text(COLOURS)
+    (tmp_path / "classes.txt").write_text("Red\n\nGREEN\nblue\n")
+    return tmp_path
+
+
+def test_classes_in_another_order_are_noticed_and_can_be_given(run: Run, colours: Path) -> None:
+    model = f"{colours}/colours.py:sorted_names,size=16,mean=0.5;0.5;0.5,std=0.25"
+    how = ["-d", colours / "colours", "-m", model]
+    wrong = run("run", *how, "-o", colours / "wrong", columns=400)
+    assert wrong.exit_code == 0, wrong.stderr
+    assert "12 of 36 clean images" in wrong.stdout
+    assert "red, green, blue" in wrong.stdout
+    right = run("run", *how, "--classes", colours / "classes.txt", "-o", colours / "right", columns=400)
+    assert right.exit_code == 0, right.stderr
+    assert "guessing" not in right.stdout
+    assert "resized to 16×16; mean 0.5 0.5 0.5, std 0.25 0.25 0.25" in right.stdout
+    assert "short side to 18 px, central 16×16" in right.stdout
+    assert brittle.load_results(colours / "right").clean_accuracy("sorted_names") == 1
+    (colours / "classes.txt").write_text("red\ngreen\n")
+    few = run("run", *how, "--classes", colours / "classes.txt", "-o", colours / "few", columns=400)
+    assert few.exit_code == 2
+    assert "'blue'" in few.stderr
+
+
+def test_the_command_line_sets_preprocessing_where_it_applies(run: Run, colours: Path) -> None:
+    how = ["-d", colours / "colours", "-o", colours / "r", "--classes", colours / "classes.txt"]
+    net = f"{colours}/colours.py:sorted_names"
+    shown = run("run", "-m", net, *how, "--mean", "0.4", "--std", "0.2,0.2,0.3", "--size", 20, "--crop", 16, "-j", 1)
+    assert shown.exit_code == 0, shown.stderr
+    said = " ".join(shown.stdout.split())
+    assert "short side to 20, central 16×16; mean 0.4 0.4 0.4, std 0.2 0.2 0.3" in said
+    assert "batches of 64 images" in said
+    refused = run("run", "-m", "demo:standard", "-d", "demo", "-o", colours / "d", "--mean", "0.4", columns=300)
+    assert refused.exit_code == 2
+    assert "--mean does not apply" in refused.stderr
+    assert not (colours / "d").exists()
+
+
+def test_data_are_checked_before_models_are_built(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(f"def make(): open({str(tmp_path / 'built')!r}, 'w').close()")
+    for verb in (["run"], ["failure-points", "-c", "fog"]):
+        refused = run(*verb, "-m", f"{tmp_path}/slow.py:make", "-d", tmp_path / "nowhere", "-o", tmp_path / "r")
+        assert refused.exit_code == 2
+        assert "nowhere" in refused.stderr
+    assert not (tmp_path / "built").exists()
 
 
 def test_recipes_of_one_name_and_models_without_all_cells_live_in_one_run(
@@ -222,7 +326,7 @@ def test_recipes_of_one_name_and_models_without_all_cells_live_in_one_run(
         result = run(*how, "-c", corruption, "-s", "3")
         assert result.exit_code == 0, result.stderr
     found = json.loads(run("compare", finished, "--json").stdout)
-    customs = [rows for name, rows in found.items() if name.startswith("custom ")]
+    customs = [rows["models"] for name, rows in found.items() if name.startswith("custom ")]
     assert len(customs) == 2
     assert customs[0][0]["mean_accuracy"]["value"] != customs[1][0]["mean_accuracy"]["value"]
     assert [row["model"] for row in customs[0]] == ["tones"]
@@ -250,3 +354,54 @@ def test_predictions_that_make_no_sense_are_refused(run: Run, tmp_path: Path, ro
     result = run("import", tmp_path / "p.csv", "-d", "demo", "-b", "cifar10-c", "-o", tmp_path / "run", columns=300)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "failure-points"])
+def test_a_failed_start_is_followed_by_the_corrected_command_in_the_same_folder(
+    run: Run, models: Path, tmp_path: Path, verb: str
+) -> None:
+    how = ["-d", "demo", "-c", "fog", "-o", tmp_path / "new", *(["-s", 3] if verb == "run" else ["--tolerance", 1])]
+    failed = run(verb, "-m", f"{models}:nan", *how, "--limit", 20)
+    assert failed.exit_code == 2
+    assert "not numbers" in failed.stderr
+    result = run(verb, "-m", f"{models}:tones", *how, "--limit", 10)
+    assert result.exit_code == 0, result.stderr
+    assert len(list((tmp_path / "new" / ("cells" if verb == "run" else verb)).glob("*/*.parquet"))) > 0
+
+
+def test_overwrite_starts_anew_and_a_refusal_names_it(run: Run, models: Path, finished: Path) -> None:
+    (finished / "notes.txt").write_text("mine")
+    other = ["-m", f"{models}:tones", "-d", "demo", "--limit", 10]
+    for verb, more in (("run", []), ("failure-points", ["-c", "fog", "--tolerance", 1])):
+        refused = run(verb, *other, *more, "-o", finished)
+        assert refused.exit_code == 2
+        for words in ("40 images", "10", "--overwrite"):
+            assert words in refused.stderr
+        assert "key" not in refused.stderr
+    assert run("run", *other, "-o", finished, "--overwrite").exit_code == 0
+    assert len(brittle.load_results(finished).rows.collect()) == 10
+    result = run("failure-points", *other, "-c", "fog", "--tolerance", 1, "-o", finished, "--overwrite")
+    assert result.exit_code == 0, result.stderr
+    assert not list(finished.glob("cells/*/*"))
+    assert (finished / "notes.txt").read_text() == "mine"
+
+
+def test_another_seed_is_named(run: Run, models: Path, tmp_path: Path) -> None:
+    how = ["-m", f"{models}:tones", "-d", "demo", "--limit", 10, "-c", "fog", "-s", 3, "-o", tmp_path / "seeds"]
+    assert run("run", *how, "--seed", 0).exit_code == 0
+    refused = run("run", *how, "--seed", 1)
+    assert refused.exit_code == 2
+    for words in ("fog 3", "seed 0", "seed 1"):
+        assert words in refused.stderr
+
+
+def test_a_damaged_file_is_told_once_in_a_sentence(run: Run, models: Path, finished: Path) -> None:
+    before = brittle.load_results(finished).accuracy()
+    cell = next(finished.glob("cells/tones*/*fog*@1-*.parquet"))
+    cell.write_bytes(b"")
+    how = ["-d", "demo", "--limit", 40, "-b", "cifar10-c", "-c", "fog,contrast", "-s", "1,2.5"]
+    result = run("run", "-m", f"{models}:tones", "-m", f"{models}:reds", *how, "-o", finished)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count(cell.name) == 1
+    assert "Traceback" not in result.stderr
+    assert brittle.load_results(finished).accuracy().equals(before)

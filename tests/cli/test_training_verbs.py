@@ -99,17 +99,24 @@ def test_nothing_is_written_over(run: Run) -> None:
 
 
 def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
-    names = ("contrast", "gray_scale", "quantization")
+    names = ("contrast", "gray_scale", "hue")
     entries = "".join(f'[[corruption]]\nid = "noc/{name}"\n' for name in names)
     Path("three.toml").write_text(f'name = "three"\nuniform = [3, 5]\n{entries}')
-    how = ["--network", "small:4", "--batch-size", 32, "--standard-epochs", 1, "--images", 64]
+    how = ["--network", "small:4", "--batch-size", 32, "--standard-epochs", 12, "--images", 64, "--no-control"]
     good(run("overlap", "-d", "test.npz", "--training", "train.npz", "-C", "three.toml", *how, "-o", "overlap"))
-    printed = good(
-        run("balance", "overlap", "-b", "three.toml", "-b", "contrast,quantization", "-o", "sub/balance.csv")
-    )
+    printed = good(run("balance", "overlap", "-b", "three.toml", "-b", "contrast,hue", "-o", "sub/balance.csv"))
     assert printed.count("standard deviation") == 2
+    assert "divided by the errors of the standard model" in " ".join(printed.split())
     table = pl.read_csv("sub/balance.csv")
-    assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,quantization"]
+    assert table["reference"].unique().to_list() == ["the standard model"]
+    good(run("run", "-m", "overlap/models/standard.safetensors", "-d", "test.npz", "-b", "three.toml", "-o", "ref"))
+    assert "divided by the errors of standard;" in " ".join(
+        good(run("balance", "overlap", "--reference", "ref")).split()
+    )
+    refusal = refused(run("balance", "overlap", "--reference", "alexnet"))
+    assert "noc/contrast of 'three' has other levels" in refusal
+    assert "got 'nowhere'" in refused(run("balance", "overlap", "--reference", "nowhere"))
+    assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,hue"]
     assert len(table) == 5
     assert (folder / "sub" / "balance.svg").is_file()
     assert "no models that know one corruption" in refused(run("balance", "sub"))

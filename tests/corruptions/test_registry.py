@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,16 @@ def test_calling_it_is_corrupting() -> None:
 def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
     with pytest.raises(ValueError, match=f"there is no corruption '{name}'; {hint}"):
         brittle.corruption(name)
+
+
+@pytest.mark.parametrize("name", [c.name for c in brittle.corruptions(source="imagenet-c")])
+def test_a_bare_name_means_imagenet_c(name: str) -> None:
+    assert brittle.corruption(name).id == f"imagenet-c/{name}"
+
+
+def test_a_name_that_only_other_sets_share_is_refused_with_the_choices() -> None:
+    with pytest.raises(ValueError, match=r"'blur'.*noc/blur, syn2nat/blur"):
+        brittle.corruption("blur")
 
 
 def test_names_are_strings() -> None:
@@ -160,3 +172,32 @@ def test_a_wrong_declaration_is_refused() -> None:
         corruption(family="blur", source="mine", a=levels(1, clean=0), b=levels(1, 2, clean=0))
     with pytest.raises(ValueError, match="needs the same number of values"):
         levels(1, 2, clean=0, at32=(1,))
+
+
+def test_a_corruption_is_known_by_its_description_until_its_code_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run keeps of a user's own corruption is enough for tables, and says what is missing for pictures."""
+    fog = brittle.corruption("imagenet-c/fog")
+    monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
+    about = json.loads(json.dumps({**registry.describe(fog), "id": "mine/haze", "source": "mine"}))
+    registry.stand_in(about)
+    described = brittle.corruption("mine/haze")
+    assert not described.loaded
+    assert fog.loaded
+    assert (described.family, described.max_severity, described.table_sides) == (
+        fog.family,
+        fog.max_severity,
+        fog.table_sides,
+    )
+    assert described.parameters(2.5, 64) == fog.parameters(2.5, 64)
+    with pytest.raises(ValueError, match=r"the code of mine/haze is not loaded.*--import"):
+        described(np.zeros((32, 32, 3), np.uint8), 3, sample=0)
+
+    @corruption(family="weather", source="mine")
+    def haze(image: Image, rng: Draws) -> Image:
+        """White."""
+        del rng
+        return np.full_like(image, 255)
+
+    assert brittle.corruption("mine/haze").loaded
+    registry.stand_in(about)  # code that is here stays
+    assert brittle.corruption("mine/haze").loaded

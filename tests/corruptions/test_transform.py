@@ -49,6 +49,66 @@ def test_it_fits_torchvision_albumentations_and_pil_pipelines() -> None:
     assert isinstance(transform(Pil.fromarray(image)), Pil.Image)
 
 
+IMAGE = photo("cat", 32)
+TENSOR = torch.from_numpy(IMAGE.transpose(2, 0, 1).copy())
+
+
+class BoundingBoxes(torch.Tensor):
+    """Boxes as torchvision's type of that name has them."""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "named", "told"),
+    [
+        ((), {"image": IMAGE, "mask": np.zeros((32, 32))}, "mask"),
+        ((), {"image": IMAGE, "bboxes": [(1, 2, 3, 4)]}, "bboxes"),
+        ((), {"image": IMAGE, "keypoints": [(1, 2)]}, "keypoints"),
+        ((), {"image": IMAGE, "depth": np.zeros((32, 32, 1))}, "depth"),
+        ((IMAGE, np.zeros((32, 32), np.int64)), {}, "input 2"),
+        ((Pil.fromarray(IMAGE), 3, Pil.new("L", (32, 32))), {}, "input 3"),
+        ((TENSOR, torch.zeros(2, 32, 32)), {}, "input 2"),
+        ((TENSOR, {"labels": [1], "boxes": torch.zeros(1, 4)}), {}, "input 2"),
+        ((TENSOR, torch.zeros(1, 4).as_subclass(BoundingBoxes)), {}, "input 2"),
+    ],
+)
+def test_labels_that_would_stay_behind_are_refused(inputs: tuple, named: dict, told: str) -> None:
+    moving = brittle.Transform(["fog", "noc/rotation"], severity=5, p=0)
+    with pytest.raises(ValueError, match=f"noc/rotation moves pixels, .* {told} ") as caught:
+        moving(*inputs, **named)
+    assert "imagenet-c/fog" not in str(caught.value)
+    out = brittle.Transform(["fog", "glass_blur"], severity=5)(*inputs, **named)
+    labels = [out[key] is named[key] for key in named if key != "image"] if named else map(_is, out[1:], inputs[1:])
+    assert all(labels)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def test_labels_of_whole_images_pass_whatever_moves() -> None:
+    moving = brittle.Transform("noc/rotation", severity=5)
+    assert moving(IMAGE, 7)[1] == 7
+    assert moving(IMAGE, {"label": 7, "name": "cat"})[1]["label"] == 7
+    named = moving(image=IMAGE, label=np.zeros(10), mask=None)
+    assert named["mask"] is None
+    assert (named["image"] != IMAGE).any()
+    assert moving(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1)))[1].shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ((TENSOR.float() / 255 - 0.5) / 0.25, "values from -1.8"),
+        (TENSOR.float(), "divide by 255"),
+        (IMAGE.astype(np.float32) / 100, r"\[0, 1\]; got values from 0"),
+        (np.stack([IMAGE, IMAGE]), "one image at a time"),
+    ],
+)
+def test_a_wrong_input_fails_at_the_first_call_also_if_it_is_not_drawn(wrong: object, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        brittle.Transform("fog", p=0)(wrong)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import brittle
+from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import array_layout, read_array, write_arrays
 
@@ -46,7 +47,7 @@ def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
 
 def test_other_images_are_not_mixed_in(tmp_path: Path) -> None:
     write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
-    with pytest.raises(ValueError, match="was made with images"):
+    with pytest.raises(ValueError, match="was made of other images"):
         write_arrays(255 - IMAGES, tmp_path, RECIPE, jobs=1)
 
 
@@ -93,3 +94,14 @@ def test_labels_need_the_same_levels_everywhere(tmp_path: Path) -> None:
     uneven = Benchmark("uneven", (Entry("fog", (1, 2)), Entry("snow", (1,))))
     with pytest.raises(ValueError, match="equally many levels"):
         write_arrays(IMAGES, tmp_path, uneven, labels=LABELS, jobs=1)
+
+
+@pytest.mark.parametrize("kept", [0, 50, 1000, -1])
+def test_an_array_that_a_crash_cut_is_made_again(tmp_path: Path, kept: int) -> None:
+    write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    whole = (tmp_path / "fog.npy").read_bytes()
+    (tmp_path / "fog.npy").write_bytes(whole[:kept])
+    with pytest.warns(DamagedFile, match=r"fog\.npy"):
+        account = write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    assert (account.written, account.kept) == (14, 14)
+    assert (tmp_path / "fog.npy").read_bytes() == whole

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image as Pil
 
 import brittle
+from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo, write_folders
 from brittle.datasets.folder_layout import output_names
@@ -138,3 +139,60 @@ def test_corruptions_of_one_name_get_folders_of_their_own(monkeypatch: pytest.Mo
     monkeypatch.setitem(registry._by_id, "other/fog", twin)
     recipe = Benchmark("twins", (Entry("imagenet-c/fog", (1,)), Entry("other/fog", (1,)), Entry("snow", (1,))))
     assert list(names(recipe).values()) == ["imagenet-c-fog", "other-fog", "snow"]
+
+
+@pytest.mark.parametrize("form", ["jpeg", "png"])
+def test_pictures_that_a_crash_left_empty_or_cut_are_written_again(source: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / "out"
+    write_folders(source, out, RECIPE, format=form, jobs=1)
+    whole = _files(out)
+    pictures = sorted(path for path in out.rglob("*") if path.suffix.lower() in (".jpeg", ".png"))
+    for path, size in zip(pictures, (0, 1, 100, -1, -2, -8), strict=False):
+        path.write_bytes(path.read_bytes()[:size])
+    account = write_folders(source, out, RECIPE, format=form, jobs=1)
+    assert (account.written, account.kept, account.damaged) == (6, 3, 6)
+    assert _files(out) == whole
+
+
+def test_a_damaged_picture_whose_source_is_gone_is_removed(source: Path, tmp_path: Path) -> None:
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    (tmp_path / "out/fog/1/flat.JPEG").write_bytes(b"")
+    (source / "flat.png").write_bytes(b"no picture any more")
+    account = write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    assert list(account.skipped) == ["flat.png"]
+    assert not (tmp_path / "out/fog/1/flat.JPEG").exists()
+    assert all(len(content) for content in _files(tmp_path / "out").values())
+
+
+@pytest.mark.parametrize("name", ["recipe.toml", "layout.toml"])
+@pytest.mark.parametrize("kept", [0, 20])
+def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Path, name: str, kept: int) -> None:
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    whole = _files(tmp_path / "out")
+    (tmp_path / "out" / name).write_bytes(whole[name][:kept])
+    with pytest.warns(DamagedFile, match=name):
+        account = write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    assert (account.written, account.kept) == (0, 9)
+    assert _files(tmp_path / "out") == whole
+    (tmp_path / "out" / "recipe.toml").write_bytes(b"")
+    other = Benchmark("two", RECIPE.entries, seed=4)
+    with pytest.warns(DamagedFile, match=r"recipe\.toml"), pytest.raises(ValueError, match="another recipe"):
+        write_folders(source, tmp_path / "out", other, jobs=1)
+
+
+def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path) -> None:
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    for name in ("recipe.toml", "layout.toml"):
+        (tmp_path / "out" / name).write_bytes(b"")
+    with pytest.warns(DamagedFile), pytest.raises(ValueError, match=r"recipe\.toml.*--overwrite"):
+        write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    assert write_folders(source, tmp_path / "out", RECIPE, jobs=1, overwrite=True).written == 9
+
+
+def test_all_pictures_are_on_disk_before_a_call_ends(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr("os.sync", lambda: seen.append(len(list((tmp_path / "out").rglob("*.JPEG")))))
+    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    assert seen == [9]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_layouts import WNIDS, cifar_batches, class_folders, picture, pixels
+from PIL import Image as Pil
 
 from brittle.datasets import SCHEMES, demo, load_dataset
 
@@ -60,7 +61,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("cifar10:", {}, "write cifar10:PATH"),
     ("cifar10", {}, "write cifar10:PATH"),
     ("dmo", {}, "did you mean 'demo'"),
-    ("{}/nowhere", {}, "no folder or file .* A dataset is demo, a path, or one of folder:PATH"),
+    ("{}/nowhere", {}, "no folder or file .*; a dataset is demo, a path, or one of folder:PATH"),
     ("{}/file.csv", {}, "is a file; a dataset is a folder"),
     ("imagenet-c:fog", {}, "does not end in a corruption and a severity"),
     ("imagenet-c:{}/c/fog/3", {"train": True}, "imagenet-c has no option 'train'; it has: partial"),
@@ -83,3 +84,102 @@ def test_every_scheme_tells_of_a_missing_path(tmp_path: Path) -> None:
 def test_a_dataset_takes_no_options() -> None:
     with pytest.raises(TypeError, match="takes no options, got train"):
         load_dataset(demo(), train=True)
+
+
+def photographs(root: Path, sizes: list[tuple[int, int]], names: tuple[str, ...] = ("a", "b")) -> Path:
+    """Pictures of these heights and widths in turn in class folders."""
+    for number, size in enumerate(sizes):
+        picture(root / names[number % len(names)] / f"{number}.png", seed=number, size=size)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("sizes", "prepare", "square", "shape"),
+    [
+        ([(300, 260), (400, 500)], None, None, (224, 224)),
+        ([(300, 260), (400, 500)], None, 96, (96, 96)),
+        ([(300, 260), (400, 500)], "none", 96, (300, 260)),
+        ([(300, 260), (400, 500)], "imagenet", 96, (224, 224)),
+        ([(300, 260), (400, 500)], "50,40", None, (40, 40)),
+        ([(32, 32), (32, 32)], None, 224, (32, 32)),
+        ([(300, 512), (300, 512)], None, None, (300, 512)),
+        ([(300, 513), (300, 513)], None, None, (224, 224)),
+    ],
+)
+def test_photographs_of_different_sizes_are_prepared_unless_told_otherwise(
+    tmp_path: Path, sizes: list[tuple[int, int]], prepare: str | None, square: int | None, shape: tuple[int, int]
+) -> None:
+    data = load_dataset(photographs(tmp_path / "p", sizes), prepare=prepare)
+    fits = data.subset([0]).prepared_for(square) if len(set(sizes)) == 1 else data.prepared_for(square)
+    assert fits.image(0).shape == (*shape, 3)
+    asked = prepare is not None or shape == sizes[0]
+    assert (fits.prepared_in_words is None) == asked
+    if not asked:
+        assert f"{shape[0]}×{shape[0]}" in fits.prepared_in_words
+    raw = load_dataset(tmp_path / "p", prepare="none")
+    assert (fits.subset([0]).key == raw.subset([0]).key) == (fits.preparation == "none")
+
+
+def test_a_camera_held_sideways_counts_and_broken_files_do_not(tmp_path: Path) -> None:
+    root = photographs(tmp_path / "p", [(40, 60), (40, 60)])
+    (root / "a" / "broken.png").write_text("nothing")
+    assert load_dataset(root).preparation == "none"
+    turned = Pil.fromarray(pixels(40, 60, 3))
+    exif = turned.getexif()
+    exif[0x0112] = 6
+    turned.save(root / "b" / "turned.jpg", exif=exif)
+    assert load_dataset(root).sizes == {(60, 40), (40, 60)}
+    assert load_dataset(root).preparation == "imagenet"
+
+
+@pytest.mark.parametrize("bad", ["imagnet", "224", "224,256", "a,b", "0,0"])
+def test_other_preparations_are_refused(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(ValueError, match="prepare must be one of none, imagenet") as told:
+        load_dataset(photographs(tmp_path / "p", [(4, 4)]), prepare=bad)
+    assert repr(bad) in str(told.value)
+
+
+def test_classes_in_the_order_of_a_models_outputs(tmp_path: Path) -> None:
+    root = photographs(tmp_path / "p", [(4, 4)] * 3, ("dog", "Big_cat", "n01440764"))
+    with pytest.raises(ValueError, match="--classes FILE"):
+        load_dataset(root)  # one folder is a WordNet id, and two are not
+    (tmp_path / "names.txt").write_text("\ufefftench\n\nbird\nbig cat\ndog\n", encoding="utf-8")
+    for given in (tmp_path / "names.txt", str(tmp_path / "names.txt"), ["tench", "bird", "big cat", "dog"]):
+        data = load_dataset(root, classes=given)
+        assert data.classes == ("tench", "bird", "big cat", "dog")
+        assert dict(zip(data.ids, data.labels, strict=True)) == {
+            "Big_cat/1.png": 2,
+            "dog/0.png": 3,
+            "n01440764/2.png": 0,
+        }
+    for bad, named in (
+        (["dog", "big cat"], "'n01440764'"),
+        (["dog", "dog", "tench"], "'dog' more than once"),
+        ([], "empty"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            load_dataset(root, classes=bad)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt"):
+        load_dataset(root, classes=tmp_path / "nowhere.txt")
+
+
+def test_arrays_are_put_in_order_too(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", images=pixels(3, 4, 4, 3), labels=[0, 1, 1], classes=["a", "b"])
+    assert load_dataset(tmp_path / "x.npz", classes=["b", "c", "a"]).labels.tolist() == [2, 0, 0]
+    np.savez(tmp_path / "y.npz", images=pixels(3, 4, 4, 3), labels=[0, 1, 1])
+    named = load_dataset(tmp_path / "y.npz", classes=["b", "c"])
+    assert (named.labels.tolist(), named.classes) == ([0, 1, 1], ("b", "c"))
+
+
+@pytest.mark.parametrize("folders", [("tench", "Great_White-shark"), ("n01440764", "n01484850")])
+def test_names_and_ids_of_imagenet_suit_models_of_1000_or_of_just_these_classes(
+    tmp_path: Path, folders: tuple[str, str]
+) -> None:
+    data = load_dataset(photographs(tmp_path / "p", [(4, 4)] * 2, folders))
+    large, small = data.for_outputs(1000), data.for_outputs(2)
+    by_folder = {Path(str(sample)).parent.name: label for sample, label in zip(large.ids, large.labels, strict=True)}
+    assert by_folder == {folders[0]: 0, folders[1]: 2}
+    assert len(large.classes) == 1000
+    assert (sorted(small.labels), small.classes) == ([0, 1], tuple(sorted(folders)))
+    assert data.for_outputs(7) is data
+    assert load_dataset(photographs(tmp_path / "q", [(4, 4)] * 2, ("crane", "tench"))).other_numbering is None

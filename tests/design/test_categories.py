@@ -5,15 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from brittle.design import Categories, OverlapMatrix, agreement, categories, hierarchical, published_overlap
+from brittle.design.clustering import k_means
 from brittle.design.draw import generator
-from brittle.design.k_means import k_means
-from brittle.design.linkage import average_linkage, cut
-
-cluster = pytest.importorskip("scipy.cluster.hierarchy")
-spatial = pytest.importorskip("scipy.spatial.distance")
-stats = pytest.importorskip("scipy.stats")
 
 
 def grouped(sizes: tuple[int, ...], seed: int = 0) -> OverlapMatrix:
@@ -37,14 +33,26 @@ def letters(overlap: OverlapMatrix) -> set[frozenset[str]]:
     return {frozenset(n for n in overlap.names if n[0] == letter) for letter in {name[0] for name in overlap.names}}
 
 
-@pytest.mark.parametrize("count", [2, 7, 40])
-def test_average_linkage_is_scipys(count: int) -> None:
-    distance = spatial.pdist(np.random.default_rng(count).normal(size=(count, 5)))
-    mine, theirs = average_linkage(spatial.squareform(distance)), cluster.linkage(distance, "average")
-    assert mine == pytest.approx(theirs)
-    for k in range(1, count + 1):
-        labels = cluster.fcluster(theirs, k, "maxclust")
-        assert {frozenset(c) for c in cut(mine, k)} == {frozenset(np.flatnonzero(labels == x)) for x in set(labels)}
+def merged_by_hand(far: np.ndarray, count: int) -> set[frozenset[int]]:
+    """Average linkage word for word: merge the two clusters whose members are nearest on average."""
+    clusters = [frozenset([i]) for i in range(len(far))]
+    while len(clusters) > count:
+        pairs = [
+            (far[np.ix_(list(a), list(b))].mean(), i, j)
+            for i, a in enumerate(clusters)
+            for j, b in enumerate(clusters)
+            if i < j
+        ]
+        _, i, j = min(pairs)
+        clusters[i] |= clusters.pop(j)
+    return set(clusters)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 7])
+def test_hierarchical_merges_the_nearest_on_average(count: int) -> None:
+    overlap = published_overlap("noc-table7")
+    by_hand = merged_by_hand(1 - np.asarray(overlap.scores), count)
+    assert partition(hierarchical(overlap, count=count)) == {frozenset(overlap.names[i] for i in c) for c in by_hand}
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -157,3 +165,15 @@ def masked() -> OverlapMatrix:
 def test_bad_input(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(grouped((5, 4, 3)))
+
+
+def test_categories_keep_the_levels_that_were_measured(tmp_path: Path) -> None:
+    overlap = published_overlap("noc-table8")
+    found = Categories.load(categories(overlap, count=2).save(tmp_path / "two.toml"))
+    assert found.candidates == overlap.candidates
+    assert "correlation_within = " in (tmp_path / "two.toml").read_text()
+    assert found == categories(overlap, count=2)
+    assert found.of("rain") == found.of("noc/rain")
+    assert found.renamed({"1": "first"}).candidates == overlap.candidates
+    with pytest.raises(ValueError, match="no category holds 'imagenet-c/rain'"):
+        found.of("imagenet-c/rain")

@@ -1,13 +1,15 @@
 """The models of an overlap matrix: made once, in every mode, and better at what they were taught."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
-from brittle.design import Plan, accuracy_table, correct_cube, measure_overlap
+from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
 from brittle.training import Recipe
 
 RNG = np.random.default_rng(0)
@@ -64,3 +66,34 @@ def test_a_folder_belongs_to_one_plan(tmp_path: Path) -> None:
         measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, Plan("finetune", "small:4", standard=QUICK))
     with pytest.raises(ValueError, match="mode must be one of scratch, finetune, batchnorm, got 'quick'"):
         Plan("quick")
+
+
+def test_weights_that_a_crash_cut_are_trained_again_and_a_lost_claim_is_told(tmp_path: Path) -> None:
+    plan = Plan("batchnorm", "small:4", standard=QUICK)
+    calm = accuracy_table(measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan), CANDIDATES)
+    for run in ("cells", "failure-points"):
+        shutil.rmtree(tmp_path / run, ignore_errors=True)
+    weights = sorted(tmp_path.rglob("*.safetensors"))
+    weights[-1].write_bytes(b"")
+    weights[0].write_bytes(weights[0].read_bytes()[:-1])
+    with pytest.warns(DamagedFile, match="safetensors"):
+        again = accuracy_table(measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan), CANDIDATES)
+    np.testing.assert_array_equal(again, calm)
+    notes = [path for path in tmp_path.rglob("*.json") if (path.parent / weights[0].name).is_file()]
+    notes += [path for path in tmp_path.glob("*.json") if path not in notes]
+    notes[0].write_bytes(b"")
+    with pytest.warns(DamagedFile, match=notes[0].name), pytest.raises(ValueError, match=notes[0].name):
+        measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
+
+
+def test_candidates_with_several_levels_draw_one_for_each_image(tmp_path: Path) -> None:
+    candidates = Benchmark("levels", (Entry("noc/brightness", (3, 5)), Entry("noc/hue", ((3, 5),))))
+    results = measure_overlap(TRAINING, TEST, candidates, tmp_path, Plan("batchnorm", "small:4", standard=QUICK))
+    cube = correct_cube(results, candidates)
+    assert set(np.unique(cube)) <= {0, 0.5, 1}
+    three, five = (results.matrix("standard", [("noc/brightness", level)]).values[:, 0] for level in (3.0, 5.0))
+    np.testing.assert_array_equal(cube[0, 1], (three.astype(float) + five) / 2)
+    with pytest.warns(VanishingGain):
+        matrix = overlap_with_intervals(cube, candidates, floor=0.99)
+    assert matrix.candidates == candidates
+    assert matrix.unlearned == ("noc/brightness", "noc/hue")

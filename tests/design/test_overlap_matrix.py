@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle.benchmarks import Benchmark, Entry
 from brittle.design import OverlapMatrix
 
 
@@ -123,3 +124,38 @@ def test_order_of_a_heat_map() -> None:
     assert sum(a != b for a, b in pairwise(shown)) == 2
     assert OverlapMatrix(("fog",), np.eye(1)).ordered() == ["fog"]
     assert sorted(masked().ordered()) == sorted(masked().names)
+
+
+RECIPE = Benchmark("two", (Entry("noc/hue", ((1, 3),)), Entry("imagenet-c/fog", (1, 4))), seed=7, table=224)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_what_was_measured_goes_with_the_matrix(ending: str, tmp_path: Path) -> None:
+    scores = [[1, np.nan], [np.nan, 1]]
+    matrix = OverlapMatrix(("imagenet-c/fog", "noc/hue"), np.array(scores), candidates=RECIPE, unlearned=("noc/hue",))
+    again = OverlapMatrix.load(matrix.save(tmp_path / f"m{ending}"))
+    assert again.candidates is not None
+    assert again.candidates.entries == (RECIPE.entries[1], RECIPE.entries[0])  # in the order of the matrix
+    assert (again.candidates.seed, again.candidates.table) == (7, 224)
+    if ending == ".parquet":
+        assert again.unlearned == ("noc/hue",)  # of two masked ones, only the matrix knows which was not learned
+    part = again.subset(["hue"])
+    assert part.names == ("noc/hue",)
+    assert part.candidates is not None
+    assert part.candidates.entries == (RECIPE.entries[0],)
+    OverlapMatrix(("a",), np.eye(1)).save(tmp_path / f"m{ending}")
+    assert OverlapMatrix.load(tmp_path / f"m{ending}").candidates is None
+
+
+def test_candidates_and_masks_must_be_those_of_the_matrix() -> None:
+    with pytest.raises(ValueError, match="imagenet-c/fog is in one of them only"):
+        OverlapMatrix(("noc/hue",), np.eye(1), candidates=RECIPE)
+    with pytest.raises(ValueError, match="b was hardly learned by its own model, so its overlaps must be NaN"):
+        OverlapMatrix(("a", "b"), np.eye(2), unlearned=("b",))
+
+
+def test_a_name_without_its_set_is_found_if_only_one_has_it() -> None:
+    matrix = OverlapMatrix(("noc/blur", "noc/rain", "syn2nat/blur"), np.eye(3))
+    assert matrix.positions(["rain", "noc/blur"]) == [1, 0]
+    with pytest.raises(ValueError, match="'blur' could be any of noc/blur, syn2nat/blur"):
+        matrix.positions(["blur"])

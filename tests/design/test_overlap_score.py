@@ -69,7 +69,11 @@ def test_bad_accuracies(table: np.ndarray, options: dict, error: type, message: 
     [("gaussian_noise", "shot_noise", 0.97), ("fog", "contrast", 0.49), ("snow", "frost", 0.47)],
 )
 def test_overlaps_of_imagenet_c(a: str, b: str, quoted: float) -> None:
-    assert round(published_overlap("noc-table7")[a, b], 2) == quoted
+    overlap = published_overlap("noc-table7")
+    assert round(overlap[a, b], 2) == quoted
+    assert overlap.candidates is not None
+    assert {entry.levels for entry in overlap.candidates.entries} == {(1, 2, 3, 4, 5)}
+    assert overlap.names == tuple(entry.id for entry in overlap.candidates.entries)
 
 
 def test_no_two_of_imagenet_noc_overlap() -> None:

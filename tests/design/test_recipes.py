@@ -3,11 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import brittle
 from brittle.benchmarks import Benchmark, Entry
-from brittle.design import benchmark_of, members_in, published_categories
+from brittle.design import OverlapMatrix, benchmark_of, members_in, published_categories
 
 
 def test_members_keep_what_they_have_among_the_candidates() -> None:
@@ -16,8 +17,16 @@ def test_members_keep_what_they_have_among_the_candidates() -> None:
     assert [entry.id for entry in recipe.entries] == ["noc/rain", "noc/hue"]
     assert [entry.levels for entry in recipe.entries] == [((1.0, 5.0),)] * 2
     assert (recipe.seed, recipe.image_size, recipe.title) == (0, 224, "2 of the 23 corruptions of noc-candidates")
-    plain = benchmark_of(["noc/rain"], name="one")
-    assert plain.entries[0].levels == (1, 2, 3, 4, 5)
+
+
+def test_members_keep_what_they_have_in_the_matrix_that_was_measured() -> None:
+    candidates = brittle.benchmark("cifar10-noc-candidates")
+    names = [entry.id for entry in candidates.entries]
+    matrix = OverlapMatrix(tuple(names), np.eye(len(names)), candidates=candidates)
+    recipe = benchmark_of(["rain", "noc/hue"], matrix, name="two")
+    assert recipe.entries == (candidates.entry("noc/rain"), candidates.entry("noc/hue"))
+    with pytest.raises(ValueError, match="does not say at which levels"):
+        benchmark_of(["noc/rain"], OverlapMatrix(("noc/rain",), np.eye(1)), name="one")
 
 
 def test_names_meet_with_and_without_their_set() -> None:

@@ -1,9 +1,15 @@
 """The balance of a benchmark, from models that know one corruption each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from brittle.design import single_scores
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets.class_table import imagenet_names
+from brittle.design import Reference, alexnet_reference, fits_alexnet, published_single_scores, single_scores
+from brittle.metrics import baseline, errors_from_relative, published
 from brittle.report.figures import balance_figure
 
 NAMES = ("fog", "snow", "rain")
@@ -18,25 +24,69 @@ def cube(errors: list[list[float]], samples: int = 1000) -> np.ndarray:
 ERRORS = [
     [0.1, 0.4, 0.5, 0.2],  # the standard model: clean, fog, snow, rain
     [0.1, 0.2, 0.5, 0.2],
-    [0.1, 0.4, 0.25, 0.2],
-    [0.1, 0.2, 0.25, 0.1],
+    [0.1, 0.4, 0.3, 0.2],
+    [0.2, 0.3, 0.3, 0.2],
 ]
 
 
-def test_scores_are_mean_errors_in_percent_of_the_standard_model() -> None:
+def test_scores_are_relative_to_what_corruptions_add_to_the_standard_model() -> None:
     found = single_scores(cube(ERRORS), NAMES)
-    values = {name: round(one.value, 6) for name, one in found.scores.items()}
-    assert values == {"fog": round(250 / 3, 6), "snow": round(250 / 3, 6), "rain": 50}
-    assert found.balance.range == pytest.approx(100 / 3)
-    assert found.balance.std == pytest.approx(np.std([250 / 3, 250 / 3, 50]))
+    fog, snow, rain = (1 / 3 + 1 + 1) / 3, (1 + 1 / 2 + 1) / 3, (1 / 3 + 1 / 4 + 0) / 3
+    values = {name: one.value for name, one in found.scores.items()}
+    assert values == pytest.approx({"fog": 100 * fog, "snow": 100 * snow, "rain": 100 * rain})
+    assert found.balance.range == pytest.approx(100 * (snow - rain))
+    assert found.balance.std == pytest.approx(100 * np.std([fog, snow, rain]))
+    assert found.reference == "the standard model"
     assert found.std.low is not None
     assert found.std.low <= found.std.value <= found.std.high
 
 
+@pytest.mark.parametrize(
+    ("table", "recipe", "errors", "spread", "std"),
+    [
+        ("noc-table7", "imagenet-c", "alexnet-imagenet-c", 39.9, 12.1),
+        ("noc-table8", "imagenet-noc", "alexnet-imagenet-noc", 11.6, 3.8),
+    ],
+)
+def test_the_published_errors_give_the_published_balance(
+    table: str, recipe: str, errors: str, spread: float, std: float
+) -> None:
+    """NOC's Tables 7 and 8, turned back into errors, and scored as NOC's section 5.3 scores them."""
+    printed, alexnet = published(table), baseline(errors)
+    names = printed.text("trained_with")[1:]
+    clean = printed.numbers("clean_error")
+    under = errors_from_relative(printed.numbers(*names) / 100, clean, alexnet.of(names), alexnet.clean_error)
+    entries = tuple(map(brittle.benchmark(recipe).entry, names))
+    ids = [entry.id for entry in entries]
+    reference = alexnet_reference(Benchmark("members", entries))
+    correct = cube(np.column_stack([clean, under]).tolist(), samples=20_000)
+    found = single_scores(correct, ids, reference=reference, resamples=2)
+    assert round(found.balance.range, 1) == spread
+    assert round(found.balance.std, 1) == std
+    assert found.reference == "AlexNet, as published"
+    means = printed.numbers(*names)[1:].mean(axis=1)
+    assert [one.value for one in found.scores.values()] == pytest.approx(means, abs=0.05)
+    direct = published_single_scores(table)
+    assert (round(direct.balance.range, 1), round(direct.balance.std, 1)) == (spread, std)
+    assert list(direct.scores) == ids
+    two = published_single_scores(table, ids[:2])
+    assert two.scores[ids[1]].value == printed.numbers(*names[:2])[2].mean()
+
+
 def test_members_alone_are_scored_and_tested() -> None:
     found = single_scores(cube(ERRORS), NAMES, ["snow", "fog"])
-    assert {name: one.value for name, one in found.scores.items()} == pytest.approx({"snow": 75, "fog": 75})
-    assert found.balance.range == pytest.approx(0)
+    assert {name: one.value for name, one in found.scores.items()} == pytest.approx({"snow": 75, "fog": 200 / 3})
+
+
+def test_what_hardly_troubles_the_reference_is_left_out() -> None:
+    easy = [[*row[:3], 0.11] for row in ERRORS]
+    found = single_scores(cube(easy), NAMES)
+    assert found.left_out == ("rain",)
+    assert list(found.scores) == ["fog", "snow"]
+    with pytest.raises(ValueError, match="snow, rain add less than 2 points to the error of a weak one"):
+        single_scores(
+            cube(ERRORS), NAMES, reference=Reference("a weak one", 0.3, {"fog": 0.9, "snow": 0.3, "rain": 0.2})
+        )
 
 
 def test_bad_input_is_told() -> None:
@@ -44,14 +94,31 @@ def test_bad_input_is_told() -> None:
         single_scores(cube(ERRORS)[:3], NAMES)
     with pytest.raises(ValueError, match="at least two of fog, snow, rain; got hail"):
         single_scores(cube(ERRORS), NAMES, ["fog", "hail"])
-    perfect = [[0.0] * 4, *ERRORS[1:]]
-    with pytest.raises(ValueError, match="makes no error"):
-        single_scores(cube(perfect), NAMES)
+    with pytest.raises(ValueError, match="half of it has no error under rain"):
+        single_scores(cube(ERRORS), NAMES, reference=Reference("half of it", 0.1, {"fog": 0.5, "snow": 0.5}))
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+        Reference("percents", 0.1, {"fog": 1.5})
 
 
-def test_the_figure_shows_every_model() -> None:
+def test_alexnets_errors_belong_to_a_recipe_and_to_its_data() -> None:
+    noc, names = brittle.benchmark("noc-candidates"), imagenet_names()
+    assert fits_alexnet(noc, names, 224)
+    assert fits_alexnet(brittle.benchmark("imagenet-c"), names, 224)
+    assert not fits_alexnet(noc, names, 32)
+    assert not fits_alexnet(noc, names[:100], 224)
+    assert not fits_alexnet(brittle.benchmark("cifar10-noc-candidates"), names, 224)
+    assert not fits_alexnet(replace(noc, storage="jpeg85"), names, 224)
+    assert alexnet_reference(noc).errors["noc/rain"] == 0.748
+    with pytest.raises(ValueError, match="noc/rain of 'mine' has other levels"):
+        alexnet_reference(Benchmark("mine", (Entry("noc/rain", ((1, 3),)),)))
+    with pytest.raises(ValueError, match="not for c-bar/"):
+        alexnet_reference(brittle.benchmark("imagenet-c-bar"))
+
+
+def test_the_figure_shows_every_model_and_names_the_reference() -> None:
     drawn = str(balance_figure({"all": single_scores(cube(ERRORS), NAMES)}))
     assert drawn.count("<circle") == 3
-    assert "range 33.3" in drawn
+    assert "range 63.9" in drawn
+    assert "the standard model" in drawn
     with pytest.raises(ValueError, match="at least one"):
         balance_figure({})

@@ -17,8 +17,9 @@ from brittle.distance import (
     leak_scores,
     transform_features,
 )
-from brittle.distance.rank_test import holm, rank_test
+from brittle.distance.rank_test import rank_test
 from brittle.evaluation import evaluate
+from brittle.metrics import holm
 from brittle.training import Corrupted
 from brittle.training.augmentation import FlipCrop, Mixture
 

@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image as Pil
 
 import brittle
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets import BrokenImage
+from brittle.datasets import BrokenImage, arrays, image_folder
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
+from brittle.evaluation.store import Store
 from brittle.models import ModelError, from_callable, from_torch
 
 RECIPE = Benchmark("small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (5,)), Entry("noc/brightness", ((1, 5),))))
@@ -120,7 +122,7 @@ def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_other_data_need_another_folder(tmp_path: Path) -> None:
     evaluate(model(), dataset(), RECIPE, tmp_path)
-    with pytest.raises(ValueError, match=r"holds a run with images 50, and this one has 40; choose another folder"):
+    with pytest.raises(ValueError, match=r"holds a run on 50 images of 'squares', and this one has 40; choose"):
         evaluate(model(), dataset(40), RECIPE, tmp_path)
 
 
@@ -141,7 +143,7 @@ def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, message: str
 def test_images_of_different_sizes_are_named(tmp_path: Path) -> None:
     sizes = Dataset("sizes", lambda i: np.zeros((8 + i, 8, 3), np.uint8), [0, 1], content=str, labels=[0, 1])
     with pytest.raises(ValueError, match=r"1 of 'sizes' has shape \(9, 8, 3\) and those before it \(8, 8, 3\)"):
-        evaluate(model(), sizes, RECIPE, tmp_path / "run")
+        evaluate(model(), sizes.prepared("none"), RECIPE, tmp_path / "run")
 
 
 def test_a_torch_module_is_a_model(tmp_path: Path) -> None:
@@ -205,3 +207,54 @@ def test_an_error_of_the_models_own_code_is_told_with_its_cell_and_finished_cell
     assert load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 1)]
     assert len(evaluate(moody, dataset(), RECIPE, tmp_path / "run").cells) == 5
     assert moody.shown == 3 + 3
+
+
+def test_photographs_of_any_size_and_names_of_imagenet_just_work_in_python(tmp_path: Path) -> None:
+    """A folder read by hand, too: sizes are brought to one, and 1000 outputs are those of ImageNet."""
+    for number, name in enumerate(("tench", "great_white_shark")):
+        (tmp_path / "p" / name).mkdir(parents=True)
+        pixels = np.full((300 + 50 * number, 280, 3), 10 + number, np.uint8)
+        Pil.fromarray(pixels).save(tmp_path / "p" / name / "x.png")
+
+    def scores(images: np.ndarray) -> np.ndarray:
+        return np.eye(1000, dtype=np.float32)[(images[:, 0, 0, 0] - 10) * 2]
+
+    results = evaluate(from_callable(scores, name="large"), image_folder(tmp_path / "p"), None, tmp_path / "r")
+    assert np.load(tmp_path / "r" / "images.npy").shape == (2, 224, 224, 3)
+    assert results.rows.collect()["label"].sort().to_list() == [0, 2]
+    assert results.clean_accuracy("large") == 1
+    small = from_callable(lambda images: np.eye(2)[11 - images[:, 0, 0, 0]], name="small")  # sorted: great_white_shark
+    results = evaluate(small, image_folder(tmp_path / "p"), None, tmp_path / "s")
+    assert results.clean_accuracy("small") == 1
+
+
+def test_a_batch_size_is_kept_only_if_it_was_given(tmp_path: Path) -> None:
+    shown: list[int] = []
+
+    def scores(images: np.ndarray) -> np.ndarray:
+        shown.append(len(images))
+        return images.mean((1, 2))
+
+    model, data = (
+        from_callable(scores, name="m"),
+        arrays(np.zeros((100, 8, 8, 3), np.uint8), [0] * 100, ["a", "b", "c"]),
+    )
+    evaluate(model, data, None, tmp_path / "free")
+    assert (shown, Store(tmp_path / "free").batch_size(model)) == ([64, 36], None)
+    evaluate(model, data, None, tmp_path / "given", batch_size=50, threads=1)
+    assert (shown[2:], Store(tmp_path / "given").batch_size(model)) == ([50, 50], 50)
+
+
+def test_a_model_of_another_size_joins_a_run_of_photographs(tmp_path: Path) -> None:
+    """It is shown the images that the first one was shown, at its own size."""
+    import torch
+
+    for number in range(2):
+        (tmp_path / "p" / f"{number}").mkdir(parents=True)
+        Pil.fromarray(np.full((60 + number, 80, 3), 90, np.uint8)).save(tmp_path / "p" / f"{number}" / "x.png")
+    net = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 2))
+    for side in (32, 40):
+        model = from_torch(net, name=f"net-{side}", size=side)
+        results = evaluate(model, image_folder(tmp_path / "p"), None, tmp_path / "r")
+    assert results.models == ["net-32", "net-40"]
+    assert np.load(tmp_path / "r" / "images.npy").shape == (2, 32, 32, 3)

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import ray
 
+import brittle
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import evaluate, load_results
@@ -148,6 +149,27 @@ def test_an_error_of_the_model_is_told_as_it_is(tmp_path: Path) -> None:
         )
     done = evaluate(from_callable(brightness, name="nan", version="2"), DATA, RECIPE, tmp_path / "ray", engine="ray")
     assert done.models == ["nan"]
+
+
+@pytest.mark.parametrize("version", ["0.0.9", brittle.__version__])
+def test_a_worker_with_another_brittle_is_refused_with_both_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """The tasks say that they come from another version, or from the same version with other code."""
+    import brittle.evaluation.cluster as ours
+
+    honest = ours.version_and_code
+
+    def claimed():
+        here, look = os.getpid(), honest()
+        return lambda: (version, "other") if os.getpid() == here else look()
+
+    monkeypatch.setattr(ours, "version_and_code", claimed)
+    other = "with other code " if version == brittle.__version__ else ""
+    told = f"brittle {brittle.__version__} {other}and this run has brittle {version};"
+    with pytest.raises(RuntimeError, match=re.escape(told)):
+        evaluate(from_callable(brightness, name="m"), DATA, RECIPE, tmp_path / "ray", engine="ray")
+    assert not list((tmp_path / "ray").glob("cells/*/*"))
 
 
 def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:

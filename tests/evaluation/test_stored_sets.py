@@ -11,6 +11,7 @@ import brittle
 from brittle.datasets import load_dataset, write_arrays, write_folders
 from brittle.datasets.stored_set import stored_set
 from brittle.evaluation import evaluate, evaluate_stored, load_results, scores
+from brittle.metrics import baseline
 from brittle.models import ModelError, from_callable
 
 DATA = load_dataset("demo").subset(range(0, 1000, 40))
@@ -49,10 +50,23 @@ def test_arrays_on_disk_give_the_rows_of_their_recipe(cifar_c: Path, tmp_path: P
     [mine] = scores(results, recipe_found, resamples=50)
     assert mine.clean is None
     assert mine.relative_mce is None
+    assert mine.mce is None  # 25 images are not the test set
+    reference = baseline("reference-cifar10-c")
+    [mine] = scores(results, recipe_found, reference=reference, resamples=50)
+    assert mine.relative_mce is None
     assert mine.mce is not None
-    [full] = scores(evaluate_stored(MODEL, stored, tmp_path / "stored", clean=renumbered), recipe_found, resamples=50)
+    whole = evaluate_stored(MODEL, stored, tmp_path / "stored", clean=renumbered)
+    [full] = scores(whole, recipe_found, reference=reference, resamples=50)
     assert full.mean_accuracy == mine.mean_accuracy
     assert full.relative_mce is not None
+
+
+def test_pictures_that_brittle_wrote_by_another_recipe_are_not_taken_for_the_published_ones(tmp_path: Path) -> None:
+    recipe = brittle.benchmark("cifar10-c")
+    write_arrays(IMAGES[:4], tmp_path / "c", replace(recipe, table=224), labels=DATA.labels[:4], jobs=1)
+    stored = stored_set(f"cifar-c:{tmp_path / 'c'}")
+    assert stored is not None
+    assert evaluate_stored(MODEL, stored, tmp_path / "run").benchmarks() == []
 
 
 def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -187,7 +201,8 @@ def test_a_copy_of_the_files_goes_on_with_the_run_and_a_set_with_other_cells_doe
 def test_a_run_that_noted_no_cells_is_told_in_a_sentence(tiny_c: Path, tmp_path: Path) -> None:
     run_tiny(tiny_c, tmp_path / "run")
     about = tmp_path / "run" / "run.toml"
-    about.write_text(about.read_text().partition("[[cells]]")[0])
+    head = about.read_text().partition("[[cells]]")[0]
+    about.write_text("".join(line for line in head.splitlines(keepends=True) if not line.startswith("cell_count")))
     with pytest.raises(
         ValueError, match="is a run of an earlier brittle, which noted the files of the first cell only"
     ):

@@ -1,23 +1,10 @@
-"""The hand-written statistics against SciPy, which the core does not need and a light install does not have."""
+"""Statistics beside other functions of SciPy than those they are made of."""
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from brittle import metrics
-from brittle.metrics.incomplete_beta import beta_quantile, incomplete_beta
-from brittle.metrics.student import t_quantile, t_two_sided
-
-special = pytest.importorskip("scipy.special")
-stats = pytest.importorskip("scipy.stats")
-
-
-def test_incomplete_beta_and_its_inverse() -> None:
-    a, b, x = (
-        v.ravel() for v in np.meshgrid([0.5, 1, 7.5, 1000, 38_000], [0.5, 1, 20, 12_000], [0, 1e-6, 0.3, 0.76, 1])
-    )
-    assert incomplete_beta(a, b, x) == pytest.approx(special.betainc(a, b, x), rel=1e-8, abs=1e-290)
-    p = np.resize([1e-6, 0.025, 0.5, 0.975], a.size)
-    assert beta_quantile(p, a, b) == pytest.approx(special.betaincinv(a, b, p), rel=1e-8, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", [1, 10, 333, 50_000])
@@ -42,14 +29,6 @@ def test_mcnemar(only_first: int, only_second: int) -> None:
         assert found.p == pytest.approx(expected, rel=1e-9)
     else:
         assert found.p == 1
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 14, 500])
-def test_student(degrees: int) -> None:
-    for t in (0.0, 0.3, -2.1, 40.0):
-        assert t_two_sided(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-8)
-    for p in (0.6, 0.975, 0.9995):
-        assert t_quantile(p, degrees) == pytest.approx(stats.t.ppf(p, degrees), rel=1e-8)
 
 
 @pytest.mark.parametrize("n", [4, 16, 21, 40, 150])

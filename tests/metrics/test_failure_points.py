@@ -2,8 +2,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from brittle.metrics import failure_points, wilson
+from brittle.metrics import FailurePoints, failure_points, wilson
 
 SCALES = [0, 0.5, 1.0, 1.5, 2.0, 2.5]
 TRAJECTORIES = np.array(
@@ -49,6 +50,44 @@ def test_samples_wrong_at_zero_can_be_left_out() -> None:
     assert (len(kept), kept.at_zero) == (4, 0)
     assert kept.survival()[0] == 1
     assert kept.histogram().sum() == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("n", [1, 20, 71, 72, 74, 200])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_quantiles_are_order_statistics(n: int, share: float) -> None:
+    """The interval against a search over all ranks with SciPy's binomial."""
+    points = np.random.default_rng(n).permutation(np.arange(1.0, n + 1))
+    found = FailurePoints(points, np.arange(0.0, n + 1)).quantile(share)
+    assert found.value == min(x for x in points if (points <= x).mean() >= share - 1e-12)
+    low = [rank for rank in range(1, n + 1) if stats.binom.cdf(rank - 1, n, share) <= 0.025]
+    high = [rank for rank in range(1, n + 1) if stats.binom.cdf(rank - 1, n, share) >= 0.975]
+    assert (found.low, found.high) == (max(low, default=0), min(high, default=np.inf))
+    assert (found.name, found.percent) == (f"{100 * share:g} % quantile of the failure points", False)
+    assert (found.low == 0) == (n < 72 if share == 0.05 else not low)
+
+
+def test_quantiles_beyond_the_range_are_infinite() -> None:
+    found = failure_points(TRAJECTORIES, SCALES)
+    assert found.quantile(0.5).value == found.median() == 1.5
+    assert found.quantile(0.9).value == found.quantile(0.9).high == found.quantile(0.5).high == np.inf
+    never = failure_points(np.ones((400, 3)), [0, 1, 2]).quantile(0.05)
+    assert (never.value, never.low, never.high) == (np.inf, np.inf, np.inf)
+    for share in (0, 1, 5):
+        with pytest.raises(ValueError, match=str(share)):
+            found.quantile(share)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+@pytest.mark.parametrize("n", [30, 150])
+def test_intervals_of_quantiles_hold_as_often_as_they_say(n: int, share: float) -> None:
+    """Severities on a grid of halves, where several samples share a failure point."""
+    rng, grid = np.random.default_rng(3), np.arange(0, 5.5, 0.5)
+    truth, held = 0.5 * np.ceil(stats.gamma.ppf(share, 4) / 0.5 - 1e-12), 0
+    for _ in range(400):
+        points = 0.5 * np.ceil(rng.gamma(4, size=n) / 0.5)
+        found = FailurePoints(np.where(points > 5, np.inf, points), grid).quantile(share)
+        held += found.low <= truth <= found.high
+    assert held >= stats.binom.ppf(0.001, 400, 0.95)
 
 
 def test_severities_may_come_in_any_order() -> None:

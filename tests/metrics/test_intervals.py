@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from brittle import metrics
 from brittle.metrics import bootstrap, difference, means, resampled_means
+from brittle.metrics.mean_interval import linear_fraction
 
 
 def test_resampled_means_are_means_of_rows_drawn_with_replacement(rng: np.random.Generator) -> None:
@@ -78,7 +80,11 @@ def test_a_paired_difference_is_surer_than_two_intervals(rng: np.random.Generato
     assert found.value == pytest.approx(first.mean() - second.mean())
     apart = bootstrap(first, name="x").high - bootstrap(first, name="x").low
     assert 0 < found.low < found.value < found.high < found.low + apart / 2
-    assert difference(first, first).high == 0
+    same = difference(first, first)
+    assert same.value == 0
+    assert (
+        -0.004 < same.low < 0 < same.high < 0.004
+    )  # 2,000 samples without a difference do not prove that there is none
     test = metrics.mcnemar(first, second)
     assert (test.only_first, test.only_second) == ((first & ~second).sum(), 0)
     assert test.p == pytest.approx(2 * 0.5**test.only_first)
@@ -123,3 +129,92 @@ def test_an_accuracy_carries_its_interval() -> None:
 def test_nonsense_is_refused(wrong: Callable[[], object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         wrong()
+
+
+def score_of(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """The scores as functions of accuracies of (clean, 15 corruptions × 5 levels)."""
+    alexnet = metrics.baseline()
+    base = alexnet.of(list(alexnet.errors)[:15])
+
+    def mean(a: np.ndarray) -> np.ndarray:
+        return a[..., 1:].reshape(*a.shape[:-1], 15, 5).mean(-1)
+
+    return {
+        "mean accuracy": lambda a: mean(a).mean(-1),
+        "error": lambda a: 1 - mean(a).mean(-1),
+        "drop": lambda a: a[..., 0] - mean(a).mean(-1),
+        "R": lambda a: metrics.robustness_score(mean(a).mean(-1), a[..., 0]),
+        "mCE": lambda a: metrics.mce(1 - mean(a), base),
+        "relative mCE": lambda a: metrics.relative_mce(1 - mean(a), 1 - a[..., 0], base, alexnet.clean_error),
+        "curved": lambda a: (mean(a) ** 2).mean(-1),
+    }[name]
+
+
+SCORES = ("mean accuracy", "error", "drop", "R", "mCE", "relative mCE")
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("name", [*SCORES, "curved"])
+def test_six_images_are_never_certain(name: str, right: bool) -> None:
+    if name == "R" and not right:
+        with pytest.raises(ValueError, match="clean accuracy is 0"):
+            bootstrap(np.zeros((6, 76), dtype=bool), score_of(name), name=name)
+        return
+    found = bootstrap(np.full((6, 76), right), score_of(name), name=name, resamples=50)
+    assert found.low <= found.value <= found.high
+    assert found.high - found.low > 0.05
+    if name in ("mean accuracy", "error"):
+        assert 0 <= found.low < found.high <= 1
+        assert found.high - found.low == pytest.approx(0.483, abs=0.001)  # Wilson's with continuity correction
+    paired = difference(np.full((6, 3), right), np.full((6, 3), right), resamples=50)
+    assert (paired.low, paired.high) == pytest.approx((-0.483, 0.483), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("n", "accuracy", "shared"), [(50, 0.99, 0.9), (30, 0.999, 0.5), (10, 0.98, 1.0), (6, 0.7, 0.0)]
+)
+def test_scores_hold_the_truth_with_few_images_and_near_the_edges(n: int, accuracy: float, shared: float) -> None:
+    """A latent difficulty of the image explains a share of the variance; a percentile bootstrap holds 5 to 85 %."""
+    rng = np.random.default_rng(5)
+    columns = np.r_[(1 + accuracy) / 2, np.full(75, accuracy)]
+    limit, repetitions = stats.norm.ppf(columns), 120
+    missed = dict.fromkeys(SCORES, 0)
+    for _ in range(repetitions):
+        common, own = rng.normal(size=(n, 1)), rng.normal(size=(n, 76))
+        right = shared**0.5 * common + (1 - shared) ** 0.5 * own < limit
+        drawn = resampled_means(right, resamples=100)
+        for name in SCORES if right[:, 0].any() else SCORES[:2]:
+            found = bootstrap(right, score_of(name), name=name, resamples=100, resampled=drawn)
+            truth = float(np.asarray(score_of(name)(columns[np.newaxis]))[0])
+            missed[name] += not found.low - 1e-9 <= truth <= found.high + 1e-9
+    most = stats.binom.ppf(0.999, repetitions, 0.05)
+    assert max(missed.values()) <= most, missed
+
+
+def test_a_ratio_that_some_resample_leaves_undefined_has_fiellers_interval() -> None:
+    right = np.zeros((8, 2), dtype=bool)
+    right[:2, 0] = right[0, 1] = True
+    found = bootstrap(right, lambda a: metrics.robustness_score(a[..., 1], a[..., 0]), name="R")
+    assert found.value == 0.5
+    assert 0 <= found.low < 0.1
+    assert 1 < found.high < np.inf
+    assert "Fieller" in found.method
+
+
+def test_ratios_and_linear_scores_are_recognised() -> None:
+    for name in SCORES:
+        form = linear_fraction(score_of(name), 76)
+        assert form is not None
+        assert (form.below_weights is not None) == (name == "R")
+    assert linear_fraction(score_of("curved"), 76) is None
+    drop = linear_fraction(score_of("drop"), 76)
+    assert drop is not None
+    assert drop.weights == pytest.approx(np.r_[1, np.full(75, -1 / 75)])
+
+
+def test_many_images_are_not_widened(rng: np.random.Generator) -> None:
+    right = rng.random((4000, 76)) < 0.7
+    for name in SCORES:
+        drawn = score_of(name)(resampled_means(right))
+        found = bootstrap(right, score_of(name), name=name)
+        assert 1 <= (found.high - found.low) / np.ptp(np.quantile(drawn, [0.025, 0.975])) < 1.15

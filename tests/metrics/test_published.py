@@ -1,9 +1,12 @@
 """Metrics reproduce published tables from published inputs."""
 
+import re
+
 import numpy as np
 import pytest
 
 from brittle import metrics
+from brittle.metrics.published_scores import COLUMNS, PRINTED
 from brittle.metrics.tables import FOLDER
 
 IMAGENET_C = list(metrics.baseline().errors)[:15]
@@ -137,3 +140,19 @@ def test_alexnet_is_its_own_measure() -> None:
         errors = base.of(list(base.errors))
         assert metrics.mce(errors, errors) == pytest.approx(1)
         assert metrics.relative_mce(errors, base.clean_error, errors, base.clean_error) == pytest.approx(1)
+
+
+def test_published_scores_have_full_names_a_source_and_a_year() -> None:
+    for benchmark, columns in COLUMNS.items():
+        found = metrics.published_scores(benchmark)
+        assert {score.year for score in found} <= {2020, 2021}
+        assert {score.source for score in found} == {PRINTED[table][0] for table, _, _ in columns}
+        names = [(score.who, score.metric) for score in found]
+        assert len(names) == len(set(names))
+        for score in found:
+            assert not {"AA", "PG", "DA", "AM", "ANT", "SIN", "WSL", "Baseline", "Standard"} & set(
+                re.split(r"[ ,+]+", score.who)
+            )
+    values = {score.who: score.value for score in metrics.published_scores("imagenet-c-bar")}
+    assert values["DeepAugment + AugMix, ResNet-50"] == pytest.approx(0.483)
+    assert metrics.published_scores("mine") == []

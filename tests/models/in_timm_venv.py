@@ -16,9 +16,9 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from brittle.models import from_timm, from_torchvision, load_model, save_weights
-from brittle.models.import_torchvision import import_torchvision
+from brittle.models.needs import needs
 
-torchvision = import_torchvision()
+torchvision = needs("torchvision")
 timm = import_module("timm")  # it imports torchvision itself, so only now
 
 SIDES = [(300, 260), (240, 333), (64, 64)]
@@ -33,8 +33,8 @@ def test_a_torchvision_that_does_not_fit_is_mended() -> None:
     plain = subprocess.run([sys.executable, "-c", "import torchvision"], capture_output=True, text=True)
     assert plain.returncode == 0 or "torchvision::nms does not exist" in plain.stderr
     code = (
-        "from brittle.models.import_torchvision import import_torchvision as get\n"
-        "assert get() is get(); import torch, timm, torchvision\n"
+        "from brittle.models.needs import needs\n"
+        "assert needs('torchvision') is needs('torchvision'); import torch, timm, torchvision\n"
         "print(timm.create_model('resnet10t', num_classes=3)(torch.zeros(1, 3, 64, 64)).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

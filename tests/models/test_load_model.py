@@ -1,7 +1,10 @@
 """A text on the command line names a model, or is refused with a way out."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +14,9 @@ from graphs import write
 from networks import images, small_net
 from test_transformers import save
 
-from brittle.models import SCHEMES, from_callable, from_torch, load_model, save_weights
-from brittle.models.needs import INSTALL
+from brittle.models import SCHEMES, Preprocessing, from_callable, from_torch, load_model, save_weights
+from brittle.models.load_model import model_options, model_texts
+from brittle.models.needs import EXTRAS, INSTALL, how_to_install
 from brittle.models.small_resnet import SmallResNet
 
 FILE = """
@@ -89,7 +93,7 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
         ("timm", {}, ValueError, r"'timm' does not say what kind of model it is; did you mean timm:…\?"),
         ("resnet50", {}, ValueError, "does not say what kind of model it is; write one of demo:standard"),
         (".", {}, ValueError, r"a folder of Hugging Face is transformers:\."),
-        (__file__, {}, ValueError, "for weights, write the function that makes the network"),
+        (str(Path(__file__).parents[2] / "pyproject.toml"), {}, ValueError, "weights alone are no network"),
         ("demo:best", {}, ValueError, "the demo models are standard and augmix, got 'best'"),
         ("demo:standard", {"size": 3}, TypeError, "demo has no option 'size'; it has: device, bf16, folder"),
         ("a.onnx", {"bf16": True}, ValueError, "'a.onnx' has its own precision; leave bf16 out"),
@@ -97,8 +101,12 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
         ("torch:nowhere.py:f", {}, FileNotFoundError, "there is no file 'nowhere.py'"),
         ("torch:function", {}, ValueError, "write package.module:function or path/to/file.py:function, got 'function'"),
         ("torch:networks:small_nets", {}, ValueError, "'networks' has no 'small_nets'; did you mean 'small_net'?"),
-        ("torch:networks:small_net", {"version": "2"}, TypeError, "gave a torch.nn.Module, which takes no version"),
-        (from_callable(str, name="a"), {"size": 3}, TypeError, "a model that is there already takes no options"),
+        (
+            from_callable(len, name="a", version="1"),
+            {"size": 3},
+            TypeError,
+            "a model that is there already takes no opt",
+        ),
         (3, {}, TypeError, "a model is a text such as timm:resnet50.*got 3"),
     ],
 )
@@ -152,15 +160,33 @@ def test_a_package_that_is_not_there_is_named_with_its_command(tmp_path: Path, m
     save_weights(small_net(), tmp_path / "net.safetensors")
     command = [sys.executable, "-c", HIDE, missing, spec, "net.safetensors"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip() == (
-        f"this model needs {missing}, which is not installed: pip install '{INSTALL[missing]}'"
-    )
+    assert f"needs {missing}," in done.stdout
+    assert how_to_install(INSTALL[missing]) in done.stdout
 
 
 def test_timm_brings_torchvision_with_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HIDE, "torchvision", "timm:resnet50"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip().endswith("pip install 'brittle[timm]'")
+    assert how_to_install("timm") in done.stdout
+
+
+def test_what_is_told_to_install_is_what_the_extras_hold_and_never_our_own_name() -> None:
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+
+    def packages(extra: str) -> set[str]:
+        found = set()
+        for wanted in extras[extra]:
+            name, rest = re.match(r"([\w-]+)(?:\[(\w+)\])?", wanted).groups()
+            found |= packages(rest) if name == "brittle" else {name}
+        return found
+
+    for extra, listed in EXTRAS.items():
+        assert set(listed.split()) == packages(extra)
+    for extra in {*INSTALL.values(), *EXTRAS}:
+        assert f"'.[{extra}]'" in how_to_install(extra) or how_to_install(extra) == f"pip install {extra}"
+        assert "brittle[" not in how_to_install(extra)
 
 
 def test_the_room_opens_without_its_heavy_packages() -> None:
@@ -177,3 +203,108 @@ def test_every_scheme_takes_a_device() -> None:
         options = inspect.signature(maker).parameters
         assert "device" in options, scheme
         assert np.all([options[name].kind == options[name].KEYWORD_ONLY for name in list(options)[1:]])
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("demo:standard,demo:augmix", ["demo:standard", "demo:augmix"]),
+        ("a.onnx, nets.py:make ,", ["a.onnx", "nets.py:make"]),
+        ("timm:resnet50,checkpoint=a.pt,demo:standard", ["timm:resnet50,checkpoint=a.pt", "demo:standard"]),
+        ("nets.py:make,mean=0.5,0.5,0.5,net.onnx", ["nets.py:make,mean=0.5,0.5,0.5", "net.onnx"]),
+        ("C:\\a.onnx,size=224,nets.py:b", ["C:\\a.onnx,size=224", "nets.py:b"]),
+        ("odd,name=1.onnx,size=8", ["odd,name=1.onnx,size=8"]),
+    ],
+)
+def test_commas_between_models_and_before_options(
+    text: str, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd,name=1.onnx").touch()
+    assert model_texts(text) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "options"),
+    [
+        ("timm:resnet50", "timm:resnet50", {}),
+        ("torchvision:resnet50,weights=IMAGENET1K_V1", "torchvision:resnet50", {"weights": "IMAGENET1K_V1"}),
+        (
+            "nets.py:make,weights=a,b=c.pt, mean=0.5;0.5;0.5",
+            "nets.py:make",
+            {"weights": "a", "b": "c.pt", "mean": "0.5;0.5;0.5"},
+        ),
+        ("C:\\nets.py:make,weights=D:\\a.pt", "C:\\nets.py:make", {"weights": "D:\\a.pt"}),
+        ("nets.py:make,weights=my,file.pt", "nets.py:make", {"weights": "my,file.pt"}),
+        ("odd,name=1.py:make,version=3", "odd,name=1.py:make", {"version": "3"}),
+        ("odd,name=1.py:make", "odd,name=1.py:make", {}),
+    ],
+)
+def test_options_of_a_text(
+    text: str, plain: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd,name=1.py").touch()
+    assert model_options(text) == (plain, options)
+
+
+def test_options_in_the_text_are_those_of_python(tmp_path: Path, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(code.parent)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    torch.manual_seed(5)
+    save_weights(small_net(), tmp_path / "a.safetensors")
+    given = {"weights": "a.safetensors", "mean": (0.5, 0.4, 0.3), "std": (0.2,) * 3, "size": 40, "crop": (32, 24)}
+    text = "nets.py:network,weights=a.safetensors,mean=0.5,0.4,0.3,std=0.2,size=40,crop=32x24"
+    asked, same = load_model(text, device="cpu"), load_model("nets.py:network", device="cpu", **given)
+    assert asked.key == same.key
+    assert asked.prepare == Preprocessing((0.5, 0.4, 0.3), (0.2,) * 3, 40, (32, 24))
+    assert load_model("nets.py:callable_,version=2").key != load_model("nets.py:callable_,version=3").key
+    trained = load_model("nets.py:network,device=cpu,bf16=no")
+    assert (trained.device, trained.bf16) == ("cpu", False)
+
+
+def test_published_weights_of_torchvision_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 1 of the weights, as the papers have them; what is called is called with what Python would give."""
+    calls = []
+
+    @wraps(SCHEMES["torchvision"])
+    def made(architecture: str, **options: object) -> object:
+        calls.append((architecture, options))
+        return from_callable(lambda x: x, name=architecture)
+
+    monkeypatch.setitem(SCHEMES, "torchvision", made)
+    load_model("torchvision:resnet50,weights=IMAGENET1K_V1")
+    load_model("torchvision:resnet50,weights=none,classes=7,size=64")
+    assert [options["weights"] for _, options in calls] == ["IMAGENET1K_V1", None]
+    assert (calls[1][1]["classes"], calls[1][1]["size"]) == (7, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "named"),
+    [
+        ("demo:standard,mean=0.5", TypeError, ["'mean'", "folder"]),
+        ("nets.py:network,mean=0.5,0.4", ValueError, ["mean", "'0.5,0.4'"]),
+        ("nets.py:network,size=big", ValueError, ["size", "'big'"]),
+        ("nets.py:network,bf16=maybe", ValueError, ["bf16", "'maybe'"]),
+        ("timm:resnet18,classes=few", ValueError, ["classes", "'few'"]),
+        ("nets.py:network,size=3,size=4", ValueError, ["size", "twice"]),
+        ("nets.py", ValueError, ["nets.py:network", "nets.py:model", "nets.py:gives_number", "nets.py:Mean"]),
+        ("head.pt", ValueError, ["FILE.py:FUNCTION,weights=head.pt", "timm:NAME,checkpoint=head.pt"]),
+    ],
+)
+def test_mistakes_in_options_are_named(
+    text: str, error: type[Exception], named: list[str], tmp_path: Path, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(code.parent)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    (tmp_path / "head.pt").touch()
+    with pytest.raises(error) as told:
+        load_model(text)
+    assert all(word in str(told.value) for word in named)
+    if text == "nets.py":
+        assert "small_net" not in str(told.value)
+
+
+def test_an_option_is_given_once(code: Path) -> None:
+    with pytest.raises(TypeError, match="size is given twice"):
+        load_model(f"{code}:network,size=3", size=4)

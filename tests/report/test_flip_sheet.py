@@ -2,15 +2,19 @@
 
 import cv2
 import numpy as np
+from PIL import ImageFont
 
 import brittle
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo
+from brittle.evaluation.predict import Classes, predict
 from brittle.evaluation.probe import probe
 from brittle.models import from_callable
 from brittle.report.flip_sheet import Seen, flip_sheet
 from brittle.report.page.palette import MODELS
+from brittle.report.strip_sheet import probe_sheet, shorten
+from brittle.report.thumbnail import resized
 
 CAT = photo(size=64)
 RECIPE = Benchmark("two", (Entry("imagenet-c/fog", (1,)), Entry("imagenet-c/contrast", (1,))), seed=3)
@@ -57,3 +61,33 @@ def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:
     assert 0.8 < sheet.width / sheet.height < 2.8
     edge = np.asarray(sheet)[:, -10:]
     assert (edge == 255).all()
+
+
+def test_one_model_has_the_last_unchanged_and_the_first_flipped_picture() -> None:
+    model = spread_below(35, "early")
+    found = probe(model, CAT, RECIPE, draws=3)
+    words: list[int] = []
+
+    def word(number: int) -> str:
+        words.append(number)
+        return ("sharp", "flat")[number]
+
+    pixels = np.asarray(probe_sheet(CAT, RECIPE, model.name, "cat.jpg", found, word))
+    for flip in found.flips:
+        assert flip.becomes == 1
+        for severity in (flip.held, flip.median):
+            picture = RECIPE.apply(CAT, flip.corruption, severity, flip.draw)
+            assert shown(pixels, resized(picture, 112)), (flip.corruption, severity)
+            [prediction], [sure] = predict(model, picture[np.newaxis], Classes())
+            assert prediction == int(severity == flip.median)
+            assert sure == np.float32(flip.confidence if prediction else flip.held_confidence)
+    assert shown(pixels, resized(CAT, 112))
+    assert set(words) == {0, 1}  # classes are named
+
+
+def test_a_long_name_is_cut_and_its_confidence_stays() -> None:
+    font = ImageFont.load_default(12)
+    text = shorten("a class with a name of many words 44 %", font, 112)
+    assert text.endswith("… 44 %")
+    assert font.getlength(text) <= 112
+    assert shorten("cat 44 %", font, 112) == "cat 44 %"

@@ -248,9 +248,7 @@ def test_a_missing_extra_names_the_command(package: str, pipeline, slider, pipel
         "diffusers": lambda: load_pipeline(pipeline_folder),
         "peft": lambda: sliders.slide(pipeline, slider, [0], [1]),
     }[package]
-    with pytest.raises(
-        ModuleNotFoundError, match=rf"{package}, which is not installed: pip install 'brittle\[sliders\]'"
-    ):
+    with pytest.raises(ModuleNotFoundError, match=rf"{package}, which is not installed.*'\.\[sliders\]'"):
         call()
 
 

@@ -7,7 +7,9 @@ import pytest
 from brittle.evaluation.results import Results
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
 from brittle.sliders import cns_scores, trajectories
-from brittle.sliders.cns_accuracy import margin_table
+from brittle.sliders.cns_accuracy import accuracy_table, margin_table
+from brittle.sliders.cns_rce import rce_table
+from brittle.sliders.trajectories import Trajectories
 
 SCALES = (0.0, 0.5, 1.0)
 #             model, shift: right or wrong of each trajectory at each scale
@@ -162,3 +164,19 @@ def test_results_of_something_else_are_refused() -> None:
     only_clean = results(clean=True).rows.filter(pl.col("corruption") == "clean")
     with pytest.raises(ValueError, match="no shifts of CNS-Bench"):
         cns_scores(Results(only_clean))
+
+
+def test_six_right_trajectories_are_not_certain() -> None:
+    right = np.ones((2, 6, 3), dtype=bool)
+    right[1, :, 2] = False  # the baseline fails at the last scale
+    scales = np.array([0.0, 1.0, 2.0])
+    shifts = [Trajectories(shift, ["good", "base"], scales, right, list("abcdef"), 0) for shift in ("fog", "snow")]
+    table = accuracy_table(shifts, shifts, level=0.95, resamples=50, seed=0)
+    means = table.filter((pl.col("model") == "good") & (pl.col("shift") == "mean"))
+    assert means["high"].to_list() == [1, 1, 1]
+    assert means["low"].to_list() == pytest.approx([1 - 0.4832 / 2**0.5] * 3, abs=0.001)
+    assert means["drop_low"].to_list() == pytest.approx([0, -0.342, -0.342], abs=0.001)  # 0 at scale 0 by definition
+    ratio = rce_table(shifts, "base", level=0.95, resamples=50, seed=0)
+    for row in ratio.filter(pl.col("model") == "good").iter_rows(named=True):
+        assert row["low"] < row["rce"] == 0 < row["high"]
+    assert ratio.filter(pl.col("model") == "base")["low"].to_list() == [1, 1, 1]

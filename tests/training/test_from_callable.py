@@ -8,12 +8,16 @@ import pytest
 import torch
 from augmented_images import PHOTOS
 
-from brittle.training.augmentation import AugMix, FromCallable, fixed
+from brittle.corruptions import Draws
+from brittle.training.augmentation import AugMix, FromCallable, Mixture, fixed
+from brittle.training.augmentation.from_file import FromFile
+from brittle.training.batches import batches
+from brittle.training.recipe import Recipe as TrainingRecipe
 
 
 def jitter(image: np.ndarray) -> np.ndarray:
     shift = random.uniform(-20, 20) + np.random.normal(0, 5) + torch.randn(()).item()  # noqa: NPY002
-    return np.clip(image.astype(np.float32) + shift, 0, 255)
+    return np.clip((image.astype(np.float32) + shift) / 255, 0, 1)
 
 
 class Albumentations:
@@ -52,7 +56,7 @@ def test_anybodys_callable_becomes_a_fixed_transform(function: Callable, takes: 
 
 def test_what_cannot_be_a_fixed_transform_says_so() -> None:
     rng = np.random.default_rng()
-    with pytest.raises(ValueError, match="gives another image when it is called again"):
+    with pytest.raises(ValueError, match=r"gives another image when it is called again .*default_rng\(\).*draws"):
         fixed(FromCallable(lambda image: np.roll(image, rng.integers(1, 99), 0), name="free"), 0, 0)(PHOTOS)
     with pytest.raises(ValueError, match=r"shape \(28, 28, 3\) from one of shape \(32, 32, 3\)"):
         fixed(FromCallable(lambda image: image[2:-2, 2:-2], name="crop"), 0, 0)(PHOTOS)
@@ -62,3 +66,54 @@ def test_what_cannot_be_a_fixed_transform_says_so() -> None:
         FromCallable(3, name="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes a stack"):
         fixed(AugMix(), 0, 0)(PHOTOS[0])
+
+
+def one_float_image(image: np.ndarray, _: Draws) -> np.ndarray:
+    """The image in [0, 1], with the rounding errors of somebody's resizing."""
+    return image / 255 + np.linspace(-1e-4, 1e-4, image.size).reshape(image.shape)
+
+
+def schemes(function: Callable) -> list[Callable]:
+    """The same function in every way in which somebody's code comes in."""
+    return [
+        FromCallable(lambda image: function(image, None), name="mine"),
+        FromFile(function, "mine", "1"),
+        function,
+        Mixture((function,)),
+    ]
+
+
+@pytest.mark.parametrize("way", range(4))
+def test_floats_are_in_0_to_1_whichever_way_they_come_in(way: int) -> None:
+    np.testing.assert_allclose(fixed(schemes(one_float_image)[way], 0, 0)(PHOTOS), PHOTOS, atol=0.05)
+
+
+@pytest.mark.parametrize("way", range(4))
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        (lambda image, _: image.astype(np.float32), "to 2[0-9][0-9]; it must give floats in"),
+        (lambda image, _: image / 255 * 2 - 1, "from -0.*floats in"),
+        (lambda image, _: image.astype(np.int32) - 300, "from -.*whole numbers from 0 to 255"),
+        (lambda image, _: image // 255, "black picture"),
+        (lambda image, _: (image / 255).astype(np.uint8), "black picture"),
+        (lambda image, _: image / 255 * 0, "black picture"),
+        (lambda image, _: np.full(image.shape, np.nan), "not numbers"),
+    ],
+)
+def test_other_values_are_refused_by_the_augmentations_name(function: Callable, values: str, way: int) -> None:
+    with pytest.raises(ValueError, match=f"(mine|lambda).*{values}"):
+        fixed(schemes(function)[way], 0, 0)(PHOTOS)
+
+
+def test_a_black_image_may_stay_black() -> None:
+    black = np.zeros_like(PHOTOS)
+    assert not fixed(FromCallable(lambda image: image, name="same"), 0, 0)(black).any()
+
+
+def test_training_reads_floats_in_0_to_1_too() -> None:
+    recipe = TrainingRecipe(batch_size=len(PHOTOS), flip=False, crop=0)
+    (_, plain), (_, floats) = (next(batches(PHOTOS, recipe, augment, epoch=0)) for augment in (None, one_float_image))
+    np.testing.assert_allclose(plain, floats, atol=0.01)
+    with pytest.raises(ValueError, match="must give floats in"):
+        next(batches(PHOTOS, recipe, lambda image, _: image * 1.0, epoch=0))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from brittle._io import DamagedFile
 from brittle.corruptions.draws import Draws
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import Recipe, train
@@ -211,3 +212,12 @@ def test_the_rate_warms_up_in_every_schedule() -> None:
     steps = Recipe(schedule="step", warm_up=0.1, learning_rate=1.0)
     assert [round(steps.rate(x), 3) for x in (0, 0.05, 0.1, 0.49, 0.5, 0.75)] == [0.1, 0.55, 1, 1, 0.1, 0.01]
     assert Recipe(schedule="step", warm_up=0.0, learning_rate=1.0).rate(0) == 1
+
+
+@pytest.mark.parametrize("kept", [0, 1000])
+def test_a_checkpoint_that_a_crash_cut_is_named_and_training_starts_anew(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "state.pt"
+    losses = train(network(), IMAGES, LABELS, RECIPE, checkpoint=path)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.warns(DamagedFile, match=r"state\.pt"):
+        assert train(network(), IMAGES, LABELS, RECIPE, checkpoint=path) == losses

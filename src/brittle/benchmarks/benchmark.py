@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._io import replacing
 from brittle.benchmarks.entry import Entry, levels_in
 from brittle.benchmarks.level import Level, severity_of
 from brittle.benchmarks.toml import dumps
@@ -24,7 +25,7 @@ RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """A recipe: what is done to each image, at which levels, from which seed.
 
@@ -61,6 +62,9 @@ class Benchmark:
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
 
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.name!r}: {len(self.entries)} corruptions, {len(self)} cells, seed {self.seed}>"
+
     def __hash__(self) -> int:
         return int(self.hash, 16)
 
@@ -74,7 +78,7 @@ class Benchmark:
                 yield entry.corruption, level
 
     def entry(self, corruption: str | Corruption) -> Entry:
-        """The entry of one corruption."""
+        """The entry of one corruption: by its id, or by its name where this recipe has one of that name."""
         mine = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
         wanted = mine[0].id if len(mine) == 1 else find(corruption).id
         for entry in self.entries:
@@ -111,6 +115,33 @@ class Benchmark:
         for words in ("name", "title", "source", "image_size"):
             recipe.pop(words, None)
         return sha256(dumps(recipe).encode()).hexdigest()[:16]
+
+    def draws_like(self, other: Benchmark) -> bool:
+        """Whether two recipes make the same test, whatever they are called.
+
+        The same corruptions at the same levels, with the same parameters, options and storage. Their order, the seed
+        and the version do not matter, and neither does where textures lie: those are draws of the same test.
+        """
+
+        def test(recipe: Benchmark) -> tuple[Any, ...]:
+            options = {e.id: {k: v for k, v in e.options.items() if k != "textures"} for e in recipe.entries}
+            return {e.id: set(e.levels) for e in recipe.entries}, options, recipe.storage, recipe.table
+
+        return test(self) == test(other)
+
+    def with_textures(self, folder: str | Path) -> Benchmark:
+        """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
+        from brittle.corruptions.kernels.textures import find_textures
+
+        find_textures(folder)
+        takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
+        if not takes:
+            raise ValueError(f"no corruption of {self.name!r} has textures; imagenet-c/frost has")
+        entries = tuple(
+            replace(entry, options={**entry.options, "textures": str(folder)}) if entry in takes else entry
+            for entry in self.entries
+        )
+        return replace(self, entries=entries)
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain data, as it stands in a file."""
@@ -154,7 +185,8 @@ class Benchmark:
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal benchmark."""
-        Path(path).write_text(dumps(self.to_dict()), encoding="utf-8")
+        with replacing(Path(path)) as part:
+            part.write_text(dumps(self.to_dict()), encoding="utf-8")
 
 
 def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:

@@ -36,7 +36,8 @@ from brittle.cli import (
 )
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
-from brittle.cli.own_code import run_file
+from brittle.cli.own_code import run_files
+from brittle.threads import use_threads, wait_passively
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -74,15 +75,28 @@ def brittle(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            "-j",
+            help="Number of threads of any verb: so many corrupt images, and torch computes with so many.",
+            show_default="one for each processor",
+        ),
+    ] = None,
     imports: Annotated[
         builtins.list[str] | None,  # `list` is a verb here
-        typer.Option("--import", metavar="FILE", help="Python with corruptions of your own, run first; repeatable."),
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Python file with corruptions of your own, run first; may also stand after the verb.",
+        ),
     ] = None,
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it."""
     del version, traceback  # the first is done by its callback, the second is read by Verbs
-    for name in imports or ():
-        run_file(name)
+    use_threads(threads)
+    run_files(imports or ())
 
 
 def _add(
@@ -143,4 +157,5 @@ for _group_name, _room in (("study", study), ("slide", slide)):
 
 def main() -> None:
     """Run the command line."""
+    wait_passively()  # before a verb loads torch
     app(prog_name="brittle")

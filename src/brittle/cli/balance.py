@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from brittle.cli.console import console
+from brittle.cli.distance_plan import save_table
 from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.several import several
 
 if TYPE_CHECKING:
-    from brittle.design import SingleScores
+    from brittle.benchmarks import Benchmark
+    from brittle.design import Reference, SingleScores
+    from brittle.evaluation import Results
 
 EXAMPLES = (
     ("brittle balance overlap/", "all candidates as one benchmark"),
     ("brittle balance overlap/ -b cifar10-noc -b mine.toml -o balance.csv", "two parts of them, and a figure"),
+    ("brittle balance overlap/ --reference alexnet", "divided by AlexNet's published errors, as in NOC"),
 )
+
+COLUMNS = ["benchmark", "trained_with", "relative_mce", "low", "high", "reference"]
 
 
 def balance_verb(
@@ -30,12 +37,22 @@ def balance_verb(
         Path | None, typer.Option("--output", "-o", help="Also write a .csv table, and a figure beside it.")
     ] = None,
     figure: FIGURE = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            help="Model whose errors divide: `alexnet` (published), `standard` (of this folder), or the folder of a "
+            "run of one model through the same candidates.",
+            show_default="alexnet on ImageNet at the published levels, else standard",
+        ),
+    ] = None,
 ) -> None:
     """Show whether benchmarks weigh their corruptions alike, by models that know one corruption each.
 
-    Each model of an overlap matrix learned one corruption. Its mean error over a benchmark that holds this corruption,
-    in percent of the standard model's, says how much the benchmark rewards knowing it. In a balanced benchmark all
-    models score alike (section 5.3 of NOC): a small range and a small standard deviation.
+    Each model of an overlap matrix learned one corruption. Its relative mCE over a benchmark that holds this corruption
+    says how much the benchmark rewards knowing it: what the corruptions add to the model's clean error, divided by what
+    they add to that of a reference model. In a balanced benchmark all models score alike (section 5.3 of NOC): a small
+    range and a small standard deviation.
     """
     import brittle
     from brittle.design import correct_cube, members_in, single_scores
@@ -59,13 +76,36 @@ def balance_verb(
             named = given in brittle.benchmarks() or Path(given).suffix == ".toml"
             title = brittle.benchmark(given).name if named else given
             asked[title] = members_in(brittle.benchmark(given) if named else several([given]), names)
-    found = {title: single_scores(correct, names, members) for title, members in asked.items()}
+    used = tuple(entry for entry in recipe.entries if any(entry.id in members for members in asked.values()))
+    yardstick = _reference(reference, results, recipe, replace(recipe, entries=used))
+    found = {title: single_scores(correct, names, members, reference=yardstick) for title, members in asked.items()}
     _print(found)
     if output is not None:
         _save(found, output)
         tell_files(output)
     if picture is not None:
         tell_files(save_figure(balance_figure(found, title="Which corruptions a benchmark rewards"), picture))
+
+
+def _reference(given: str | None, results: Results, recipe: Benchmark, used: Benchmark) -> Reference | None:
+    """The model whose errors divide those under the candidates in use; None is the standard model of the folder."""
+    import numpy as np
+
+    from brittle.design import alexnet_reference, fits_alexnet, run_reference
+    from brittle.evaluation import load_results
+    from brittle.evaluation.decode import IMAGES
+
+    if given is None:
+        run = results.runs[0]
+        side = int(min(np.load(Path(run["folder"]) / IMAGES, mmap_mode="r").shape[1:3]))
+        given = "alexnet" if fits_alexnet(used, run.get("classes", ()), side) else "standard"
+    if given == "standard":
+        return None
+    if given == "alexnet":
+        return alexnet_reference(used)
+    if not Path(given).is_dir():
+        raise FileNotFoundError(f"a reference is alexnet, standard or the folder of a run, got {given!r}")
+    return run_reference(load_results(given), recipe)
 
 
 def _print(found: dict[str, SingleScores]) -> None:
@@ -75,7 +115,7 @@ def _print(found: dict[str, SingleScores]) -> None:
     for title, one in found.items():
         table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
         table.add_column("model that learned", overflow="fold")
-        table.add_column("error, % of standard", justify="right", no_wrap=True)
+        table.add_column("relative mCE", justify="right", no_wrap=True)
         table.add_column("95 %", justify="right", no_wrap=True, style="dim")
         for name, score in sorted(one.scores.items(), key=lambda item: item[1].value):
             table.add_row(name, f"{score.value:.1f}", f"{score.low:.1f}–{score.high:.1f}")
@@ -83,16 +123,20 @@ def _print(found: dict[str, SingleScores]) -> None:
         spread = ", ".join(
             f"{what.name} [bold]{what.value:.1f}[/] [{what.low:.1f}, {what.high:.1f}]" for what in (one.range, one.std)
         )
-        console().print(f"{spread}, {len(one.scores)} models\n")
+        console().print(f"{spread}, {len(one.scores)} models")
+        if one.left_out:
+            console().print(f"[yellow]left out, they hardly trouble {one.reference}:[/] {', '.join(one.left_out)}")
+        console().print(
+            f"[dim]relative mCE in percent, divided by the errors of {one.reference}; 95 % over images[/]\n"
+        )
 
 
 def _save(found: dict[str, SingleScores], output: Path) -> None:
     import polars as pl
 
     rows = [
-        (title, name, score.value, score.low, score.high)
+        (title, name, score.value, score.low, score.high, one.reference)
         for title, one in found.items()
         for name, score in one.scores.items()
     ]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(rows, schema=["benchmark", "learned", "score", "low", "high"], orient="row").write_csv(output)
+    save_table(pl.DataFrame(rows, schema=COLUMNS, orient="row"), output)

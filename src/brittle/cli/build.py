@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from brittle.design import NonOverlapping
 
 NON_OVERLAPPING = (
-    ("brittle build non-overlapping overlap/ -t 0.1 -o noc.toml -b noc-candidates", "from `brittle overlap`"),
-    ("brittle build non-overlapping noc-table7 -t 0.2 -o five.toml -b imagenet-c", "from a published table"),
-    ("brittle build non-overlapping m.csv --sweep sweep.svg --thresholds 0.1,0.2,0.3 -o r.toml", "other thresholds"),
+    ("brittle build non-overlapping overlap/ -t 0.1 -o noc.toml", "from `brittle overlap`, at the levels it measured"),
+    ("brittle build non-overlapping noc-table7 -t 0.2 -o five.toml", "from a published table"),
+    (
+        "brittle build non-overlapping noc-table7 --thresholds 0.1,0.2,0.3 --table sweep.csv -o r.toml",
+        "other thresholds, with the members at each, as a table",
+    ),
 )
 BALANCED = (
     ("brittle build balanced --categories categories.toml -n 6 -k 3 --overlap overlap/ -o mine.toml", "the best one"),
@@ -32,7 +35,13 @@ THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 LEVELS = Annotated[
     str | None,
-    typer.Option("--benchmark", "-b", help="The candidates' recipe, whose levels are kept.", show_default="1 to 5"),
+    typer.Option(
+        "--levels-from",
+        "-b",
+        metavar="RECIPE",
+        help="Take levels, options and seed of the corruptions from this recipe instead.",
+        show_default="those that were measured",
+    ),
 ]
 NAME = Annotated[str | None, typer.Option("--name", help="Of the recipe.", show_default="the file's name")]
 
@@ -41,7 +50,7 @@ def non_overlapping_verb(
     overlap: OVERLAP,
     output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
     threshold: Annotated[float, typer.Option("--threshold", "-t", help="Every pair overlaps less than this.")] = 0.1,
-    benchmark: LEVELS = None,
+    levels_from: LEVELS = None,
     name: NAME = None,
     thresholds: Annotated[
         list[str] | None, typer.Option("--thresholds", help="Tried beside it, with commas.", show_default="0.02 … 0.5")
@@ -50,22 +59,29 @@ def non_overlapping_verb(
         Path | None,
         typer.Option("--sweep", metavar="FILE.svg", help="The figure of it.", show_default="beside the output"),
     ] = None,
+    sweep_table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE.csv", help="Also write what each threshold gives, with its members."),
+    ] = None,
 ) -> None:
     """Build the largest set of corruptions in which every pair overlaps less than a threshold.
 
-    Of several such sets, the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The table shows
-    what other thresholds would give.
+    Of several such sets, the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The recipe keeps the
+    levels or ranges at which the overlap was measured. The table shows what other thresholds would give.
     """
     from brittle.design import non_overlapping, sweep
     from brittle.report.figures import save_figure, sweep_figure
 
     check_ending(output, "a recipe", ".toml")
+    if sweep_table is not None:
+        check_ending(sweep_table, "the table of thresholds", ".csv")
     picture = figure_path(figure, output)
     matrix = read_matrix(overlap)
     found = non_overlapping(matrix, threshold)
     recipe = _recipe(
         found.members,
-        benchmark,
+        levels_from,
+        matrix.candidates,
         name=name or output.stem,
         title=f"{found.size} of {len(matrix)} corruptions, every pair overlapping less than {threshold:g}",
         source="built by brittle: NOC's Algorithm 1 (Laugros, Caplier & Ospici, 2021)",
@@ -75,6 +91,9 @@ def non_overlapping_verb(
     _print_members(found)
     _save(recipe, output)
     tell_files(output, save_figure(sweep_figure(table, chosen=threshold), picture))
+    if sweep_table is not None:
+        _save_sweep(table, sweep_table)
+        tell_files(sweep_table)
 
 
 def balanced_verb(
@@ -92,7 +111,7 @@ def balanced_verb(
     overlap: Annotated[
         str | None, typer.Option("--overlap", help="A matrix: the recipe is the one that overlaps least.")
     ] = None,
-    benchmark: LEVELS = None,
+    levels_from: LEVELS = None,
     name: NAME = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
 ) -> None:
@@ -107,7 +126,8 @@ def balanced_verb(
     groups = read_categories(categories)
     possible = possible_benchmarks(groups, n, k)
     drawn = balanced(groups, n, k, count=min(1000, possible) if count is None else count, seed=seed)
-    chosen = drawn[0] if overlap is None else least_overlapping(drawn, read_matrix(overlap), groups)
+    matrix = None if overlap is None else read_matrix(overlap)
+    chosen = drawn[0] if matrix is None else least_overlapping(drawn, matrix, groups)
     words = f"{len(drawn)} of {possible:,} benchmarks with {k} of each of {n} categories"
     if output.suffix == ".csv":
         _save_list([chosen, *(one for one in drawn if one != chosen)], output)
@@ -116,7 +136,8 @@ def balanced_verb(
         return
     recipe = _recipe(
         chosen,
-        benchmark,
+        levels_from,
+        groups.candidates if matrix is None else matrix.candidates,
         name=name or output.stem,
         title=f"{n * k} corruptions, {k} of each of {n} categories",
         source="built by brittle: Syn2Nat's Algorithm 1 (Laugros, Caplier & Ospici, BMVC 2021)",
@@ -131,16 +152,26 @@ def balanced_verb(
     tell_files(output)
 
 
-def _recipe(members: tuple[str, ...], benchmark: str | None, *, name: str, title: str, source: str) -> Benchmark:
+def _recipe(
+    members: tuple[str, ...],
+    levels_from: str | None,
+    measured: Benchmark | None,
+    *,
+    name: str,
+    title: str,
+    source: str,
+) -> Benchmark:
+    """The recipe of these corruptions, at the levels that were measured unless another recipe is asked for."""
     import brittle
     from brittle.design import benchmark_of
 
-    if benchmark is not None:
-        return benchmark_of(members, brittle.benchmark(benchmark), name=name, title=title, source=source)
-    try:
-        return benchmark_of(members, name=name, title=title, source=source)
-    except ValueError as error:
-        raise ValueError(f"{error}; or give the recipe that they come from by --benchmark") from None
+    candidates = measured if levels_from is None else brittle.benchmark(levels_from)
+    if candidates is None:
+        raise ValueError(
+            "it is not known at which levels these corruptions were measured; give a folder of `brittle overlap`, "
+            "which knows, or a recipe that has them by --levels-from"
+        )
+    return benchmark_of(members, candidates, name=name, title=title, source=source)
 
 
 def _save(recipe: Benchmark, output: Path) -> None:
@@ -151,26 +182,41 @@ def _save(recipe: Benchmark, output: Path) -> None:
 def _save_list(benchmarks: list[tuple[str, ...]], output: Path) -> None:
     import csv
 
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(output) as part, part.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(benchmarks)
 
 
+def _save_sweep(table: pl.DataFrame, output: Path) -> None:
+    """The table of thresholds, the members of each set in one cell."""
+    import polars as pl
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    table.with_columns(pl.col("members").list.join(" "), pl.col("mean_overlap").fill_nan(None)).write_csv(output)
+
+
 def _print_sweep(table: pl.DataFrame, chosen: float) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from brittle.report.figures.sheet import short_names
+
+    names = sorted({member for members in table["members"] for member in members})
+    short = dict(zip(names, short_names(names), strict=True))
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for title in ("threshold", "size", "mean overlap", "sets of that size"):
-        shown.add_column(title, justify="right")
+    for title in ("threshold", "size", "mean", "sets"):
+        shown.add_column(title, justify="right", no_wrap=True)
+    shown.add_column("best set", overflow="fold")
     for row in table.iter_rows(named=True):
         count = f"{row['count']:,}" if row["counted"] else f"> {row['count'] - 1:,}"
         style = "bold" if row["threshold"] == chosen else ""
         mean = "–" if row["size"] == 1 else f"{row['mean_overlap']:.3f}"
-        shown.add_row(f"{row['threshold']:g}", str(row["size"]), mean, count, style=style)
+        members = ", ".join(short[member] for member in row["members"])
+        shown.add_row(f"{row['threshold']:g}", str(row["size"]), mean, count, members, style=style)
     console().print(shown)
+    console().print("[dim]mean: of the overlaps of its pairs; sets: how many there are of that size[/]\n")
 
 
 def _print_members(found: NonOverlapping) -> None:
@@ -178,7 +224,8 @@ def _print_members(found: NonOverlapping) -> None:
     screen.print(f"[bold]{found.size} corruptions[/]  {', '.join(found.members)}")
     others = found.ties[1:4]
     if others:
-        screen.print(f"[dim]{found.count - 1} other sets of that size, the next:[/]")
+        rest = found.count - 1
+        screen.print(f"[dim]{rest} other set{'s' if rest > 1 else ''} of that size, first:[/]")
     for tie in others:
         gone, new = sorted(set(found.members) - set(tie)), sorted(set(tie) - set(found.members))
         screen.print(f"  [dim]{', '.join(new)} for {', '.join(gone)}[/]")

@@ -10,7 +10,7 @@ import typer
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
 from brittle.cli.kept_calibrations import KeptCalibrations
 from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
-from brittle.cli.run import DATA, DEVICE, load_data
+from brittle.cli.run import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
 from brittle.cli.several import several_numbers
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle calibrate -m demo:standard -d cifar10:DATA -C noc-candidates --limit 1000 -o cifar10-noc.toml",
+        "brittle calibrate -m demo:standard -d cifar10:cifar10 -C noc-candidates --limit 1000 -o cifar10-noc.toml",
         "NOC's ranges for 32 px images",
     ),
     ("brittle calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),
@@ -42,6 +42,8 @@ def calibrate_verb(
     tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a severity is found.")] = 0.02,
     name: Annotated[str | None, typer.Option("--name", help="Of the recipe.", show_default="the file's name")] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
+    prepare: PREPARE = None,
+    threads: THREADS = None,
     device: DEVICE = "auto",
     figure: FIGURE = None,
 ) -> None:
@@ -56,6 +58,7 @@ def calibrate_verb(
     from brittle.evaluation.decode import image_shape
     from brittle.models import load_model
     from brittle.report.figures import calibration_figure, save_figure
+    from brittle.threads import use_threads
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
@@ -65,8 +68,10 @@ def calibrate_verb(
             f"--robustness takes two shares, such as 0.95,0.5: where a range begins and ends; got {robustness}"
         )
     recipe = brittle.benchmark(candidates)
+    use_threads(threads)
+    dataset = load_data(data, limit, prepare, {})
     loaded = load_model(model, device=device)
-    dataset = load_data(data, limit, None, {})
+    tell_models([loaded])
     about = {
         "model": [loaded.name, loaded.key],
         "data": [dataset.name, dataset.key],

@@ -9,18 +9,21 @@ import typer
 
 from brittle.cli.console import console
 from brittle.cli.matrix import tell_files
-from brittle.cli.scores import cell
+from brittle.cli.scores import cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.scores import has_slides, print_slides
 
 if TYPE_CHECKING:
-    from brittle.benchmarks import Benchmark
-    from brittle.evaluation import Results, Scores
+    from brittle.evaluation import Comparable, Results, Scores
     from brittle.metrics import Estimate
 
 EXAMPLES = (
     ("brittle compare run", "the models of one run"),
     ("brittle compare run-a run-b", "of several runs on the same data"),
-    ("brittle compare run --reference demo-standard", "mCE against a model of your own"),
+    ("brittle compare run --reference demo-standard", "mCE against a model of the run"),
+    (
+        "brittle compare run -b cifar10-c --reference other-run:demo-standard",
+        "against a model of another run on the same images",
+    ),
     ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
     ("brittle compare run --json", "for a script"),
 )
@@ -33,10 +36,16 @@ def compare_verb(
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option("--reference", help="A model of the runs, or a published baseline, whose errors divide mCE."),
+        typer.Option(
+            "--reference",
+            metavar="MODEL",
+            help="Whose errors divide mCE: a model of the runs, the folder of another run on the same images (or "
+            "FOLDER:MODEL), or a published baseline.",
+            show_default="the published one, where it is comparable",
+        ),
     ] = None,
     others: Annotated[
-        bool, typer.Option("--published/--no-published", help="Show what others published on the benchmark.")
+        bool, typer.Option("--published/--no-published", help="Show what others published, where it is comparable.")
     ] = True,
     figure: Annotated[
         Path | None,
@@ -44,14 +53,17 @@ def compare_verb(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Compare models: ranks, scores with intervals, and paired differences to the best.
+    """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
 
     A difference is the model's mean accuracy minus the best one's on the same images; a star marks those whose 95 %
     interval leaves out zero. With three models or more the intervals of differences are wide enough to hold all at
     once, however many models there are, and although the best was picked by looking.
+
+    Published numbers (the reference of mCE, and the scores of others) are shown only beside runs of the same test on
+    all of the images that they were measured on; otherwise one line says why not.
     """
     import brittle
-    from brittle.evaluation import compare_all, scores
+    from brittle.evaluation import comparable, compare_all, scores
 
     if figure is not None:
         from brittle.report.figures import accuracy_figure, check_figure, save_figure
@@ -67,14 +79,20 @@ def compare_verb(
         raise ValueError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
     tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
-        rows = scores(results, recipe, reference=_reference(results, recipe, reference))
+        rows = scores(results, recipe, reference=reference)
         name = recipe.name if names.count(recipe.name) == 1 else f"{recipe.name} {recipe.hash[:6]}"
         tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
+    beside = {name: comparable(results, recipe) for name, recipe in zip(tables, recipes, strict=True)}
     if as_json:
-        _print_json(tables)
+        _print_json(tables, beside, others)
         return
     for recipe, name in zip(recipes, tables, strict=True):
-        _print(recipe, name, *tables[name], others)
+        rows = tables[name][0]
+        _print(name, *tables[name])
+        if others:
+            print_published(beside[name])
+        print_reference(rows, beside[name], recipe, published=others)
+        print_corruptions(rows)
     if len(recipes) > 1 and len(results.models) > 2:
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
     if figure is not None:
@@ -94,15 +112,7 @@ def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> Non
         tell_files(save_figure(drop_figure(cns_scores(results).accuracy, list(results.models)), figure))
 
 
-def _reference(results: Results, recipe: Benchmark, name: str | None):  # type: ignore[no-untyped-def]
-    from brittle.evaluation import as_baseline
-
-    return as_baseline(results, recipe, name) if name in results.models else name
-
-
-def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[str, Estimate], others: bool) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> None:
     from rich.text import Text
 
     fields = [
@@ -112,8 +122,7 @@ def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[s
         ("relative_mce", "rel. mCE"),
     ]
     fields = [(f, title) for f, title in fields if any(getattr(row, f) is not None for row in rows)]
-    table = Table(title=name, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    table.padding = (0, 1, 0, 0)
+    table = new_table(name)
     table.add_column("", justify="right", style="dim")
     table.add_column("model", overflow="fold")
     for _, title in fields:
@@ -127,28 +136,10 @@ def _print(recipe: Benchmark, name: str, rows: list[Scores], differences: dict[s
             *(cell(getattr(row, f)) for f, _ in fields),
             Text("–", "dim") if gap is None else _gap(gap),
         )
-    known = _published(recipe.name) if others else []
-    if known:
-        table.add_section()
-    metrics = {"unnormalised error": "error", "mCE": "mce", "relative mCE": "relative_mce"}
-    for who, values in known:
-        shown = {metrics[metric]: f"{100 * value:.1f}" for metric, value in values.items()}
-        if any(f in shown for f, _ in fields):
-            table.add_row("", who, *(shown.get(f, "") for f, _ in fields), "", style="dim")
     console().print(table)
     note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
     together = "; their intervals hold for all models at once" if len(differences) > 1 else ""
-    console().print(f"[dim]{note}{together}{'; dim rows: as published' if known else ''}[/]")
-
-
-def _published(benchmark: str) -> list[tuple[str, dict[str, float]]]:
-    """Others' scores, one row for each method."""
-    from brittle.metrics import published_scores
-
-    rows: dict[str, dict[str, float]] = {}
-    for score in published_scores(benchmark):
-        rows.setdefault(score.who, {})[score.metric] = score.value
-    return list(rows.items())
+    console().print(f"[dim]{note}{together}[/]")
 
 
 def _gap(gap: Estimate):  # type: ignore[no-untyped-def]
@@ -174,15 +165,23 @@ def _print_agreement(tables: dict[str, list[Scores]]) -> None:
             console().print(f"{a} and {b} rank the models alike: {tau}", soft_wrap=True)
 
 
-def _print_json(tables: dict[str, tuple[list[Scores], dict[str, Estimate]]]) -> None:
+def _print_json(
+    tables: dict[str, tuple[list[Scores], dict[str, Estimate]]], beside: dict[str, Comparable], others: bool
+) -> None:
     import json
     from dataclasses import asdict
 
     found = {
-        name: [
-            {**asdict(row), "rank": rank, "to_the_best": asdict(gaps[row.model]) if row.model in gaps else None}
-            for rank, row in enumerate(rows, 1)
-        ]
+        name: {
+            "reference": next((row.reference for row in rows), None),
+            "why_not_comparable": beside[name].refusal(has_reference=any(row.reference for row in rows)) or None,
+            "notes": list(beside[name].notes),
+            "models": [
+                {**asdict(row), "rank": rank, "to_the_best": asdict(gaps[row.model]) if row.model in gaps else None}
+                for rank, row in enumerate(rows, 1)
+            ],
+            "published": [asdict(score) for score in beside[name].published] if others else [],
+        }
         for name, (rows, gaps) in tables.items()
     }
     typer.echo(json.dumps(found, indent=1, ensure_ascii=False))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
+import warnings
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from brittle._io import DamagedFile
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from brittle.corruptions import Corruption
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What the library raises when it was asked for something that cannot be: exit code 2."""
@@ -24,33 +32,52 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
-def say_if_compiling() -> None:
-    """Say why the very first use of a corruption takes its time."""
+def say_if_compiling(corruptions: Iterable[Corruption] | None = None) -> None:
+    """Say why the very first use of some corruptions, or of any at all, takes its time."""
     from importlib.util import find_spec
 
-    spec = find_spec("brittle.corruptions.kernels")
-    kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
-    if kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR"):
+    if corruptions is not None:
+        loops = [_loops(corruption) for corruption in corruptions]
+        first = any(own and not any(map(_compiled, own)) for own in loops)  # some loops are for rare severities only
+    else:
+        spec = find_spec("brittle.corruptions.kernels")
+        kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
+        first = kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
+    if first:
         screen = console(stderr=True)
         screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
 
 
-def progress_bar() -> Progress:
-    """A bar on stderr with what is done and the time that is left; none where stderr is a file."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _loops(corruption: Corruption) -> list[Any]:
+    """The loops that numba compiles for a corruption: those that plain code calls, which hold all others."""
+    waiting: list[Any] = [corruption.function]
+    seen: set[int] = set()
+    found = []
+    while waiting:
+        function = waiting.pop()
+        plain = getattr(function, "py_func", function)
+        if id(function) in seen or not hasattr(plain, "__code__") or not plain.__module__.startswith("brittle."):
+            continue
+        seen.add(id(function))
+        if plain is not function:
+            found.append(function)
+            continue
+        waiting += [plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__]
+    return found
 
-    screen = console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("·"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        console=screen,
-        disable=not screen.is_terminal,
-        transient=True,
-        expand=True,
-    )
+
+def _compiled(loop: Any) -> bool:
+    """Whether a loop was compiled before and kept; numba calls the files by module, name and line."""
+    place, code = loop.stats.cache_path, loop.py_func.__code__
+    name = f"{Path(code.co_filename).stem}.{loop.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
+    return place is None or any(Path(place).glob(name))
+
+
+def progress_bar() -> Progress:
+    """What is done and the time that is left, on stderr: a bar in a terminal, else a plain line every so often."""
+    from brittle.cli.progress import WorkProgress
+
+    return WorkProgress(console(stderr=True))
 
 
 def interrupted() -> NoReturn:
@@ -59,14 +86,60 @@ def interrupted() -> NoReturn:
     raise typer.Exit(130) from None
 
 
+def tell_damage() -> None:
+    """From now on say of a damaged file in one yellow sentence that it counts as missing, each time once."""
+    from rich.text import Text
+
+    python_says, said = warnings.showwarning, set()
+
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, DamagedFile):
+            python_says(message, category, *where, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
+
+    warnings.simplefilter("always", DamagedFile)
+    warnings.showwarning = show
+
+
+def say_next(*arguments: object, after: Path | str = "") -> None:
+    """Print the command that comes next, ready to be typed: quoted, and with the --import of this call."""
+    from rich.text import Text
+
+    from brittle.cli.own_code import IMPORTED
+
+    words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
+    line = Text(f"next: {shlex.join(words)}", style="dim")
+    console().print(Text.assemble(str(after), "  ", line) if str(after) else line, soft_wrap=True)
+
+
 class Verbs(TyperGroup):
     """The group of all verbs: a mistake becomes one red sentence and exit code 2, not a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let --import and --traceback also stand after the verb, where one thinks of them."""
+        front: list[str] = []
+        rest: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                rest += [word, *words]
+            elif word == "--import":
+                front += [word, *islice(words, 1)]
+            elif word == "--traceback" or word.startswith("--import="):
+                front.append(word)
+            else:
+                rest.append(word)
+        return super().parse_args(ctx, [*front, *rest])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         hint = ""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                tell_damage()
+                return super().invoke(ctx)
         except MISTAKES as error:
             if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
                 raise
@@ -91,16 +164,14 @@ class Verbs(TyperGroup):
 
 def _missing(error: BaseException) -> str | None:
     """How to get a package that a whole room of the library needs, such as torch for training."""
-    from brittle.models.needs import INSTALL
+    from brittle.models.needs import INSTALL, how_to_install
 
     if not isinstance(error, ModuleNotFoundError) or not str(error).startswith("No module named"):
         return None
     package = (error.name or "").partition(".")[0]
-    return (
-        f"this needs {package}, which is not installed: pip install '{INSTALL[package]}'"
-        if package in INSTALL
-        else None
-    )
+    if package not in INSTALL:
+        return None
+    return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
 
 
 def _is_ours(error: RuntimeError) -> bool:

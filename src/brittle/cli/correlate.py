@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
+from brittle.cli.distance_plan import save_table
 from brittle.cli.matrix import FIGURE, check_ending, figure_path, read_categories, tell_files
 from brittle.cli.several import several
 
@@ -75,8 +76,7 @@ def correlate_verb(
     rows = correlation_rows(mine.values, mine.names, groups, world.columns())
     table = correlation_table(mine.values, mine.names, groups, world.columns())
     _print(table, rows)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    rows.write_csv(output)
+    save_table(rows, output)
     tell_files(output, save_figure(correlation_figure(table), picture))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.recipe import chosen_recipe
+from brittle.cli.recipe import TEXTURES, chosen_recipe
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def corrupt_verb(
         typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5 (c-bar: 10)."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.", show_default="0")] = None,
+    textures: TEXTURES = None,
     prepare: Annotated[
         str, typer.Option("--prepare", help="`imagenet`: short side to 256, central 224, as published. Or `none`.")
     ] = "none",
@@ -71,7 +72,8 @@ def corrupt_verb(
 
     The pictures depend on the recipe and on each image's relative path or index, and on nothing else. A run that
     was interrupted goes on where it ended when the same command is given again. Files that cannot be read are
-    skipped, counted and listed in DST/skipped.txt.
+    skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
+    left out.
     """
     is_array = source.suffix in (".npy", ".npz")
     if is_array and (form is not None or prepare != "none"):
@@ -80,12 +82,12 @@ def corrupt_verb(
         raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
     default = "cifar10-c" if is_array else "imagenet-c"
     recipe = chosen_recipe(
-        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default=default
+        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default, textures
     )
     assert recipe is not None
-    say_if_compiling()
+    say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
-        task = bar.add_task("corrupting", total=None)
+        task = bar.add_task("corrupting", total=None, unit="images")
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
@@ -132,6 +134,8 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
     counts.add_row(f"{account.written:,}", "pictures written")
     if account.kept:
         counts.add_row(f"{account.kept:,}", "were there already")
+    if account.damaged:
+        counts.add_row(Text(f"{account.damaged:,}", "yellow"), "of those written were there, but empty or cut off")
     if account.skipped:
         counts.add_row(Text(f"{len(account.skipped):,}", "yellow"), "files skipped, because they could not be read")
     screen.print(counts)
@@ -139,6 +143,19 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
         screen.print(Text.assemble("  ", (name, "yellow"), f"  {account.skipped[name]}"), soft_wrap=True)
     if len(account.skipped) > LISTED:
         screen.print(f"  … all of them are in {destination / 'skipped.txt'}", soft_wrap=True)
+    if account.labels:
+        moving = [entry.corruption.name for entry in recipe.entries if entry.corruption.moves_pixels]
+        shown = f"{', '.join(moving[:3])}{' and others' if len(moving) > 3 else ''}"
+        fit = f" {shown} moves pixels, so boxes and masks do not fit those pictures." if moving else ""
+        files = "1 label file" if len(account.labels) == 1 else f"{len(account.labels):,} label files"
+        note = f"{files} beside the images not written, such as {account.labels[0]}.{fit}"
+        screen.print(Text(note, "yellow"), soft_wrap=True)
+    if account.masks:
+        note = (
+            f"{len(account.masks):,} of the images look like masks, such as {account.masks[0]}, and were corrupted "
+            "like any other; keep masks outside SRC."
+        )
+        screen.print(Text(note, "yellow"), soft_wrap=True)
     what = f"{len(recipe.entries)} corruptions" if len(recipe.entries) > 1 else recipe.entries[0].corruption.name
     levels = ", ".join(map(level_name, sorted({level for _, level in recipe.cells()}, key=ends)))
     note = f"  {recipe.name}: {what} at {levels}, seed {recipe.seed}"

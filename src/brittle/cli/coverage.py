@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
+from brittle.cli.distance_plan import save_table
 from brittle.cli.matrix import FIGURE, OVERLAP, check_ending, figure_path, read_matrix, tell_files
 from brittle.cli.several import several
 
@@ -97,6 +98,6 @@ def _save(found: Coverage, matrix: OverlapMatrix, members: tuple[str, ...], outp
         for name, by in found.covered_by.items()
         for member in members
     ]
-    output.parent.mkdir(parents=True, exist_ok=True)
     columns = ["corruption", "member", "overlap", "covers"]
-    pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("overlap").fill_nan(None)).write_csv(output)
+    table = pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("overlap").fill_nan(None))
+    save_table(table, output)

@@ -20,6 +20,9 @@ def print_detail(corruption: Corruption, size: int | None) -> None:
     screen.print(Text.assemble("\n", (corruption.id, "bold"), "   ", (corruption.family, colour)))
     for paragraph in corruption.docs.split("\n\n"):
         screen.print(Text("\n" + " ".join(paragraph.split())), width=min(screen.width, 100))
+    fits = "no longer fit the picture" if corruption.moves_pixels else "still fit the picture"
+    answer = "yes" if corruption.moves_pixels else "no"
+    screen.print(Text.assemble("\nMoves pixels  ", (answer, "bold"), f": masks, boxes and keypoints {fits}"))
     if corruption.options:
         options = ", ".join(f"{name}={default!r}" for name, default in corruption.options.items())
         screen.print(Text.assemble("\nOptions  ", (options, "bold")))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 DISSIMILAR = (
     (
-        "brittle build dissimilar -C cifar10-c-bar-candidates -b cifar10-c -m demo:standard -d cifar10:DATA -o my.toml",
+        "brittle build dissimilar -C cifar10-c-bar-candidates -b cifar10-c -m demo:standard -d cifar10:cifar10 "
+        "-o my.toml",
         "C-bar once more",
     ),
     (

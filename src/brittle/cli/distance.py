@@ -11,7 +11,7 @@ from brittle.cli.console import console
 from brittle.cli.distance_plan import Scene, looking, save_table, scene, schemes_of, tell_speed
 from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
-from brittle.cli.run import DEVICE
+from brittle.cli.run import DEVICE, PREPARE, THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle distance -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA -o distance",
+        "brittle distance -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o distance",
         "how near AugMix comes to CIFAR-10-C",
     ),
     (
@@ -49,6 +49,8 @@ def distance_verb(
     tolerance: given.TOLERANCE = None,
     seed: given.SEED = 0,
     batch_size: given.BATCH = 200,
+    prepare: PREPARE = None,
+    threads: THREADS = None,
     device: DEVICE = "auto",
 ) -> None:
     """Measure how near augmentations come to each corruption of a benchmark, as a network sees them.
@@ -65,7 +67,8 @@ def distance_verb(
     check_tolerance(tolerance)
     schemes, features = schemes_of(augmentations), output / "features"
     cut = {"corruptions": corruptions, "severities": severities}
-    seen = scene(model, data, benchmark, **cut, images=images, seed=seed, device=device)
+    how = {"images": images, "seed": seed, "device": device, "prepare": prepare, "threads": threads}
+    seen = scene(model, data, benchmark, **cut, **how)  # type: ignore[arg-type]
     with long_work() as bar:
         told = looking(bar)
         cells = corruption_features(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from brittle.cli.console import console, say_if_compiling
 from brittle.cli.recipe import chosen_recipe
-from brittle.cli.run import load_data
+from brittle.cli.run import load_data, tell_models
 from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
@@ -38,14 +38,19 @@ def scene(
     images: int,
     seed: int,
     device: str,
+    prepare: str | None = None,
+    threads: int | None = None,
 ) -> Scene:
     """Everything that a command line names, or one sentence that says what is wrong."""
     from brittle.distance import feature_images
     from brittle.models import load_model
+    from brittle.threads import use_threads
 
     recipe = recipe_of(benchmark, corruptions, severities)
+    use_threads(threads)
+    shown = feature_images(training_part(data, prepare), images, seed=seed)
     looker = load_model(model, device=device)
-    shown = feature_images(training_part(data), images, seed=seed)
+    tell_models([looker])
     check_features(looker, shown)
     say_if_compiling()
     return Scene(looker, shown, recipe)  # type: ignore[arg-type]  # it shows features
@@ -65,12 +70,12 @@ def check_features(model: Any, images: FeatureImages) -> None:
     check_extractor(model).features(images.pixels[:1])
 
 
-def training_part(data: str) -> Any:
+def training_part(data: str, prepare: str | None = None) -> Any:
     """The training images of the data, or all of them if it does not know of any."""
     try:
-        return load_data(data, None, None, {"train": True})
+        return load_data(data, None, prepare, {"train": True})
     except TypeError:
-        return load_data(data, None, None, {})
+        return load_data(data, None, prepare, {})
 
 
 def schemes_of(specs: Sequence[str]) -> dict[str, Scheme]:
@@ -106,7 +111,7 @@ def tell_speed(speeds: Iterable[tuple[int, float]], images: int) -> None:
 
 def save_table(table: Any, path: Path) -> Path:
     """A table as CSV, whole or not at all."""
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:

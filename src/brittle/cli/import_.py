@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.run import DATA, PARTIAL, PREPARE, load_data
 from brittle.cli.scores import print_scores
 
@@ -40,5 +40,6 @@ def import_verb(
     recipe = None if benchmark is None else brittle.benchmark(benchmark)
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
-    print_scores(results)
-    console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
+    print_scores(results, first=recipe)
+    console().print()
+    say_next("report", output, after=output)

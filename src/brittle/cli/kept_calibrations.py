@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brittle._io import missing_or_damaged, replacing
+
 if TYPE_CHECKING:
     from brittle.design import Calibration
 
@@ -16,14 +18,18 @@ class KeptCalibrations:
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         self.path, self.about = path, about
         self.found: dict[str, Any] = {}
-        if path.is_file():
+        if not missing_or_damaged(path, "the calibrations are made again"):
             stored = json.loads(path.read_text(encoding="utf-8"))
             for key, value in about.items():
                 if stored.get("about", {}).get(key) != value:
-                    raise ValueError(
-                        f"{str(path)!r} holds calibrations with {key} {stored.get('about', {}).get(key)}, and this "
-                        f"asks for {value}; remove it or choose another output"
-                    )
+                    known = stored.get("about", {}).get(key)
+                    if key == "candidates":
+                        differs = "of other candidates"
+                    elif key in ("model", "data"):  # a name and a digest of what it stands for
+                        differs = f"of another {key} than {value[0]!r} is now"
+                    else:
+                        differs = f"with {key} {known}, and this asks for {value}"
+                    raise ValueError(f"{str(path)!r} holds calibrations {differs}; remove it or choose another output")
             self.found = stored["found"]
 
     def __contains__(self, corruption: str) -> bool:
@@ -40,8 +46,6 @@ class KeptCalibrations:
     def add(self, one: Calibration) -> None:
         """Keep one more, on disk too."""
         from dataclasses import asdict
-
-        from brittle.datasets.atomic import replacing
 
         self.found[one.corruption] = asdict(one)
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from brittle.cli.console import console
 from brittle.cli.distance_plan import looking, save_table, scene, schemes_of, tell_speed
 from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
-from brittle.cli.run import DEVICE
+from brittle.cli.run import DEVICE, PREPARE, THREADS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA -o leak",
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o leak",
         "does AugMix train on CIFAR-10-C?",
     ),
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:DATA --results run -o leak",
+        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 --results run -o leak",
         "and what the scores of a run are without what leaked",
     ),
 )
@@ -56,6 +56,8 @@ def leak_verb(
     corruption_samples: given.CORRUPTION_SAMPLES = 25,
     seed: given.SEED = 0,
     batch_size: given.BATCH = 200,
+    prepare: PREPARE = None,
+    threads: THREADS = None,
     device: DEVICE = "auto",
 ) -> None:
     """Tell which corruptions of a benchmark a training augmentation gives away.
@@ -65,6 +67,7 @@ def leak_verb(
     the features, so that the same command goes on after an interruption.
     """
     import brittle
+    from brittle._io import file_name
     from brittle.distance import NEUTRAL, corruption_features, leak_check, transform_features
     from brittle.distance.leak import check_leak_options
     from brittle.report.figures import leak_figure, save_figure
@@ -79,7 +82,8 @@ def leak_verb(
         raise ValueError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
     run = None if results is None else brittle.load_results(results)
     cut = {"corruptions": corruptions, "severities": severities}
-    seen = scene(model, data, benchmark, **cut, images=images, seed=seed, device=device)
+    how = {"images": images, "seed": seed, "device": device, "prepare": prepare, "threads": threads}
+    seen = scene(model, data, benchmark, **cut, **how)  # type: ignore[arg-type]
     if run is not None:
         _check_run(run, seen.benchmark)
     rows = {}
@@ -108,7 +112,7 @@ def leak_verb(
     found = leak_check(rows[name], {each: rows[each] for each in references}, cells, margin=margin, alpha=alpha)
     _print(found, name)
     tell_speed([(one.computed, one.images_per_second) for one in rows.values()], len(seen.images))
-    plain = "".join(letter if letter.isalnum() or letter in "+-_." else "-" for letter in name)
+    plain = file_name(name)
     files = [save_table(found.table(), output / f"leak-{plain}.csv")]
     if run is not None:
         files.append(save_table(_scores(run, seen.benchmark, found.leaked), output / f"scores-{plain}.csv"))

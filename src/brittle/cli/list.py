@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SHOWN = (1, 3, 5)
 """Of five even steps to the largest severity, those that are shown."""
 
+MOVES = " ↔"
+"""The mark beside the family of a corruption that moves pixels."""
+
 EXAMPLES = (
     ("brittle list", "all of them"),
     ("brittle list --family weather", "one family"),
@@ -54,7 +57,7 @@ def list_verb(
         members = [entry.corruption for entry in brittle.benchmark(benchmark).entries]
         chosen = [corruption for corruption in members if corruption in chosen]
     if names:
-        wanted = [brittle.corruption(name) for name in names]
+        wanted = [_named(name, chosen) for name in names]
         for corruption in wanted:
             if corruption not in chosen:
                 raise ValueError(f"{corruption.id} is not among those chosen by --source, --family and --benchmark")
@@ -77,8 +80,18 @@ def list_verb(
             count = len(sets[source])
             screen.print(f"\n[bold]{source}[/] [dim]· {count} of its corruptions, for images of {side} px[/]")
             screen.print(table)
+        if any(corruption.moves_pixels for corruption in chosen):
+            screen.print(f"[dim]{MOVES.strip()} moves pixels: masks, boxes and keypoints no longer fit the picture.[/]")
         screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
         screen.print(f"[dim]Benchmarks: {', '.join(brittle.benchmarks())}.[/]")
+
+
+def _named(name: str, chosen: list[Corruption]) -> Corruption:
+    """The corruption of that name, of those chosen if exactly one of them has it."""
+    import brittle
+
+    alike = [corruption for corruption in chosen if corruption.name == name]
+    return alike[0] if len(alike) == 1 else brittle.corruption(name)
 
 
 def number(value: float) -> str:
@@ -95,6 +108,7 @@ def _plain(corruption: Corruption, size: int) -> dict[str, object]:
         "family": corruption.family,
         "source": corruption.source,
         "summary": corruption.summary,
+        "moves_pixels": corruption.moves_pixels,
         "size": size,
         "parameters": {str(s): corruption.parameters(s, size) for s in range(1, corruption.max_severity + 1)},
     }
@@ -122,7 +136,9 @@ def _table(members: list[Corruption], size: int, width: int) -> Table:
     for index, corruption in enumerate(members):
         table.add_row(
             corruption.id if wide else corruption.name,
-            Text(corruption.family, FAMILY_COLOURS.get(corruption.family, "")),
+            Text.assemble(
+                (corruption.family, FAMILY_COLOURS.get(corruption.family, "")), MOVES if corruption.moves_pixels else ""
+            ),
             *([corruption.source] if wide else []),
             "\n".join(_lines(corruption, size)) or "[dim]on or off[/]",
             *([corruption.summary] if width >= 150 else []),

@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
 from brittle.cli.matrix import PUBLISHED, tell_files
-from brittle.cli.overlap_plan import plan_of, training_of, weights_of
+from brittle.cli.overlap_plan import candidates_of, plan_of, training_of, weights_of
 from brittle.cli.run import DEVICE, follow, load_data
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brittle.design import OverlapMatrix
 
 EXAMPLES = (
     ("brittle overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
-    ("brittle overlap -d cifar10:DATA -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
-    ("brittle overlap -d cifar10:DATA --start demo:standard -o overlap", "the standard model is there already"),
-    ("brittle overlap -d cifar10:DATA --mode scratch -o paper", "as the papers do it: each model from new weights"),
+    ("brittle overlap -d cifar10:cifar10 -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
+    (
+        "brittle overlap -d cifar10:cifar10 -C fog,snow,noc/rain --start demo:standard -o three",
+        "three corruptions by name",
+    ),
+    ("brittle overlap -d cifar10:cifar10 --start demo:standard -o overlap", "the standard model is there already"),
+    ("brittle overlap -d cifar10:cifar10 --mode scratch -o paper", "as the papers do it: each model from new weights"),
     ("brittle overlap -d test.npz --training train.npz --mode batchnorm -o quick", "your own data, quickest"),
 )
 
@@ -31,7 +37,13 @@ def overlap_verb(
         str | None, typer.Option("--data", "-d", help="Test data, `cifar10:FOLDER` …; its training part trains.")
     ] = None,
     candidates: Annotated[
-        str, typer.Option("--candidates", "-C", help="A recipe with one level or range a corruption.")
+        str,
+        typer.Option(
+            "--candidates",
+            "-C",
+            help="A recipe, or names of corruptions with commas. Each image draws its severity from the range of its "
+            "corruption, or one of its levels.",
+        ),
     ] = "noc-candidates",
     mode: Annotated[
         str, typer.Option("--mode", help="`finetune` the standard model, train from `scratch`, or `batchnorm` alone.")
@@ -90,12 +102,11 @@ def overlap_verb(
         raise ValueError(f"say which --data to train and test on, or --from-table {' or '.join(PUBLISHED)}")
     if form not in ("ratio", "accuracy"):
         raise ValueError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
-    import brittle
-    from brittle.design import correct_cube, measure_overlap, overlap_with_intervals
+    from brittle.design import VanishingGain, correct_cube, measure_overlap, overlap_with_intervals
     from brittle.evaluation.engines import check_engine
 
     check_engine(engine, address)  # a mistake is told before data are read
-    recipe = brittle.benchmark(candidates)
+    recipe = candidates_of(candidates)
     how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": control}
     plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, **how)
     taught = training_of(data, training, images if mode == "scratch" else None)
@@ -120,18 +131,18 @@ def overlap_verb(
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
-    names, correct = [entry.id for entry in recipe.entries], correct_cube(results, recipe)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    correct = correct_cube(results, recipe)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VanishingGain)  # the matrix knows which, and says so below
         shape: dict[str, Any] = {"form": form}
-        found = overlap_with_intervals(correct, names, **shape)
-    _tell_masked([name for name in names if any(f"trained with {name} is" in str(w.message) for w in said)])
+        found = overlap_with_intervals(correct, recipe, **shape)
+    _tell_masked(found.unlearned or ())
     clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")
     _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})")
 
 
-def _tell_masked(names: list[str]) -> None:
+def _tell_masked(names: Sequence[str]) -> None:
     if names:
         words = f"[yellow]masked, hardly learned by their own models:[/] {', '.join(names)}"
         console().print(f"{words}; train longer, make them more severe or leave them out\n")
@@ -149,7 +160,7 @@ def _write(overlap: OverlapMatrix, folder: Path, title: str) -> None:
     _print(overlap)
     tables = [overlap.save(folder / f"overlap{ending}") for ending in (".csv", ".parquet")]
     tell_files(*tables, save_figure(overlap_figure(overlap, title=title), folder / "overlap.svg"))
-    console().print(f"[dim]next: brittle build non-overlapping {folder} -t 0.1 -o recipe.toml[/]", soft_wrap=True)
+    say_next("build", "non-overlapping", folder, "-t", 0.1, "-o", "recipe.toml")
 
 
 def _print(overlap: OverlapMatrix, most: int = 10) -> None:
@@ -173,6 +184,9 @@ def _print(overlap: OverlapMatrix, most: int = 10) -> None:
         table.add_row(overlap.names[i], overlap.names[j], f"{score:.2f}", *interval)
     if known:
         console().print(table)
+    if overlap.high is not None and np.isinf(overlap.high[~np.isnan(overlap.high)]).any():
+        words = "∞: in some resamples of the test images a model gains nothing on its own corruption, so that they set "
+        console().print(f"[dim]{words}no upper bound; test on more images, or train longer[/]")
     under = sum(score < 0.1 for score, _, _ in known)
     words = f"{len(overlap)} corruptions, {len(pairs)} pairs: {under} under 0.1, {len(pairs) - len(known)} masked"
     words += f", mean {np.mean([score for score, _, _ in known]):.2f}" if known else ""

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brittle.cli.run import load_data
+from brittle.cli.several import several
 
 if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
     from brittle.datasets.dataset import Dataset
     from brittle.design import Plan
+
+CANDIDATES = ("noc-candidates", "syn2nat-candidates")
+"""The recipes that give a corruption of a published set of candidates its range or level."""
 
 
 def plan_of(
@@ -52,6 +57,28 @@ def plan_of(
         tuning_images=images or usual.tuning_images,
         control=control,
     )
+
+
+def candidates_of(given: str) -> Benchmark:
+    """The candidates that a command line names: a recipe, or corruptions with commas.
+
+    A corruption that is named alone has the range or level that it has among the candidates of NOC or Syn2Nat, and
+    otherwise the levels 1 to 5, of which each image draws one.
+    """
+    import brittle
+    from brittle.benchmarks import Benchmark, Entry
+    from brittle.corruptions import find
+
+    if given in brittle.benchmarks() or given.endswith(".toml"):
+        return brittle.benchmark(given)
+    usual = {entry.id: entry for name in CANDIDATES for entry in brittle.benchmark(name).entries}
+    try:
+        ids = [find(name).id for name in several([given])]
+    except ValueError as error:
+        recipes = ", ".join(brittle.benchmarks())
+        raise ValueError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
+    entries = tuple(usual.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
+    return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
 
 
 def training_of(data: str, training: str | None, images: int | None) -> Dataset:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from contextvars import ContextVar
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+
+IMPORTED: ContextVar[tuple[str, ...]] = ContextVar("IMPORTED", default=())
+"""The files of this call's --import, which the command that comes next needs too."""
+
+
+def run_files(names: Sequence[str]) -> None:
+    """Run the files of --import, in their order."""
+    IMPORTED.set(tuple(names))
+    for name in names:
+        run_file(name)
 
 
 def run_file(name: str) -> None:

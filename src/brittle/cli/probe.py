@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from brittle.cli.console import console, progress_bar, say_if_compiling
-from brittle.cli.run import DEVICE, load_models
+from brittle.cli.run import DEVICE, MEAN, STD, THREADS, load_models, tell_models
 from brittle.cli.several import several
 from brittle.cli.show import photograph
 
 if TYPE_CHECKING:
     from brittle.arrays import Image
-    from brittle.benchmarks import Benchmark
     from brittle.evaluation.probe import Probe
     from brittle.models import Model
 
@@ -22,7 +21,7 @@ EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
     ("brittle probe cat -m demo:standard --size 32 -o flips.png", "with a picture of each flip"),
     ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models beside each other"),
-    ("brittle probe photo.jpg -m net.onnx -c fog,snow,syn2nat/rain --tolerance 0.01", "your own list, finely"),
+    ("brittle probe photo.jpg -m net.onnx -c fog,snow,noc/rain --tolerance 0.01", "your own list, finely"),
 )
 
 
@@ -36,8 +35,16 @@ def probe_verb(
         list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
     ] = None,
     size: Annotated[
-        int, typer.Option("--size", help="The side that the photograph's central square is brought to.")
-    ] = 224,
+        int | None,
+        typer.Option(
+            "--size",
+            help="The side that the photograph's central square is brought to.",
+            show_default="the models' own, else 224",
+        ),
+    ] = None,
+    mean: MEAN = None,
+    std: STD = None,
+    threads: THREADS = None,
     tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a flip is found.")] = 0.05,
     draws: Annotated[int, typer.Option("--draws", help="Seeds tried; the table gives their median and range.")] = 5,
     classes: Annotated[
@@ -57,17 +64,25 @@ def probe_verb(
     """
     from brittle.cli.recipe import chosen_recipe
     from brittle.cli.save import check_picture, save_picture
+    from brittle.datasets.class_table import read_class_names
     from brittle.datasets.photo import square
     from brittle.evaluation.probe import probe
+    from brittle.threads import use_threads
 
     recipe = chosen_recipe(benchmark, several(corruptions), [], None, default="imagenet-c")
     assert recipe is not None
     if output is not None:
         check_picture(output)
-    names = _class_names(classes)
-    picture = square(photograph(photo), size)
-    loaded = load_models(models, device=device, bf16=False)
-    say_if_compiling()
+    use_threads(threads)
+    names = [] if classes is None else read_class_names(classes)
+    taken = photograph(photo)
+    loaded = load_models(models, device=device, bf16=False, mean=mean, std=std)
+    side = size if size is not None else max((s for s in map(own_side, loaded) if s), default=224)
+    picture = square(taken, side)
+    for model in loaded:
+        _tell_size(model, side, given=size is not None)
+    tell_models(loaded)
+    say_if_compiling(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("probing", total=len(loaded) * len(recipe.entries))
         found = {
@@ -81,57 +96,62 @@ def probe_verb(
         _print(model.name, found[model.name], words[model.name])
     if output is None:
         return
+    title = Path(photo).name
     if len(loaded) == 1:
-        sheet = _sheet(picture, recipe, found[loaded[0].name])
+        from brittle.report.strip_sheet import probe_sheet
+
+        [(name, probed)] = found.items()
+        sheet = probe_sheet(picture, recipe, name, title, probed, lambda number: class_name(number, words[name]))
     else:
         from brittle.report.flip_sheet import Seen, flip_sheet
 
-        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found])
+        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found], photo=title)
     save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {', '.join(found)}[/]", soft_wrap=True)
 
 
-def _sheet(picture: Image, recipe: Benchmark, probed: Probe) -> Any:
-    """The photograph, the strongest corruption that it withstands, and the weakest that flips it."""
-    from dataclasses import replace
+def own_side(model: Model) -> int | None:
+    """The side of the square images that a model was made for, where that is known."""
+    if model.name.startswith("demo-"):
+        return 32
+    shown = getattr(getattr(model, "prepare", None), "shown", None)
+    return None if shown is None else int(min(shown))
 
-    from brittle.report import contact_sheet
 
-    rows = []
-    for flip in probed.flips:
-        ends = (flip.held, flip.median) if flip.median != float("inf") else (flip.held,)
-        rows.append(replace(recipe.entry(flip.corruption), levels=ends))
-    return contact_sheet(
-        picture,
-        rows,
-        seed=recipe.seed,
-        size=len(picture),
-        table=recipe.table,
-        headings=("unmoved", "flipped"),
-        samples=[flip.draw for flip in probed.flips],
-    )
+def _tell_size(model: Model, side: int, *, given: bool) -> None:
+    """Say at which size a model is shown the photograph, and warn where it was made for another."""
+    own = own_side(model)
+    resizes = getattr(getattr(model, "prepare", None), "shown", None) is not None
+    screen = console(stderr=True)
+    if own is None:
+        why = "" if given else f", as {model.name} does not say its own size (--size sets another)"
+        screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)
+    elif own == side:
+        screen.print(f"[dim]The photograph is shown at {side}×{side} px, the size of {model.name}.[/]", soft_wrap=True)
+    elif resizes:
+        words = f"The photograph is corrupted at {side}×{side} px; {model.name} then resizes it to {own} px itself."
+        screen.print(f"[dim]{words}[/]", soft_wrap=True)
+    else:
+        words = f"{model.name} was trained on {own}×{own} px and is shown {side}×{side} px: what it says means little."
+        screen.print(f"[yellow]{words}[/] --size {own} fits.", soft_wrap=True)
 
 
 def _usual_names(model: Model, picture: Image) -> list[str]:
-    """The class names of the bundled models and of models with ImageNet's 1,000 outputs."""
+    """The class names that a model brings along, those of the bundled ones, and ImageNet's for 1,000 outputs."""
     from brittle.datasets.cifar_names import CIFAR10
     from brittle.datasets.class_table import imagenet_names
 
+    if getattr(model, "classes", ()):
+        return list(model.classes)  # type: ignore[attr-defined]
     if model.name.startswith("demo-"):
         return list(CIFAR10)
     return list(imagenet_names()) if model.scores(picture[None]).shape[1] == 1000 else []
 
 
-def _class_names(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file of class names {str(path)!r}")
-    return path.read_text(encoding="utf-8").splitlines()
-
-
 def class_name(index: int, names: list[str]) -> str:
-    """What a class is called, or its number."""
+    """What a class is called, or its number; a negative one is an output that the data has no class for."""
+    if index < 0:
+        return "none of the classes"
     return names[index] if index < len(names) else f"class {index}"
 
 

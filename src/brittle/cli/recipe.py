@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
 
+TEXTURES = Annotated[
+    Path | None,
+    typer.Option(
+        "--textures",
+        metavar="FOLDER",
+        help="Pictures that frost is made of, such as the published photographs.",
+        show_default="textures that come with brittle",
+    ),
+]
+
 
 def chosen_recipe(
-    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None = None
+    name: str | None,
+    corruptions: list[str],
+    severities: list[float],
+    seed: int | None,
+    default: str | None = None,
+    textures: Path | None = None,
 ) -> Benchmark | None:
     """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
 
     Without a name, corruptions need not be part of any recipe; `default` stands in when none are named, and says which
-    is meant where several have the same name.
+    is meant where several have the same name. `textures` is a folder of pictures for corruptions that lay some over the
+    image; the recipe keeps its name with them.
     """
+    recipe = _without_textures(name, corruptions, severities, seed, default)
+    if textures is None:
+        return recipe
+    if recipe is None:
+        raise ValueError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+    return recipe.with_textures(textures)
+
+
+def _without_textures(
+    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None
+) -> Benchmark | None:
     import brittle
     from brittle.benchmarks import Benchmark, Entry
 
     if name is None and corruptions:
-        usual = () if default is None else brittle.benchmark(default).entries
-        ids = {entry.corruption.name: entry.id for entry in usual}
-        entries = tuple(Entry(ids.get(each, each), tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
+        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
         return Benchmark("custom", entries, seed=seed or 0)
     name = name or default
     if name is None:

@@ -16,23 +16,53 @@ EXAMPLES = (
 
 
 def report_verb(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` or `brittle failure-points` wrote.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="An .html file.", show_default="report.html in the first run")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Over the page.")] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="MODEL",
+            help="Whose errors divide mCE, as for `brittle compare`.",
+            show_default="the published one, where it is comparable",
+        ),
+    ] = None,
 ) -> None:
     """Write a page about the models of some runs: what breaks them, at what strength, and how sure that is.
 
     The page is one file without anything to load, for light and dark screens, phones and paper.
     """
     import brittle
-    from brittle.report import write_report
+    from brittle.evaluation import load_failure_points
+    from brittle.report import write_failure_report, write_report
 
     output = output or runs[0] / "report.html"
     if output.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"the report is an .html file, got {str(output)!r}")
-    results = brittle.load_results(*runs)
+    searched = [run for run in runs if not has_cells(run) and load_failure_points(run) is not None]
+    if searched and len(searched) < len(runs):
+        raise ValueError(
+            f"{str(searched[0])!r} holds failure points and no run of a benchmark; give it a report of its own: "
+            f"brittle report {searched[0]}"
+        )
+    if not searched:
+        results = brittle.load_results(*runs)
     with console(stderr=True).status("drawing the report"):
-        write_report(results, output, title=title)
+        if searched:
+            write_failure_report(searched, output, title=title)
+        else:
+            write_report(results, output, title=title, reference=reference)
     console().print(f"{output}  [dim]{output.stat().st_size / 1e6:.1f} MB, open it in a browser[/]", soft_wrap=True)
+
+
+def has_cells(run: Path) -> bool:
+    """Whether a folder holds results on a benchmark or on clean images."""
+    from brittle.evaluation.store import CELLS
+
+    cells = run / CELLS
+    return cells.is_dir() and any(file.suffix == ".parquet" for model in cells.iterdir() for file in model.iterdir())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
+from brittle.cli.recipe import TEXTURES, chosen_recipe
 from brittle.cli.scores import print_scores
 from brittle.cli.several import several, several_numbers
 
@@ -22,7 +23,7 @@ EXAMPLES = (
     ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
     ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at severities of your own"),
-    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep kept.csv -o run", "generated slides, or CNS-Bench"),
+    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
 
 MODEL = Annotated[
@@ -30,7 +31,8 @@ MODEL = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="`demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …; may be repeated.",
+        help="`demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …, with options "
+        "such as `timm:resnet50,checkpoint=FILE`; may be repeated.",
     ),
 ]
 DATA = Annotated[
@@ -41,8 +43,42 @@ PREPARE = Annotated[
     str | None,
     typer.Option(
         "--prepare",
-        help="`imagenet`: short side to 256, central 224; or `none`.",
-        show_default="imagenet for ImageNet and its shifts",
+        help="`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; or `none`.",
+        show_default="what ImageNet and photographs of different sizes need",
+    ),
+]
+CLASSES = Annotated[
+    Path | None,
+    typer.Option(
+        "--classes",
+        metavar="FILE",
+        help="Text file with one class name or WordNet id a line, in the order of the model's outputs.",
+        show_default="the sorted class folders",
+    ),
+]
+MEAN = Annotated[
+    str | None,
+    typer.Option("--mean", help="Mean of each channel that images are normalised with, such as `0.5,0.5,0.5`."),
+]
+STD = Annotated[str | None, typer.Option("--std", help="Standard deviation of each channel, likewise.")]
+SIZE = Annotated[
+    str | None, typer.Option("--size", help="Side that models resize images to; with --crop, the shorter side.")
+]
+CROP = Annotated[str | None, typer.Option("--crop", help="Side of the central square that models see.")]
+THREADS = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        "-j",
+        help="Number of threads: so many corrupt images, and torch computes with so many.",
+        show_default="one for each processor",
+    ),
+]
+OVERWRITE = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Remove the run that the folder holds, its predictions and failure points, and start anew.",
     ),
 ]
 DEVICE = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`.")]
@@ -62,9 +98,15 @@ def run_verb(
         list[str] | None, typer.Option("--severity", "-s", metavar="S", help="At these severities, real numbers.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
+    textures: TEXTURES = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
     partial: PARTIAL = False,
     prepare: PREPARE = None,
+    classes: CLASSES = None,
+    mean: MEAN = None,
+    std: STD = None,
+    size: SIZE = None,
+    crop: CROP = None,
     clean: Annotated[
         str | None, typer.Option("--clean", help="The clean images that belong to published corrupted ones.")
     ] = None,
@@ -73,17 +115,21 @@ def run_verb(
         typer.Option("--keep", metavar="FILE", help="Only these samples of cns-bench: kept.csv of `brittle slide`."),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Images at once.", show_default="the fastest that fits")
+        int | None,
+        typer.Option(
+            "--batch-size",
+            help="Number of images shown to a model at once.",
+            show_default="64, 32 above 64 px, or more",
+        ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="That corrupt.", show_default="one for each processor")
-    ] = None,
+    threads: THREADS = None,
     device: DEVICE = "auto",
     bf16: Annotated[bool, typer.Option("--bf16", help="Half the memory, where the device is good at it.")] = False,
     engine: Annotated[
         str, typer.Option("--engine", help="`local`, or `ray` to spread cells over a cluster.")
     ] = "local",
     address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    overwrite: OVERWRITE = False,
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
@@ -91,13 +137,13 @@ def run_verb(
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
     import brittle
-    from brittle.cli.recipe import chosen_recipe
     from brittle.cli.slide.scores import print_slides
     from brittle.datasets.stored_set import stored_set
     from brittle.evaluation import evaluate_stored
-    from brittle.evaluation.decode import image_shape
 
-    recipe = chosen_recipe(benchmark, several(corruptions), several_numbers(severities, "severities"), seed)
+    recipe = chosen_recipe(
+        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, textures=textures
+    )
     options: dict[str, Any] = {"partial": True} if partial else {}
     stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
     if stored is not None and recipe is not None:
@@ -108,25 +154,32 @@ def run_verb(
         raise ValueError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
     if stored is None and clean is not None:
         raise ValueError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
-    loaded = load_models(models, device=device, bf16=bf16)
+    if stored is not None and classes is not None:
+        raise ValueError(f"{data!r} numbers its classes itself; leave --classes out")
+    if classes is not None:
+        options["classes"] = classes
+    dataset = None if stored is not None else load_data(data, limit, prepare, options, tell=False)
+    clean_data = None if clean is None else load_data(clean, None, prepare, options)
+    loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
+    if dataset is not None:
+        dataset = fit_data(dataset, loaded, output)
+    tell_models(loaded)
     with progress_bar() as bar:
-        report = follow(bar)
+        report = follow(bar, "images" if stored is None else None)
         try:
             if stored is not None:
                 results = evaluate_stored(
                     loaded,
                     stored,
                     output,
-                    clean=None if clean is None else load_data(clean, None, prepare, options),
+                    clean=clean_data,
                     batch_size=batch_size,
                     threads=threads,
                     progress=report,
+                    overwrite=overwrite,
                 )
             else:
-                dataset = load_data(data, limit, prepare, options)
-                say_if_compiling()
-                if batch_size is None:
-                    batch_size = batch_for(loaded, output, image_shape(dataset))
+                say_if_compiling(None if recipe is None else [entry.corruption for entry in recipe.entries])
                 results = brittle.evaluate(
                     loaded,
                     dataset,
@@ -137,6 +190,7 @@ def run_verb(
                     engine=engine,
                     address=address,
                     progress=report,
+                    overwrite=overwrite,
                 )
         except KeyboardInterrupt:
             bar.stop()
@@ -144,9 +198,12 @@ def run_verb(
     if stored is not None and stored.scheme == "cns-bench":
         print_slides(results)
     else:
-        print_scores(results, [model.name for model in loaded])
+        print_scores(results, [model.name for model in loaded], first=recipe)
     tell_skipped(results)
-    console().print(f"\n{output}  [dim]next: brittle report {output}[/]", soft_wrap=True)
+    tell_guessing(results, [model.name for model in loaded])
+    tell_batches(results)
+    console().print()
+    say_next("report", output, after=output)
 
 
 def kept_ids(path: Path) -> list[str]:
@@ -162,45 +219,103 @@ def kept_ids(path: Path) -> list[str]:
         return [row["sample"] for row in reader]
 
 
-def load_models(specs: list[str], *, device: str, bf16: bool) -> list[Model]:
-    """The models of a command line, in its order."""
+def load_models(
+    specs: list[str],
+    *,
+    device: str,
+    bf16: bool,
+    mean: str | None = None,
+    std: str | None = None,
+    size: str | None = None,
+    crop: str | None = None,
+) -> list[Model]:
+    """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
     from brittle.cli.world_model import world_model
     from brittle.models import load_model
+    from brittle.models.load_model import model_texts, option_value, options_of
 
-    return [world_model(s, device=device) or load_model(s, device=device, bf16=bf16) for s in several(specs)]
+    given = {"mean": mean, "std": std, "size": size, "crop": crop}
+    shown = {option: option_value(option, text) for option, text in given.items() if text is not None}
+    texts = list(dict.fromkeys(text for spec in specs for text in model_texts(spec)))
+    loaded, taken = [], set()
+    for text in texts:
+        world = world_model(text, device=device)
+        takes = {} if world is not None else {key: shown[key] for key in shown if key in options_of(text)}
+        taken |= set(takes)
+        loaded.append(world or load_model(text, device=device, bf16=bf16, **takes))
+    for option in shown:
+        if option not in taken:
+            raise ValueError(f"--{option} does not apply: {', '.join(texts)} prepare images in a way of their own")
+    return loaded
 
 
-def load_data(data: str, limit: int | None, prepare: str | None, options: dict[str, Any]) -> Any:
-    """The dataset of a command line; a limit takes images evenly, so that every class is there."""
+def load_data(data: str, limit: int | None, prepare: str | None, options: dict[str, Any], *, tell: bool = True) -> Any:
+    """The dataset of a command line; a limit takes images evenly, so that every class is there.
+
+    Says what is done to photographs of different sizes, unless `tell` is false.
+    """
     import numpy as np
 
     from brittle.datasets import load_dataset
 
     dataset = load_dataset(data, prepare=prepare, **options)
-    if limit is None:
-        return dataset
-    if limit < 1:
-        raise ValueError(f"--limit must be at least 1, got {limit}")
-    count = min(limit, len(dataset))
-    return dataset.subset(np.arange(count) * len(dataset) // count)
+    if limit is not None:
+        if limit < 1:
+            raise ValueError(f"--limit must be at least 1, got {limit}")
+        count = min(limit, len(dataset))
+        dataset = dataset.subset(np.arange(count) * len(dataset) // count)
+    if tell:
+        _tell_prepared(dataset)
+    return dataset
 
 
-def batch_for(models: list[Model], folder: Path, shape: tuple[int, int, int]) -> int | None:
-    """The batch size that suits all models; None if the run has one already."""
-    from brittle.evaluation.store import Store
-    from brittle.models import best_batch_size
+def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
+    """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
+    from brittle.evaluation.decode import fitted
 
-    if any(Store(folder).batch_size(model) for model in models):
-        return None
-    free = [model for model in models if getattr(model, "batch_size", None) is None]  # the others split batches
-    return min((best_batch_size(model, shape) for model in free), default=None)
+    fits = fitted(dataset, models, folder)
+    _tell_prepared(fits)
+    if fits.classes != dataset.classes:
+        console().print(f"[dim]{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs[/]")
+    return fits
 
 
-def follow(bar: Any) -> Callable[[str, int, int], None]:
-    """A callback that moves a progress bar."""
-    task = bar.add_task("starting", total=None)
+def _tell_prepared(dataset: Any) -> None:
+    if dataset.prepared_in_words is not None:
+        console().print(f"[dim]{dataset.name}: {dataset.prepared_in_words} (--prepare none leaves them)[/]")
 
-    def progress(what: str, done: int, total: int) -> None:
+
+def tell_models(models: list[Model]) -> None:
+    """Say what each model does to images before its network sees them."""
+    from brittle.models.preprocessing import preprocessing_in_words
+
+    for model in models:
+        console().print(f"[dim]{model.name}: {preprocessing_in_words(model)}[/]")
+
+
+def tell_guessing(results: Any, models: list[str]) -> None:
+    """Warn of models that are no better than guessing on clean images."""
+    from rich.text import Text
+
+    from brittle.evaluation.class_order import guessing_in_words, guessing_models
+
+    classes = next((run["classes"] for run in results.runs if run.get("classes")), ())
+    for name, found in guessing_models(results, models).items():
+        console().print(Text(guessing_in_words(name, found, classes), "yellow"))
+
+
+def tell_batches(results: Any) -> None:
+    """Say how many images were shown at once in the last call, if any were."""
+    sizes = [call["batch_size"] for run in results.runs for call in run.get("calls", ()) if "batch_size" in call]
+    if sizes:
+        console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
+
+
+def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None], None]:
+    """A callback that moves a progress bar; `unit` names what is counted, such as images, and shows their speed."""
+    task = bar.add_task("starting", total=None, unit=unit)
+
+    def progress(what: str, done: int, total: int | None) -> None:
         bar.update(task, description=f"{what:<24.24}", completed=done, total=total)
 
     return progress

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brittle._io import replacing
+
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 SAVING: dict[str, dict[str, Any]] = {
-    ".png": {"optimize": True},
-    ".jpg": {"quality": 92, "subsampling": 0},
-    ".jpeg": {"quality": 92, "subsampling": 0},
-    ".webp": {"quality": 90, "method": 4},
+    ".png": {"format": "PNG", "optimize": True},
+    ".jpg": {"format": "JPEG", "quality": 92, "subsampling": 0},
+    ".jpeg": {"format": "JPEG", "quality": 92, "subsampling": 0},
+    ".webp": {"format": "WEBP", "quality": 90, "method": 4},
 }
 
 
@@ -25,4 +27,5 @@ def check_picture(output: Path) -> None:
 def save_picture(picture: Picture, output: Path) -> None:
     """Save a picture, and make its folder if need be."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    picture.save(output, **SAVING[output.suffix.lower()])
+    with replacing(output) as part:
+        picture.save(part, **SAVING[output.suffix.lower()])

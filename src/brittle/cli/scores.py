@@ -1,4 +1,4 @@
-"""Scores as a table that fits a terminal."""
+"""Scores as tables that fit a terminal: each model, each corruption, and what others published."""
 
 from __future__ import annotations
 
@@ -7,32 +7,45 @@ from typing import TYPE_CHECKING, Any
 from brittle.cli.console import console
 
 if TYPE_CHECKING:
-    from brittle.evaluation import Results, Scores
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from brittle.benchmarks import Benchmark
+    from brittle.evaluation import Comparable, Results, Scores
     from brittle.metrics import Estimate
 
+MOST = 5
+"""So many models fit beside each other, and are told about in sentences."""
+ONE_LINE = 19
+"""Columns that a value with its interval takes in one line."""
 
-def print_scores(results: Results, models: list[str] | None = None) -> None:
-    """A table for each benchmark of a run; the clean accuracy if there is none."""
-    from brittle.evaluation import scores
+
+def print_scores(results: Results, models: list[str] | None = None, first: Benchmark | None = None) -> None:
+    """The tables of each benchmark of a run, `first` the one that was just run; the clean accuracy if there is none.
+
+    Of the others beside a `first` one only the scores over all corruptions are shown.
+    """
+    from brittle.evaluation import comparable, scores
     from brittle.evaluation.scores import cells_of
 
     recipes = results.benchmarks()
-    for recipe in recipes:
+    just_run = [recipe for recipe in recipes if first is not None and recipe.hash == first.hash]
+    for recipe in [*just_run, *(recipe for recipe in recipes if recipe not in just_run)]:
         whole = results.models_with(cells_of(recipe))
         mine = whole if models is None else [name for name in _with_names(results, models) if name in whole]
         if mine:
-            print_table(recipe.name, scores(results, recipe, models=mine))
+            rows = scores(results, recipe, models=mine)
+            print_table(recipe.name, rows, comparable(results, recipe), recipe)
+            if not just_run or recipe in just_run:
+                print_corruptions(rows)
     if not recipes:
         _print_cells(results)
 
 
-def print_table(benchmark: str, rows: list[Scores]) -> None:
-    """The scores of one benchmark, the best model first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=benchmark, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    table.padding = (0, 1, 0, 0)
+def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Benchmark) -> None:
+    """The scores of one benchmark, the best model first, and which reference divides mCE, or why none does."""
+    table = new_table(name)
     table.add_column("model", overflow="fold")
     columns = [
         ("clean", "clean"),
@@ -50,17 +63,138 @@ def print_table(benchmark: str, rows: list[Scores]) -> None:
         table.add_row(row.model, *(cell(getattr(row, field)) for field, _ in columns))
     console().print(table)
     console().print("[dim]percent, with 95 % intervals over images[/]")
+    print_reference(rows, beside, recipe)
 
 
-def cell(score: Estimate | None) -> Any:
-    """A value over its interval."""
+def print_reference(rows: list[Scores], beside: Comparable, recipe: Benchmark, *, published: bool = False) -> None:
+    """Which model's errors divide mCE, or why there is no mCE, and how the pictures differ from published ones."""
+    from rich.text import Text
+
+    from brittle.evaluation.references import BUNDLED_TEXTURES, bundled_textures
+
+    reference = next((row.reference for row in rows if row.mce is not None), None)
+    theirs = beside.baseline is not None and reference == beside.baseline.title
+    lines = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
+    lines.append(beside.refusal(has_reference=reference is not None))
+    if theirs or published:
+        lines += beside.notes
+    elif recipe.storage == "jpeg85" and bundled_textures(recipe):
+        lines.append(BUNDLED_TEXTURES)
+    for line in filter(None, lines):
+        console().print(Text(line, "dim"))
+
+
+def print_corruptions(rows: list[Scores]) -> None:
+    """Accuracy under each corruption, the worst first, and a sentence for each model that names its worst."""
+    from rich.text import Text
+
+    shown = rows[:MOST]
+    worst = _worst_first(rows)
+    columns = 2 * len(shown) if any(c.corruption_error for row in shown for c in row.corruptions) else len(shown)
+    if columns > MOST:
+        columns = len(shown)  # corruption errors would not fit
+    one_line = max(map(len, worst.values())) + 2 + ONE_LINE * columns <= console().width
+    console().print(Text("\naccuracy by corruption, worst first", "bold"))
+    table = new_table()
+    table.add_column("corruption", no_wrap=True)
+    for row in shown:
+        table.add_column(row.model, justify="right", overflow="fold")
+        if columns > len(shown):
+            table.add_column("CE", justify="right")
+    for identity, name in worst.items():
+        cells = []
+        for row in shown:
+            own = next(c for c in row.corruptions if c.corruption == identity)
+            cells.append(cell(own.accuracy, one_line=one_line))
+            if columns > len(shown):
+                cells.append(cell(own.corruption_error, one_line=one_line))
+        table.add_row(name, *cells)
+    console().print(table)
+    words = "percent, mean over levels, with 95 % intervals over images"
+    words += "; CE is error / error of the reference of mCE" if columns > len(shown) else ""
+    if len(rows) > len(shown):
+        words += f"; the other {len(rows) - len(shown)} models are in brittle compare --json and in the report"
+    console().print(Text(words, "dim"))
+    for row in shown:
+        console().print(worst_sentence(row))
+
+
+def worst_sentence(row: Scores) -> Any:
+    """Where a model breaks most."""
+    from rich.text import Text
+
+    worst = row.worst_first()[0]
+    clean = f" against {100 * row.clean.value:.1f} % clean" if row.clean is not None else ""
+    accuracy = str(worst.accuracy).removeprefix(f"{worst.accuracy.name} ")
+    name = worst.corruption.rpartition("/")[2]
+    return Text.assemble((row.model, "bold"), " is worst on ", (name, "bold"), f": accuracy {accuracy}{clean}.")
+
+
+def _worst_first(rows: Sequence[Scores]) -> dict[str, str]:
+    """The ids of corruptions, lowest mean accuracy over the models first, with their names: short where one has it."""
+    means: dict[str, float] = {}
+    for row in rows:
+        for own in row.corruptions:
+            means[own.corruption] = means.get(own.corruption, 0.0) + own.accuracy.value
+    short = [identity.rpartition("/")[2] for identity in means]
+    return {
+        identity: identity if short.count(identity.rpartition("/")[2]) > 1 else identity.rpartition("/")[2]
+        for identity in sorted(means, key=lambda identity: (means[identity], identity))
+    }
+
+
+def print_published(beside: Comparable) -> None:
+    """What others published on this benchmark: a table of its own, with sources and years below."""
+    from rich.text import Text
+
+    from brittle.evaluation.references import published_rows
+
+    scores = beside.published
+    if not scores:
+        return
+    metrics = [
+        metric for metric in ("unnormalised error", "mCE", "relative mCE") if any(s.metric == metric for s in scores)
+    ]
+    sources = list(dict.fromkeys(score.citation for score in scores))
+    console().print(Text("\npublished by others, not run here", "bold"))
+    table = new_table()
+    table.add_column("method, network", overflow="fold")
+    for metric in metrics:
+        table.add_column(
+            {"unnormalised error": "error", "relative mCE": "rel. mCE"}.get(metric, metric), justify="right"
+        )
+    table.add_column("source", justify="right")
+    for who, own in published_rows(scores).items():
+        values = {score.metric: f"{100 * score.value:.1f}" for score in own}
+        marks = sorted({sources.index(score.citation) + 1 for score in own})
+        table.add_row(who, *(values.get(metric, "") for metric in metrics), ", ".join(map(str, marks)))
+    console().print(table)
+    listed = "; ".join(f"{number}: {source}" for number, source in enumerate(sources, 1))
+    console().print(Text(f"percent, as printed; sources {listed}", "dim"))
+
+
+def new_table(title: str | None = None) -> Table:
+    """An empty table in our style; a title is broken into lines as wide as the table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.padding = (0, 1, 0, 0)
+    return table
+
+
+def cell(score: Estimate | None, *, one_line: bool = False) -> Any:
+    """A value over its interval, or with it in one line."""
     from rich.text import Text
 
     if score is None:
         return Text("–", "dim")
     if score.low is None or score.high is None:
         return Text(f"{100 * score.value:.1f}")
-    return Text.assemble(f"{100 * score.value:.1f}", (f"\n{100 * score.low:.1f}–{100 * score.high:.1f}", "dim"))
+    low, high = 100 * score.low, 100 * score.high
+    if one_line:
+        return Text.assemble(f"{100 * score.value:.1f} ", (f"[{low:.1f}, {high:.1f}]", "dim"), no_wrap=True)
+    return Text.assemble(f"{100 * score.value:.1f}", (f"\n{low:.1f}–{high:.1f}", "dim"))
 
 
 def _with_names(results: Results, models: list[str]) -> list[str]:

@@ -52,6 +52,7 @@ def show_verb(
     The photograph's central square is brought to --size, corrupted there and then reduced to --thumb.
     """
     import brittle
+    from brittle.benchmarks import Entry
     from brittle.report import contact_sheet
 
     check_picture(output)
@@ -67,9 +68,9 @@ def show_verb(
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
     picture = photograph(photo)
-    say_if_compiling()
+    say_if_compiling(row.corruption if isinstance(row, Entry) else row for row in rows)
     with progress_bar() as bar:
-        task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5))
+        task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5), unit="images")
         sheet = contact_sheet(
             picture,
             rows,

@@ -8,18 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.matrix import check_ending
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
+from brittle.cli.matrix import check_ending, tell_files
 from brittle.cli.overlap_plan import training_of, weights_of
 from brittle.cli.run import DEVICE
 
 EXAMPLES = (
-    ("brittle train -d cifar10:DATA -o net.safetensors", "a standard network, 24 epochs"),
+    ("brittle train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
     (
-        "brittle train -d cifar10:DATA -a corruptions:cifar10-noc --start demo:standard --epochs 2 -o noc.safetensors",
+        "brittle train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 "
+        "-o noc.safetensors",
         "one network learns all corruptions of a benchmark",
     ),
-    ("brittle train -d cifar10:DATA -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
+    ("brittle train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "and how it does on another benchmark"),
 )
 
@@ -108,7 +109,9 @@ def train_verb(
     save_trained(module, output, network, taught.classes, recipe.mean, recipe.std, about)
     checkpoint.unlink(missing_ok=True)
     console().print(f"{len(losses)} epochs over {len(pictures)} images, mean loss {losses[0]:.3f} → {losses[-1]:.3f}")
-    console().print(f"{output}  [dim]next: brittle run -m {output} -d demo -b cifar10-c -o run[/]", soft_wrap=True)
+    recipe_name = "cifar10-c" if min(pictures.shape[1:3]) <= 64 else "imagenet-c"
+    tell_files(output)
+    say_next("run", "-m", output, "-d", data, "-b", recipe_name, "-o", f"{output.stem}-run")
 
 
 def _short_hash(about: dict[str, str]) -> str:
@@ -120,5 +123,7 @@ def _arrays(dataset: Any) -> tuple[Any, Any]:
     import numpy as np
 
     if dataset.labels is None:
-        raise ValueError(f"{dataset.name!r} has no labels, and a network learns from labels")
+        from brittle.datasets.dataset import no_labels
+
+        raise no_labels(dataset, "and a network learns from labels")
     return np.stack(list(dataset.images())), dataset.labels

@@ -7,19 +7,26 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property, lru_cache
 from operator import index
 from typing import Any, Literal, TypeVar
 
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
+from brittle.corruptions.source_code import code_digest
 
 FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")
 SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
 """The folders that hold the published sets, in the order in which they are listed."""
 
+BARE = "imagenet-c"
+"""The set that a name without a set means, where that set has it."""
+
 ON_OFF_SEVERITY = 5
 """The largest severity of a corruption without parameters, which is the same at all of them."""
+
+STAND_IN = "brittle stand-in"
+"""The module of a corruption that is known by its description only."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Channels = Literal["any", "rgb"]
@@ -44,6 +51,7 @@ class Corruption:
     fades: bool = field(repr=False, default=True)
     blends: bool = field(repr=False, default=False)
     alias_of: str | None = field(repr=False, default=None)
+    moves_pixels: bool = field(repr=False, default=False)
 
     @property
     def name(self) -> str:
@@ -54,6 +62,16 @@ class Corruption:
     def bundled(self) -> bool:
         """Whether it comes with brittle."""
         return self.function.__module__.startswith("brittle.")
+
+    @cached_property
+    def code(self) -> str:
+        """A digest of its code, if it is somebody's own; "" for those that come with brittle."""
+        return "" if self.bundled or not self.loaded else code_digest(self.function) or ""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether its code is here; a run knows a user's own corruption also without."""
+        return self.function.__module__ != STAND_IN
 
     @property
     def docs(self) -> str:
@@ -131,6 +149,7 @@ def corruption(
     monotone: bool = True,
     fades: bool = True,
     blends: bool = False,
+    moves_pixels: bool | None = None,
     aliases: tuple[str, ...] = (),
     **parameters: Levels,
 ) -> Callable[[Function], Function]:
@@ -147,6 +166,9 @@ def corruption(
         fades: False if the effect does not vanish towards severity 0 but jumps there.
         blends: True for a linear filter whose kernels have no natural path between the levels: the results of the two
             neighbouring levels are then blended.
+        moves_pixels: True if what a picture shows at one place may come to lie at another, in any of its channels, so
+            that a mask, a box or a keypoint no longer fits; by default it is so for geometry. A blur that spreads a
+            place about itself or draws a trail from it moves nothing, nor do noise, colours, occlusions and blocks.
         aliases: other names under which the same thing is published; each is listed too.
         parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
             is on or off: every severity above 0 is the published one.
@@ -170,15 +192,57 @@ def corruption(
         first = f"{source}/{function.__name__}"
         for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
             known = _by_id.get(identity)
-            if known is not None and known.function.__module__ != function.__module__:
+            if known is not None and known.function.__module__ not in (function.__module__, STAND_IN):
                 raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
             alias_of = None if identity == first else first
             _by_id[identity] = Corruption(
-                identity, family, source, function, parameters, options, channels, monotone, fades, blends, alias_of
+                identity,
+                family,
+                source,
+                function,
+                parameters,
+                options,
+                channels,
+                monotone,
+                fades,
+                blends,
+                alias_of,
+                moves_pixels=family == "geometry" if moves_pixels is None else moves_pixels,
             )
         return function
 
     return register
+
+
+def describe(corruption: Corruption) -> dict[str, Any]:
+    """All about a corruption but its code and the values of its options, as plain data for `stand_in`."""
+    plain = {name: getattr(corruption, name) for name in ("id", "family", "source", "channels", "alias_of")}
+    flags = {name: getattr(corruption, name) for name in ("monotone", "fades", "blends", "moves_pixels")}
+    levels = {
+        name: {**asdict(level), "tables": list(level.tables.items())} for name, level in corruption.levels.items()
+    }
+    return {**plain, **flags, "levels": levels, "options": list(corruption.options)}
+
+
+def stand_in(about: Mapping[str, Any]) -> None:
+    """Know a corruption by its description, unless it is known already: enough for tables, not for drawing."""
+    _discover()
+    if about["id"] in _by_id:
+        return
+
+    def missing(*_: Any, **__: Any) -> None:
+        raise ValueError(
+            f"the code of {about['id']} is not loaded, so it cannot be drawn; give the Python file that defines it by "
+            "--import, or import it"
+        )
+
+    missing.__module__ = STAND_IN
+    levels = {
+        name: Levels(**{**level, "tables": {side: tuple(values) for side, values in level["tables"]}})
+        for name, level in about["levels"].items()
+    }
+    rest = {key: value for key, value in about.items() if key not in ("levels", "options")}
+    _by_id[about["id"]] = Corruption(function=missing, levels=levels, options=dict.fromkeys(about["options"]), **rest)
 
 
 @cache
@@ -191,13 +255,16 @@ def _discover() -> None:
 
 
 def find(name: str | Corruption) -> Corruption:
-    """The corruption of that id, or of that short name if only one set has it."""
+    """The corruption of that id, or of that name: the one of imagenet-c, else the only set that has it.
+
+    So "contrast" is "imagenet-c/contrast" though noc has one too, and "blur", which noc and syn2nat have, is refused.
+    """
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
         raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
     _discover()
-    found = _by_id.get(name)
+    found = _by_id.get(name) or _by_id.get(f"{BARE}/{name}")
     if found is not None:
         return found
     matches = [identity for identity in _by_id if identity.endswith(f"/{name}")]

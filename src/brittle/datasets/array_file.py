@@ -52,7 +52,8 @@ def check_images(images: Any, where: str = "the array") -> Image:
     """The array itself if it holds images, else one clear sentence."""
     shape, kind = np.shape(images), getattr(images, "dtype", type(images).__name__)
     if kind != np.uint8:
-        raise TypeError(f"{where} holds {kind}; {SHAPE}")
+        real = "; floats in [0, 1] become that by (images * 255).round().astype('uint8')"
+        raise TypeError(f"{where} holds {kind}; {SHAPE}{real if str(kind).startswith('float') else ''}")
     if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
         raise ValueError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
     if len(shape) != 4 or shape[3] not in (1, 3) or 0 in shape:

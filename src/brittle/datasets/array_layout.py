@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._io import missing_or_damaged, part, put, replacing, sweep
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Entry, Level
 from brittle.datasets.array_file import check_images, check_labels
-from brittle.datasets.atomic import part, replacing, sweep
 from brittle.datasets.published import Progress, Written, claim, names
 from brittle.datasets.workers import check_jobs, spread
 
@@ -51,7 +51,8 @@ def write_arrays(
     jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))
     claim(destination, benchmark, {"layout": "cifar-c", "images": _digest(images)}, overwrite=overwrite)
     paths = {identity: destination / f"{name}.npy" for identity, name in names(benchmark).items()}
-    missing = [entry for entry in benchmark.entries if not paths[entry.id].exists()]
+    again = "its pictures are drawn again"
+    missing = [entry for entry in benchmark.entries if missing_or_damaged(paths[entry.id], again)]
     total = len(images) * len(benchmark)
     account = Written(kept=total - len(images) * sum(len(entry.levels) for entry in missing))
     if labels is not None:
@@ -111,7 +112,7 @@ class _Growing:
         if self.left == 0:
             self.array.flush()
             self.array = None
-            self.part.replace(self.path)
+            put(self.part, self.path)
 
     def abandon(self) -> None:
         self.array = None

@@ -32,6 +32,8 @@ def cifar10(path: str | Path, *, train: bool = False) -> Dataset:
     The latter has PNG sheets with one image in each row. All images of the part are held in memory.
     """
     path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no folder {str(path)!r}; `brittle fetch cifar10` makes a folder cifar10")
     places = (path, path / "cifar-10-batches-py", path / "package")
     names = TRAIN if train else ("test_batch",)
     for place in places:

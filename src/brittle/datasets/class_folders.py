@@ -72,7 +72,7 @@ def check_folders(found: ClassFolders, wanted: Collection[str], what: str, *, pa
     if missing and not partial:
         raise ValueError(
             f"{where} has {len(found.folders)} class folders and lacks {some(missing)}; {number}: complete the copy, "
-            "or read a part of it with partial=True"
+            "or read a part of it with --partial (partial=True in Python)"
         )
 
 

@@ -12,12 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
 from brittle.arrays import Image
+from brittle.datasets.class_table import class_places
 from brittle.datasets.files import Files
 from brittle.datasets.folder import BrokenImage
-from brittle.datasets.prepare import PREPARATIONS, prepared
+from brittle.datasets.prepare import Size, automatic_preparation, in_words, prepared, sides_of
 
 Read = Callable[[int], Image]
 Labels = NDArray[np.int64]
+
+SIZES_SEEN, IMAGES_SEEN = 5000, 64
+"""How many files, spread evenly, are asked for their size, and how many images of other readers are read for it."""
+
+Numbering = tuple[tuple[str, ...], Mapping[int, int]]
+"""Another order of the classes: all their names, and the number there of each number here."""
 
 
 class Dataset:
@@ -32,6 +39,8 @@ class Dataset:
         class_map: if not None, the class of this dataset that each model output means, -1 for none of them.
         columns: more to know about each sample, such as the scale of a CNS-Bench image.
         notes: sentences on what was odd and could be read over, such as an empty class folder.
+        preparation: what brings the images to one size, "none" if nothing does; see `prepared`.
+        other_numbering: how a model with another number of outputs numbers the classes, such as ImageNet's 1000.
     """
 
     def __init__(
@@ -47,6 +56,7 @@ class Dataset:
         class_map: ArrayLike | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
         notes: Sequence[str] = (),
+        other_numbering: Numbering | None = None,
     ) -> None:
         """Readers call this. `content` gives a digest of the pixels, or of what stands for them."""
         self.name, self.ids, self.classes, self.notes = name, tuple(ids), tuple(map(str, classes)), tuple(notes)
@@ -60,6 +70,7 @@ class Dataset:
             if len(column) != len(self.ids):
                 raise ValueError(f"the column {key!r} has {len(column)} values for {len(self.ids)} images")
         self._read, self._content = read, content
+        self.preparation, self._asked_for, self.other_numbering = "none", False, other_numbering
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -72,7 +83,8 @@ class Dataset:
         """One image as H×W×3 uint8; one that cannot be read raises `BrokenImage`."""
         if not 0 <= index < len(self):
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, there is no {index}")
-        return self._read(index)
+        image = self._read(index)
+        return image if self.preparation == "none" else _prepared(image, self.preparation)
 
     def images(self) -> Iterator[Image]:
         """All images, one after the other."""
@@ -97,29 +109,109 @@ class Dataset:
             raise TypeError(f"a subset is a row of whole numbers, got {chosen.dtype} of shape {chosen.shape}")
         if not (chosen.min() >= 0 and chosen.max() < len(self)):
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, got {chosen.min()} to {chosen.max()}")
-        return Dataset(
-            self.name,
+        return self._like(
             _Chosen(self._read, chosen),
             [self.ids[i] for i in chosen],
-            content=self._content,
             labels=None if self.labels is None else self.labels[chosen],
-            classes=self.classes,
-            class_subset=self.class_subset,
-            class_map=self.class_map,
             columns={key: column[chosen] for key, column in self.columns.items()},
-            notes=self.notes,
         )
 
     def prepared(self, how: str) -> Dataset:
-        """The same samples, brought to the size that a benchmark wants: "imagenet" or "none", see `prepared`."""
-        if how not in PREPARATIONS:
-            raise ValueError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {how!r}")
-        if how == "none":
+        """The same samples, brought to one size: "imagenet" (short side 256, central 224), "342,299" or "none"."""
+        sides_of(how)
+        if self._asked_for and how == self.preparation:
             return self
-        whole = self.subset(np.arange(len(self)))
-        whole._read, content = _Prepared(self._read, how), self._content
-        whole._content = lambda: f"{content()} {how}"
-        return whole
+        same = self._like()
+        same.preparation, same._asked_for = how, True
+        return same
+
+    def prepared_for(self, square: int | None = None) -> Dataset:
+        """The same samples, prepared as `automatic_preparation` decides, unless `prepared` was asked for something.
+
+        `square` is the side of the central square that a model sees, if it says one.
+        """
+        if self._asked_for or (len(self.sizes) == 1 and not isinstance(self._source()[0], Files)):
+            return self  # an array has the size that somebody gave it
+        how = automatic_preparation(self.sizes, square)
+        if how == self.preparation:
+            return self
+        same = self._like()
+        same.preparation = how
+        return same
+
+    @property
+    def prepared_in_words(self) -> str | None:
+        """One sentence on what was done to the images without being asked for; None if nothing was."""
+        if self._asked_for or self.preparation == "none":
+            return None
+        widths, heights = zip(*self.sizes, strict=True)
+        spread = f"from {min(widths)}×{min(heights)} to {max(widths)}×{max(heights)} px"
+        size = f"{widths[0]}×{heights[0]} px" if len(self.sizes) == 1 else f"different sizes ({spread})"
+        return f"images of {size} are brought to one size: {in_words(self.preparation)}"
+
+    @cached_property
+    def sizes(self) -> frozenset[Size]:
+        """The widths and heights of the images before they are prepared; of very many, those of 5,000.
+
+        Those of files are read from their headers. Of images that other libraries read, 64 are looked at.
+        """
+        read, those = self._source()
+        if isinstance(read, Files):
+            return frozenset(filter(None, map(read.size, _evenly(those, SIZES_SEEN))))
+        found = set()
+        for index in _evenly(np.arange(len(self)), IMAGES_SEEN):
+            try:
+                height, width = self._read(int(index)).shape[:2]
+            except BrokenImage:
+                continue
+            found.add((width, height))
+        return frozenset(found)
+
+    def with_classes(self, names: Sequence[str]) -> Dataset:
+        """The same samples with the classes in the order of these names: the order of a model's outputs.
+
+        Every class that has images must be among them. WordNet ids and names of ImageNet mean each other. Labels of
+        classes without names are taken for numbers of the names.
+        """
+        wanted = tuple(map(str, names))
+        if self.labels is None:
+            raise ValueError(f"the dataset {self.name!r} has no labels, so there are no classes to put in order")
+        if not self.classes:
+            return self._like(classes=wanted)
+        present = sorted(set(self.labels.tolist()))
+        place = class_places([self.classes[number] for number in present], wanted, self.name)
+        return self._numbered(wanted, dict(zip(present, place, strict=True)))
+
+    def for_outputs(self, outputs: int) -> Dataset:
+        """The same samples, numbered for a model with so many outputs, if there is such a numbering."""
+        other = self.other_numbering
+        if other is None or len(other[0]) != outputs or outputs == len(self.classes):
+            return self
+        return self._numbered(*other)
+
+    def _numbered(self, classes: Sequence[str], number: Mapping[int, int]) -> Dataset:
+        assert self.labels is not None
+        labels = np.array([number[label] for label in self.labels.tolist()], np.int64)
+        return self._like(labels=labels, classes=classes, class_subset=None, class_map=None, other_numbering=None)
+
+    def _like(self, read: Read | None = None, ids: Sequence[str | int] | None = None, **other: Any) -> Dataset:
+        """This dataset with some parts replaced."""
+        parts: dict[str, Any] = {
+            "labels": self.labels,
+            "classes": self.classes,
+            "class_subset": self.class_subset,
+            "class_map": self.class_map,
+            "columns": self.columns,
+            "notes": self.notes,
+            "other_numbering": self.other_numbering,
+        }
+        same = Dataset(
+            self.name, read or self._read, self.ids if ids is None else ids, content=self._content, **{**parts, **other}
+        )
+        same.preparation, same._asked_for = self.preparation, self._asked_for
+        if read is None and "sizes" in self.__dict__:
+            same.sizes = self.sizes
+        return same
 
     @property
     def outputs(self) -> int | None:
@@ -139,14 +231,18 @@ class Dataset:
     @cached_property
     def lasting_key(self) -> str:
         """As `key`, but the same for a copy: files are known by name and size, and a few of them by their bytes."""
-        read, those = self._read, np.arange(len(self))
-        while isinstance(read, _Chosen):
-            those = read.chosen[those]
-            read = read.read
+        read, those = self._source()
         return self._digest(read.lasting(those.tolist()) if isinstance(read, Files) else self._content())
 
+    def _source(self) -> tuple[Read, NDArray[Any]]:
+        """What reads the images in the end, and which of its images these are."""
+        read, those = self._read, np.arange(len(self))
+        while isinstance(read, _Chosen):
+            those, read = read.chosen[those], read.read
+        return read, those
+
     def _digest(self, content: str) -> str:
-        seen = sha256(content.encode())
+        seen = sha256((content if self.preparation == "none" else f"{content} {self.preparation}").encode())
         for part in (self.ids, self.classes):
             seen.update(repr(part).encode("utf-8", "surrogateescape"))
         for array in (self.labels, self.class_subset, self.class_map):
@@ -154,14 +250,14 @@ class Dataset:
         return seen.hexdigest()[:16]
 
 
-class _Prepared:
-    """Prepares what another reader reads."""
+def _prepared(image: Image, how: str) -> Image:
+    return np.asarray(prepared(Pil.fromarray(image), how), np.uint8)
 
-    def __init__(self, read: Read, how: str) -> None:
-        self.read, self.how = read, how
 
-    def __call__(self, index: int) -> Image:
-        return np.asarray(prepared(Pil.fromarray(self.read(index)), self.how), np.uint8)
+def _evenly(numbers: NDArray[Any], most: int) -> NDArray[Any]:
+    """At most so many of the numbers, evenly over them."""
+    count = min(most, len(numbers))
+    return numbers[np.arange(count) * len(numbers) // count]
 
 
 class _Chosen:
@@ -172,6 +268,14 @@ class _Chosen:
 
     def __call__(self, index: int) -> Image:
         return self.read(int(self.chosen[index]))
+
+
+def no_labels(dataset: Dataset, why: str) -> ValueError:
+    """What is wrong with images without labels, and how they get some."""
+    return ValueError(
+        f"the dataset {dataset.name!r} has no labels, {why}; a folder of images is labelled by a folder for each "
+        f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and an array by a second one"
+    )
 
 
 def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], name: str) -> Labels:

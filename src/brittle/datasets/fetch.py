@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from brittle._io import flush
 from brittle.datasets.cifar import CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST, cifar10, cifar10_digest
 
 ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
@@ -58,6 +59,7 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
                 continue
             if place.exists():
                 place.rmdir()
+            flush()
             (work / "whole").rename(place)
             return place
     raise ConnectionError(

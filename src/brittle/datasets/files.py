@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from brittle.arrays import Image
-from brittle.datasets.folder import BrokenImage, read_image
+from brittle.datasets.folder import BrokenImage, image_size, read_image
 
 READ = 8
 """How many files, spread evenly, are read for a digest that a copy shares; of the others names and sizes must do."""
@@ -30,6 +30,11 @@ class Files:
         if min(image.shape[:2]) <= 2 * self.crop:
             raise BrokenImage(f"{image.shape[1]}×{image.shape[0]} px is too small to have a frame of {self.crop} px")
         return image[self.crop : -self.crop, self.crop : -self.crop]
+
+    def size(self, index: int) -> tuple[int, int] | None:
+        """Width and height of a file, upright and without its frame, from its header; None if it cannot be read."""
+        size = image_size(self.folder / self.names[index])
+        return None if size is None else (size[0] - 2 * self.crop, size[1] - 2 * self.crop)
 
     def content(self) -> str:
         """A digest of names, sizes and times of change: no file is opened for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +20,14 @@ SUFFIXES = (
     *(".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
 )
 
+LABEL_SUFFIXES = (".csv", ".json", ".txt", ".xml")
+MASK_FOLDERS = {"annotations", "labels", "mask", "masks", "segmentation", "segmentationclass", "segmentationobject"}
+"""What folders of masks are called, in small letters."""
+
+
+ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)
+"""The tag by which a camera says how it was held, and the values that swap width and height."""
+
 
 class BrokenImage(ValueError):  # noqa: N818 - it is raised to be counted, not to be a failure
     """A file that has an image's name and not an image's content; the message says why."""
@@ -34,13 +42,30 @@ def find_images(folder: str | Path) -> list[str]:
     if not folder.is_dir():
         what = "is a file, not a folder of images" if folder.exists() else "does not exist; give a folder of images"
         raise FileNotFoundError(f"{str(folder)!r} {what}")
-    found = sorted(_walk(folder, "", frozenset()))
+    found = sorted(_walk(folder, "", frozenset(), SUFFIXES))
     if not found:
         raise ValueError(f"the folder {str(folder)!r} has no images; they are known by {' '.join(SUFFIXES)}")
     return found
 
 
-def _walk(folder: Path, prefix: str, above: frozenset[str]) -> Iterator[str]:
+def find_labels(folder: str | Path, images: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Files below a folder of images that look like annotations, and images among them that look like masks.
+
+    An annotation is a .txt, .xml, .json or .csv file. A mask is a .png file in a folder called so, or beside another
+    image of the same name: cat.png beside cat.jpg.
+    """
+    labels = sorted(_walk(Path(folder), "", frozenset(), LABEL_SUFFIXES))
+    named = {image[: image.rindex(".")] for image in images if not image.lower().endswith(".png")}
+    masks = [
+        image
+        for image in images
+        if image.lower().endswith(".png")
+        and (image[: image.rindex(".")] in named or MASK_FOLDERS & set(image.lower().split("/")[:-1]))
+    ]
+    return labels, masks
+
+
+def _walk(folder: Path, prefix: str, above: frozenset[str], suffixes: Sequence[str]) -> Iterator[str]:
     here = os.path.realpath(folder)
     if here in above:  # a link that leads back to where it came from
         return
@@ -49,8 +74,8 @@ def _walk(folder: Path, prefix: str, above: frozenset[str]) -> Iterator[str]:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
-                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", above | {here})
-            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:  # noqa: PTH122 - a million times
+                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", above | {here}, suffixes)
+            elif os.path.splitext(entry.name)[1].lower() in suffixes:  # noqa: PTH122 - a million times
                 yield prefix + entry.name
 
 
@@ -74,6 +99,18 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     except Exception as error:  # decoders raise anything: OSError, SyntaxError, struct.error, IndexError …
         raise BrokenImage(_reason(path, error)) from error
     return np.asarray(prepared(picture, prepare), np.uint8)
+
+
+def image_size(path: str | Path) -> tuple[int, int] | None:
+    """Width and height of an image file, upright, from its header alone; None if it has none that can be read."""
+    try:
+        with warnings.catch_warnings(), Pil.open(path) as file:
+            warnings.simplefilter("ignore")
+            width, height = file.size
+            turned = file.getexif().get(ORIENTATION, 1) in SIDEWAYS
+    except Exception:  # as in `read_image`, which says why
+        return None
+    return (height, width) if turned else (width, height)
 
 
 def _upright(file: Pil.Image) -> Pil.Image:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from PIL import Image as Pil
 
+from brittle._io import flush, is_whole, replacing
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, level_name
-from brittle.datasets.atomic import replacing
-from brittle.datasets.folder import BrokenImage, find_images, read_image
+from brittle.datasets.folder import BrokenImage, find_images, find_labels, read_image
 from brittle.datasets.prepare import PREPARATIONS
 from brittle.datasets.published import Progress, Written, claim, names, write_skipped
 from brittle.datasets.workers import check_jobs, spread, stopped
@@ -46,8 +46,8 @@ def write_folders(
     """Corrupt every image below `source` into `destination/<corruption>/<severity>/<class>/<name>.JPEG`.
 
     The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Files that are
-    there already are kept, so a run that was interrupted goes on where it ended. Files that cannot be read are
-    skipped, counted and listed in skipped.txt.
+    there already are kept, so a run that was interrupted goes on where it ended; pictures that a crash left empty or
+    cut off are written again, and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
 
     Args:
         source: a folder of images, in class folders or flat.
@@ -75,9 +75,11 @@ def write_folders(
     run = _Run(source, destination, benchmark, prepare, format)
     tasks = list(zip(images, output_names(images, FORMATS[format]), strict=True))
     total, account = len(tasks) * len(benchmark), Written()
+    account.labels, account.masks = find_labels(source, images)
     try:
         with closing(spread(partial(_corrupt_file, run), tasks, jobs=jobs)) as results:
-            for number, (image, written, reason) in enumerate(results, 1):
+            for number, (image, written, damaged, reason) in enumerate(results, 1):
+                account.damaged += damaged
                 if reason is not None:
                     account.skipped[image] = reason
                 else:
@@ -86,6 +88,7 @@ def write_folders(
                 if progress is not None:
                     progress(number * len(benchmark), total)
     finally:
+        flush()  # once for all pictures: one flush for each would take as long as to corrupt it
         write_skipped(destination, account.skipped)
     return account
 
@@ -110,22 +113,27 @@ def _stem(name: str) -> str:
     return name[: name.rindex(".")]
 
 
-def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, str | None]:
-    """Write the pictures of one image that are still missing: (image, how many, why it was skipped)."""
+def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str | None]:
+    """Write the pictures of one image that are still missing, or damaged.
+
+    What comes back is the image, how many were written, how many of these were damaged, and why it was skipped.
+    """
     image, output = task
     folders = names(run.benchmark)
     missing = []
     for corruption, level in run.benchmark.cells():
         path = run.destination / folders[corruption.id] / level_name(level) / output
-        if not path.exists():
+        if not is_whole(path):
             missing.append((corruption, level, path))
     if not missing:
-        return image, 0, None
+        return image, 0, 0, None
     try:
         clean = read_image(run.source / image, prepare=run.prepare)
     except (BrokenImage, OSError) as error:
-        return image, 0, str(error)
-    written = 0
+        for _, _, path in missing:
+            path.unlink(missing_ok=True)  # what a crash left empty or cut off
+        return image, 0, 0, str(error)
+    written = damaged = 0
     for corruption, level, path in missing:
         if stopped():
             break
@@ -134,15 +142,16 @@ def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, str | Non
         except (ValueError, TypeError, FileNotFoundError):  # the recipe is at fault: the same for every image
             raise
         except Exception as error:  # this image is: too large for the memory, too long for OpenCV
-            return image, written, f"{corruption.name} failed on it: {str(error) or type(error).__name__}"
+            return image, written, damaged, f"{corruption.name} failed on it: {str(error) or type(error).__name__}"
+        damaged += path.exists()
         _save(picture, path, run.format)
         written += 1
-    return image, written, None
+    return image, written, damaged, None
 
 
 def _save(picture: Image, path: Path, form: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part:
+    with replacing(path, durable=False) as part:
         if form == "png":
             Pil.fromarray(picture).save(part, "PNG")
             return

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from brittle.datasets.class_folders import ClassFolders, find_classes, folder_of, some
-from brittle.datasets.class_table import imagenet_index, imagenet_names
-from brittle.datasets.dataset import Dataset
+from brittle.datasets.class_table import class_places, imagenet_index, imagenet_names, imagenet_number
+from brittle.datasets.dataset import Dataset, Numbering
 from brittle.datasets.files import Files
 
 
-def image_folder(path: str | Path, *, imagenet: bool | None = None, name: str | None = None) -> Dataset:
+def image_folder(
+    path: str | Path,
+    *,
+    imagenet: bool | None = None,
+    classes: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Dataset:
     """The images of `path/<class>/…`, labelled by the sorted class folders; a flat folder has no labels.
 
     Class folders that are WordNet ids of ImageNet (n01440764) get ImageNet's class numbers and names, also when
     only some of the 1000 are there. `imagenet=False` counts them like any other, for a model with just these
-    classes. The sample ids are the relative paths. An empty class folder keeps its number and is noted.
+    classes. Folders whose names are those of ImageNet classes are counted in sorted order too, and `for_outputs(1000)`
+    gives them ImageNet's numbers, as `evaluate` does for a model with 1000 outputs. `classes` are the names or WordNet
+    ids in the order of a model's outputs, if that is another one; every folder must be among them. The sample ids are
+    the relative paths. An empty class folder keeps its number and is noted.
     """
     found = find_classes(path)
     name = name or found.path.resolve().name
+    if classes is not None:
+        return _in_order(found, tuple(map(str, classes)), name)
     if imagenet or (imagenet is None and _is_imagenet(found)):
         return wnid_folders(found, name=name)
     files = Files(found.path, found.images)
     number = {folder: index for index, folder in enumerate(found.folders)}
     labels = [number[folder_of(image)] for image in found.images] if number else None
     return Dataset(
-        name, files, found.images, content=files.content, labels=labels, classes=found.folders, notes=found.notes
+        name,
+        files,
+        found.images,
+        content=files.content,
+        labels=labels,
+        classes=found.folders,
+        notes=found.notes,
+        other_numbering=_numbers_of_imagenet(found.folders) if imagenet is None else None,
     )
 
 
@@ -48,7 +67,33 @@ def wnid_folders(found: ClassFolders, *, name: str, class_subset: list[int] | No
         classes=imagenet_names(),
         class_subset=class_subset,
         notes=found.notes,
+        other_numbering=None if class_subset is not None else _sorted_folders(found.folders),
     )
+
+
+def _in_order(found: ClassFolders, classes: tuple[str, ...], name: str) -> Dataset:
+    """Images labelled by the places of their folders in a list of classes."""
+    if not found.folders:
+        raise ValueError(f"{str(found.path)!r} has no class folders that could be put in the order of the classes")
+    number = dict(zip(found.folders, class_places(found.folders, classes, name), strict=True))
+    files = Files(found.path, found.images)
+    labels = [number[folder_of(image)] for image in found.images]
+    return Dataset(name, files, found.images, content=files.content, labels=labels, classes=classes, notes=found.notes)
+
+
+def _numbers_of_imagenet(folders: Sequence[str]) -> Numbering | None:
+    """ImageNet's numbers of folders that are called as its classes are, if all of them are."""
+    numbers = [imagenet_number(folder) for folder in folders]
+    known = [number for number in numbers if number is not None]
+    if not folders or len(set(known)) < len(folders):
+        return None
+    return imagenet_names(), dict(enumerate(known))
+
+
+def _sorted_folders(folders: Sequence[str]) -> Numbering:
+    """The sorted order of folders that are WordNet ids, for a model with just these classes."""
+    known = imagenet_index()
+    return tuple(folders), {known[folder]: place for place, folder in enumerate(folders)}
 
 
 def _is_imagenet(found: ClassFolders) -> bool:
@@ -57,7 +102,7 @@ def _is_imagenet(found: ClassFolders) -> bool:
     if strange and len(strange) < len(found.folders):
         raise ValueError(
             f"{str(found.path)!r} has {len(found.folders) - len(strange)} folders named like ImageNet classes and "
-            f"{len(strange)} others ({some(strange)}); take the others away, or number all folders in sorted order "
-            "with imagenet=False"
+            f"{len(strange)} others ({some(strange)}); take the others away, or say the order of all "
+            "by listing them in a file: --classes FILE (imagenet=False in Python)"
         )
     return bool(found.folders) and not strange

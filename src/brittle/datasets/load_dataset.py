@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from brittle.datasets.cifar import cifar10, cifar100
 from brittle.datasets.cifar_c import cifar_c
+from brittle.datasets.class_table import read_class_names
 from brittle.datasets.cns_bench import cns_bench
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.demo_set import demo
@@ -55,21 +56,37 @@ PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-
 """Sets of photographs of all sizes, which are prepared as ImageNet is unless told otherwise."""
 
 
-def load_dataset(spec: str | Path | Dataset, *, prepare: str | None = None, **options: Any) -> Dataset:
+def load_dataset(
+    spec: str | Path | Dataset,
+    *,
+    prepare: str | None = None,
+    classes: Sequence[str] | str | Path | None = None,
+    **options: Any,
+) -> Dataset:
     """A dataset by a text: "demo", "cifar10:PATH", "imagenet-c:PATH/fog/3", a folder of images, an .npz or .npy file.
 
-    `prepare="imagenet"` brings photographs to one size, the short side to 256 and then the central 224×224; that is the
-    default for ImageNet and its natural shifts, and "none" for everything else. `options` are those of the reader, such
-    as train=True or partial=True.
+    Args:
+        spec: the text, a path, or a dataset, which is given back.
+        prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that
+            is the default for ImageNet, for its natural shifts, and for folders of images of different or large sizes.
+            "342,299" does so with other numbers, "none" leaves images as they are. `evaluate` takes the size of the
+            model instead, where it has one and nothing was asked for here.
+        classes: names or WordNet ids in the order of the model's outputs, or a text file with one a line; by default
+            the sorted class folders.
+        options: those of the reader, such as train=True or partial=True.
     """
+    if classes is not None:
+        options["classes"] = read_class_names(classes) if isinstance(classes, str | Path) else list(classes)
     dataset = _load(spec, options)
-    if prepare is None:
-        prepare = "imagenet" if str(spec).partition(":")[0] in PHOTOGRAPHS and ":" in str(spec) else "none"
-    return dataset.prepared(prepare)
+    if prepare is None and str(spec).partition(":")[0] in PHOTOGRAPHS and ":" in str(spec):
+        prepare = "imagenet"
+    return dataset.prepared_for() if prepare is None else dataset.prepared(prepare)
 
 
 def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
     if isinstance(spec, Dataset):
+        if list(options) == ["classes"]:
+            return spec.with_classes(options["classes"])
         if options:
             raise TypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")
         return spec
@@ -98,12 +115,16 @@ def _from_path(text: str, options: dict[str, Any]) -> Dataset:
         raise ValueError(f"{text!r} needs a path; write {text}:PATH")
     names = ", ".join(f"{scheme}:PATH" for scheme in SCHEMES)
     hint = nearest(text, ["demo", *SCHEMES])
-    hint = f"{hint} " if hint.startswith("did") else ""
-    raise FileNotFoundError(f"there is no folder or file {text!r}; {hint}A dataset is demo, a path, or one of {names}")
+    hint = f"{hint} A" if hint.startswith("did") else "a"
+    raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
 
 
 def _called(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:
     function = reader.args[0] if isinstance(reader, partial) else reader
+    if "classes" in options and function is not image_folder:  # folders know best; others are put in order afterwards
+        order = options["classes"]
+        others = {option: value for option, value in options.items() if option != "classes"}
+        return _called(reader, scheme, path, others).with_classes(order)
     known = [key for key, part in inspect.signature(function).parameters.items() if part.kind == part.KEYWORD_ONLY]
     for option in options:
         if option not in known:

@@ -49,7 +49,7 @@ def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
     if len(numbers) != 1000 and not partial:
         raise ValueError(
             f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "
-            "with partial=True"
+            "with --partial (partial=True in Python)"
         )
     files = Files(found.path, found.images)
     return Dataset(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from brittle._io import file_name, is_whole, locked, missing_or_damaged, replacing
 from brittle.benchmarks import Benchmark, ends, level_name
 from brittle.benchmarks.toml import dumps
-from brittle.datasets.atomic import replacing
 
 RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"
 
@@ -22,11 +22,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Written:
-    """What a run did: pictures written, pictures that were already there, and the files it could not read."""
+    """What a run did: pictures written, pictures that were already there, and the files it could not read.
+
+    `damaged` of those written were there before, but empty or cut off. `labels` are files beside the images that look
+    like annotations and are not written, and `masks` are images that look like masks and were corrupted like any other.
+    """
 
     written: int = 0
     kept: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
+    damaged: int = 0
+    labels: list[str] = field(default_factory=list)
+    masks: list[str] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -38,10 +45,11 @@ def names(benchmark: Benchmark) -> dict[str, str]:
     """The published name of each corruption id: the short one, or `source-name` where two sets share it."""
     short = [entry.corruption.name for entry in benchmark.entries]
     shared = {name for name, count in Counter(short).items() if count > 1}
-    return {
-        entry.id: entry.id.replace("/", "-") if name in shared else name
+    found = {
+        entry.id: "-".join(map(file_name, (entry.corruption.source, name))) if name in shared else file_name(name)
         for entry, name in zip(benchmark.entries, short, strict=True)
     }
+    return found if len(set(found.values())) == len(found) else {identity: file_name(identity) for identity in found}
 
 
 def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, overwrite: bool) -> None:
@@ -52,35 +60,44 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
     recipe = folder / RECIPE
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{str(folder)!r} is a file; the destination is a folder")
-    if recipe.is_file():
-        if overwrite:
-            _clear(folder, Benchmark.load(recipe))
-        else:
-            _check_same(folder, benchmark, layout)
-    elif folder.exists() and any(not item.name.startswith(".") for item in folder.iterdir()):
-        raise ValueError(
-            f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / LAYOUT) as path:
-        path.write_text(dumps({**layout, "brittle": version("brittle")}), encoding="utf-8")
-    with replacing(recipe) as path:
-        benchmark.save(path)
+    with locked(folder):
+        if recipe.is_file():
+            if overwrite:
+                _clear(folder, Benchmark.load(recipe) if is_whole(recipe) else benchmark)
+            else:
+                _check_same(folder, benchmark, layout)
+        elif any(not item.name.startswith(".") for item in folder.iterdir()):
+            raise ValueError(
+                f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
+            )
+        noted = {**layout, "brittle": version("brittle"), "recipe": benchmark.hash}
+        benchmark.save(recipe)
+        with replacing(folder / LAYOUT) as path:
+            path.write_text(dumps(noted), encoding="utf-8")
+
+
+WAY_OUT = "choose another folder, or start anew with --overwrite"
 
 
 def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -> None:
-    there = Benchmark.load(folder / RECIPE)
-    way_out = "choose another folder, or start anew with --overwrite"
-    if there.hash != benchmark.hash:
+    """Raise unless the folder was made by this recipe in this way; of the two files that say so one may be damaged."""
+    recipe, path = folder / RECIPE, folder / LAYOUT
+    lost = missing_or_damaged(recipe, "it is written again")
+    noted = {} if missing_or_damaged(path, "it is written again") else tomllib.loads(path.read_text(encoding="utf-8"))
+    if lost and "recipe" not in noted:
         raise ValueError(
-            f"{str(folder)!r} was made by another recipe: {_words(there)}, "
-            f"and this one is {_words(benchmark)}; {way_out}"
+            f"{str(recipe)!r} is empty or cut off, so nobody knows by which recipe the pictures beside it were made; "
+            f"{WAY_OUT}"
         )
-    path = folder / LAYOUT
-    known = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    there = benchmark if lost else Benchmark.load(recipe)
+    if (noted["recipe"] if lost else there.hash) != benchmark.hash:
+        known = "" if lost else f": {_words(there)}, and this one is {_words(benchmark)}"
+        raise ValueError(f"{str(folder)!r} was made by another recipe{known}; {WAY_OUT}")
+    if noted.get("images", layout.get("images")) != layout.get("images"):
+        raise ValueError(f"{str(folder)!r} was made of other images; {WAY_OUT}")
     for key, wanted in {**layout, "brittle": version("brittle")}.items():
-        if known.get(key, wanted) != wanted:
-            raise ValueError(f"{str(folder)!r} was made with {key} {known[key]!r}, not {wanted!r}; {way_out}")
+        if noted.get(key, wanted) != wanted:
+            raise ValueError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {wanted!r}; {WAY_OUT}")
 
 
 def _words(benchmark: Benchmark) -> str:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from brittle.benchmarks import Benchmark
 from brittle.corruptions import select
 from brittle.datasets.cifar_c import array_corruptions, cifar_c
 from brittle.datasets.cns_bench import cns_bench
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.imagenet_c import folder_corruptions, imagenet_c, severities, tiny_imagenet_c
+from brittle.datasets.published import RECIPE
 
 Cells = Mapping[tuple[str, float], Callable[[], Dataset]]
 
@@ -51,6 +53,12 @@ class StoredSet:
     def recipes(self) -> tuple[str, ...]:
         """The bundled recipes it may be compared with."""
         return RECIPES[self.scheme]
+
+    @property
+    def written_by(self) -> Benchmark | None:
+        """The recipe by which `brittle corrupt` wrote the pictures; None if they are somebody else's."""
+        file = Path(self.folder) / RECIPE
+        return Benchmark.load(file) if self.folder and file.is_file() else None
 
 
 def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:

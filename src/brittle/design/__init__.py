@@ -30,7 +30,15 @@ from brittle.design.overlap_score import VanishingGain, overlap_matrix
 from brittle.design.published_categories import published_categories
 from brittle.design.recipes import benchmark_of, members_in
 from brittle.design.relative_errors import overlap_from_relative_errors, published_overlap
-from brittle.design.single_scores import SingleScores, single_scores
+from brittle.design.single_scores import (
+    Reference,
+    SingleScores,
+    alexnet_reference,
+    fits_alexnet,
+    published_single_scores,
+    run_reference,
+    single_scores,
+)
 from brittle.design.substitute import NoSubstitution, substitute, unbalanced
 
 if TYPE_CHECKING:
@@ -52,11 +60,13 @@ __all__ = [
     "NonOverlapping",
     "OverlapMatrix",
     "Plan",
+    "Reference",
     "SingleScores",
     "Step",
     "VanishingGain",
     "accuracy_table",
     "agreement",
+    "alexnet_reference",
     "balanced",
     "benchmark_drops",
     "benchmark_of",
@@ -73,6 +83,7 @@ __all__ = [
     "drops_of",
     "error_spread",
     "error_target",
+    "fits_alexnet",
     "hierarchical",
     "imbalance",
     "least_overlapping",
@@ -86,8 +97,10 @@ __all__ = [
     "possible_benchmarks",
     "published_categories",
     "published_overlap",
+    "published_single_scores",
     "read_drops",
     "representation",
+    "run_reference",
     "same_category_overlaps",
     "shift_drops",
     "single_scores",

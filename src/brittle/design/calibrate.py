@@ -9,7 +9,7 @@ import numpy as np
 
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets.dataset import Dataset
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes, predict_all
 from brittle.evaluation.source import Drawn, ahead
@@ -101,7 +101,7 @@ class Robustness:
         progress: Progress | None,
     ) -> None:
         if dataset.labels is None:
-            raise ValueError(f"the dataset {dataset.name!r} has no labels, so accuracy is not known")
+            raise no_labels(dataset, "so accuracy is not known")
         self.source = Drawn(np.stack(list(dataset.images())), dataset.ids, recipe)
         self.model, self.labels, self.classes = model, dataset.labels, Classes.of(dataset)
         self.recipe, self.entry, self.batch_size, self.progress = recipe, entry, batch_size, progress

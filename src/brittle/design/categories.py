@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from brittle.benchmarks import Benchmark
 from brittle.datasets.near import nearest
 from brittle.design.category_files import read_categories, write_categories
 
@@ -28,12 +29,14 @@ class Categories:
 
     `scc` is the mean Pearson correlation of the overlap vectors of two same-category corruptions, `dcc` of two
     different-category corruptions; NaN if not known. `path` holds both for every number of categories that was tried.
+    `candidates`, if known, is the recipe under which the corruptions were measured, with their levels or ranges.
     """
 
     members: Mapping[str, tuple[str, ...]]
     scc: float = math.nan
     dcc: float = math.nan
     path: tuple[Step, ...] = field(default=(), repr=False)
+    candidates: Benchmark | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         members = {str(name): tuple(group) for name, group in self.members.items()}
@@ -64,10 +67,14 @@ class Categories:
         return min(map(len, self.members.values()))
 
     def of(self, corruption: str) -> str:
-        """The category of a corruption."""
-        if corruption not in self._category:
+        """The category of a corruption, named with or without the set it comes from."""
+        if corruption in self._category:
+            return self._category[corruption]
+        family, _, plain = str(corruption).rpartition("/")
+        alike = [one for one in self.names if one.rpartition("/")[2] == plain and not (family and "/" in one)]
+        if len(alike) != 1:
             raise ValueError(f"no category holds {corruption!r}; {nearest(str(corruption), self.names)}")
-        return self._category[corruption]
+        return self._category[alike[0]]
 
     def renamed(self, names: Sequence[str] | Mapping[str, str]) -> Categories:
         """The same categories under other names: all of them in order, or some of them from old to new."""
@@ -81,18 +88,18 @@ class Categories:
         new = [names.get(name, name) for name in self.members]
         if len(set(new)) < len(new):
             raise ValueError(f"two categories cannot share a name, got {', '.join(new)}")
-        return Categories(dict(zip(new, self.members.values(), strict=True)), self.scc, self.dcc, self.path)
+        return replace(self, members=dict(zip(new, self.members.values(), strict=True)))
 
     def save(self, path: str | Path) -> Path:
         """Write a `.toml`, or a `.csv` with the columns corruption and category, which keeps the members only."""
         steps = [{"count": step.count, "scc": step.scc, "dcc": step.dcc} for step in self.path]
-        return write_categories(Path(path), self.members, self.scc, self.dcc, steps)
+        return write_categories(Path(path), self.members, self.scc, self.dcc, steps, self.candidates)
 
     @classmethod
     def load(cls, path: str | Path) -> Categories:
         """Read what `save` wrote, or a file of that shape written by hand."""
         try:
-            members, scc, dcc, steps = read_categories(Path(path))
-            return cls(members, scc, dcc, tuple(Step(**step) for step in steps))
-        except (ValueError, TypeError) as error:
+            members, scc, dcc, steps, candidates = read_categories(Path(path))
+            return cls(members, scc, dcc, tuple(Step(**step) for step in steps), candidates)
+        except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} does not hold categories: {error}") from error

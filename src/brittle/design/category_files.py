@@ -9,17 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from brittle._io import replacing
+from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
-from brittle.datasets.atomic import replacing
 
-Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]]]
-"""Members of each category, the correlations within and across, and the steps that led there."""
+Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]], Benchmark | None]
+"""Members of each category, the correlations within and across, the steps that led there, and the candidates."""
+
+KEYS = ("correlation_within", "correlation_across")
+"""How a file spells out SCC and DCC: mean correlations of overlap vectors within a category, and across two."""
 
 
 def write_categories(
-    path: Path, members: Mapping[str, tuple[str, ...]], scc: float, dcc: float, steps: list[dict[str, Any]]
+    path: Path,
+    members: Mapping[str, tuple[str, ...]],
+    scc: float,
+    dcc: float,
+    steps: list[dict[str, Any]],
+    candidates: Benchmark | None = None,
 ) -> Path:
-    """Write categories; the ending says how."""
+    """Write categories; the ending says how. In TOML the recipe of the candidates stands below them."""
     kind = _kind(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
@@ -29,9 +38,14 @@ def write_categories(
                 out.writerow(["corruption", "category"])
                 out.writerows((one, name) for name, group in members.items() for one in group)
         else:
-            known = {key: value for key, value in (("scc", scc), ("dcc", dcc)) if not math.isnan(value)}
+            known = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
             blocks = [{"name": name, "members": list(group)} for name, group in members.items()]
-            temporary.write_text(dumps(known | {"category": blocks, "step": steps}), encoding="utf-8")
+            recipe = {} if candidates is None else candidates.to_dict()
+            entries = recipe.pop("corruption", [])
+            written = [{"count": one["count"], KEYS[0]: one["scc"], KEYS[1]: one["dcc"]} for one in steps]
+            lists = {"category": blocks, "step": written}
+            measured = {"candidates": recipe, "candidate": entries} if recipe else {}
+            temporary.write_text(dumps(known | lists | measured), encoding="utf-8")
     return path
 
 
@@ -48,7 +62,11 @@ def read_categories(path: Path) -> Parts:
         found = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
         if len(found) < len(blocks):
             raise ValueError("two [[category]] blocks have the same name; join them")
-        return found, float(data.get("scc", math.nan)), float(data.get("dcc", math.nan)), data.get("step", [])
+        recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
+        candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
+        within, across = (float(data.get(key, math.nan)) for key in KEYS)
+        steps = [{"count": one["count"], "scc": one[KEYS[0]], "dcc": one[KEYS[1]]} for one in data.get("step", [])]
+        return found, within, across, steps, candidates
     with path.open(encoding="utf-8-sig", newline="") as file:
         table = csv.DictReader(file)
         if not {"corruption", "category"} <= set(table.fieldnames or ()):
@@ -56,7 +74,7 @@ def read_categories(path: Path) -> Parts:
         members: dict[str, tuple[str, ...]] = {}
         for row in table:
             members[row["category"]] = (*members.get(row["category"], ()), row["corruption"])
-    return members, math.nan, math.nan, []
+    return members, math.nan, math.nan, [], None
 
 
 def _kind(path: Path) -> str:

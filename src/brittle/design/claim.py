@@ -8,24 +8,31 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import create, locked, missing_or_damaged
+
+RESULTS = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
+"""What a folder holds once work was done in it."""
 
 
 def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
     """Write down in `path` what a folder holds, or raise if it holds something else already."""
     wanted = json.loads(json.dumps(about))
-    if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))
-        for key, value in wanted.items():
-            if known.get(key) != value:
+    with locked(path.parent):
+        if missing_or_damaged(path, "it is written again if there is nothing beside it"):
+            if path.is_file() and any(item.suffix in RESULTS for item in path.parent.rglob("*")):
                 raise ValueError(
-                    f"{str(path.parent)!r} holds {what} with {key} {known.get(key)}, and this asks for {value}; choose "
-                    "another folder"
+                    f"{str(path)!r} is empty or cut off, so nobody knows how the {what} beside it were made; choose "
+                    "another folder, or remove this one"
                 )
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part:
-        part.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+            path.unlink(missing_ok=True)
+            create(path, json.dumps(wanted, indent=1))
+        known = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in wanted.items():
+        if known.get(key) != value:
+            raise ValueError(
+                f"{str(path.parent)!r} holds {what} with {key} {known.get(key)}, and this asks for {value}; choose "
+                "another folder"
+            )
 
 
 def weights_key(path: str | Path | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from brittle.design.agreement import mean_correlations, vector_correlations
 from brittle.design.categories import Categories, Step
 from brittle.design.draw import generator
-from brittle.design.k_means import k_means
-from brittle.design.linkage import average_linkage, cut
-from brittle.design.overlap_matrix import OverlapMatrix
+from brittle.design.overlap_matrix import OverlapMatrix, average_linkage, distances
 from brittle.metrics.fraction import Floats
 
 Labels = NDArray[np.int64]
+
+STEPS = 100
+"""Steps of k-means from each start; a few dozens of corruptions settle within ten."""
 
 
 def categories(
@@ -48,11 +50,12 @@ def hierarchical(
     _vectors(overlap)
     if (count is None) == (min_correlation is None):
         raise ValueError(f"give either count or min_correlation, got {count!r} and {min_correlation!r}")
-    merges = average_linkage(1 - overlap.scores)
+    from scipy.cluster.hierarchy import cut_tree
+
+    merges = average_linkage(distances(overlap.scores))
 
     def split(k: int) -> Labels:
-        of = {i: label for label, cluster in enumerate(cut(merges, k)) for i in cluster}
-        return np.array([of[i] for i in range(len(overlap))])
+        return _in_order(cut_tree(merges, n_clusters=k)[:, 0])
 
     return _grow(overlap, split, count, -1 if min_correlation is None else min_correlation, len(overlap))
 
@@ -70,7 +73,7 @@ def _grow(
         path.append(Step(k, *mean_correlations(correlations, labels)))
         if k == count or (count is None and path[-1].scc > min_correlation):
             groups = {str(c + 1): tuple(np.asarray(overlap.names)[labels == c].tolist()) for c in range(k)}
-            return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path))
+            return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path), overlap.candidates)
     best = max(path, key=lambda step: step.scc, default=None)
     found = f"the highest is {best.scc:.3f} at {best.count}" if best else "there are too few corruptions"
     raise ValueError(
@@ -88,3 +91,38 @@ def _vectors(overlap: OverlapMatrix) -> Floats:
             "such corruptions out with overlap.subset(...)"
         )
     return overlap.scores
+
+
+def k_means(points: Floats, count: int, *, starts: int, rng: np.random.Generator) -> Labels:
+    """The cluster of each point, with the lowest sum of squared distances to the means over all k-means++ starts.
+
+    No cluster is empty, and clusters are numbered in the order of their first points. It is SciPy's `kmeans2`, whose
+    steps stop changing anything long before STEPS for the few dozens of points that corruptions are.
+    """
+    from scipy.cluster.vq import ClusterError, kmeans2
+
+    different = len(np.unique(points, axis=0))
+    if not 1 <= count <= different:
+        raise ValueError(f"{different} different points cannot make {count} clusters")
+    best, lowest = None, np.inf
+    for _ in range(starts):
+        try:
+            means, labels = kmeans2(points, count, iter=STEPS, minit="++", missing="raise", rng=rng)
+        except ClusterError:  # a cluster became empty; another start does better
+            continue
+        cost = float(((points - means[labels]) ** 2).sum())
+        if cost < lowest * (1 - 1e-12):
+            best, lowest = labels, cost
+    if best is None:
+        raise ValueError(
+            f"none of {starts} starts of k-means made {count} clusters; give more starts or fewer clusters"
+        )
+    return _in_order(best)
+
+
+def _in_order(labels: NDArray[Any]) -> Labels:
+    """Labels numbered in the order in which they first occur."""
+    _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[first.argsort()] = np.arange(len(first))
+    return np.asarray(rank[cluster])

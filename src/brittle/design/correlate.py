@@ -13,7 +13,6 @@ from brittle.design.drops import check_drops
 from brittle.design.overlap_matrix import check_names
 from brittle.metrics.correlation import correlate as pearson_along
 from brittle.metrics.fraction import Floats
-from brittle.metrics.incomplete_beta import incomplete_beta
 
 Benchmarks = Sequence[Sequence[str]]
 
@@ -124,5 +123,7 @@ def _check_natural(natural: ArrayLike, models: int, what: str) -> Floats:
 
 def _correlate(means: Floats, natural: Floats) -> BenchmarkCorrelations:
     """Student's t with n − 2 degrees has (n − 2) / (n − 2 + t²) = 1 − r², so its tail needs no t."""
+    from scipy.special import betainc
+
     r = pearson_along(means, natural)
-    return BenchmarkCorrelations(r, incomplete_beta((len(natural) - 2) / 2, 0.5, 1 - r * r), len(natural))
+    return BenchmarkCorrelations(r, np.asarray(betainc((len(natural) - 2) / 2, 0.5, 1 - r * r)), len(natural))

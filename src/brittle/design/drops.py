@@ -116,8 +116,9 @@ def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[Floats, Callabl
     positions = {name: i for i, name in enumerate(named)}
 
     def where(name: str) -> int:
-        if name not in positions:
+        plain = name.rpartition("/")[2]  # a table may leave out the sets
+        if name not in positions and plain not in positions:
             raise ValueError(f"there are no drops on {name!r}; {nearest(str(name), named)}")
-        return positions[name]
+        return positions[name if name in positions else plain]
 
     return table, where

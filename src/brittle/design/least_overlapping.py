@@ -37,10 +37,8 @@ def same_category_overlaps(
     inside = np.zeros((len(benchmarks), len(overlap)))
     for row, benchmark in zip(inside, benchmarks, strict=True):
         row[overlap.positions(check_names(benchmark))] = 1
-    of = {one: name for name, group in categories.members.items() for one in group}
-    for name in np.asarray(overlap.names)[inside.any(axis=0)]:
-        categories.of(str(name))
-    labels = np.array([of.get(name, "") for name in overlap.names])
+    used = inside.max(axis=0, initial=0)
+    labels = np.array([categories.of(name) if one else "" for name, one in zip(overlap.names, used, strict=True)])
     same = (labels[:, np.newaxis] == labels) & (labels != "") & ~np.eye(len(overlap), dtype=bool)
     masked = same & np.isnan(overlap.scores)
     total, pairs, unknown = (

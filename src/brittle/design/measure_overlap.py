@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
 from brittle.design.claim import claim, weights_key
-from brittle.design.overlap_models import OverlapModels, Progress, check_levels
+from brittle.design.overlap_models import OverlapModels, Progress
 from brittle.design.overlap_plan import STANDARD, Plan
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.engines import check_engine
-from brittle.evaluation.scores import cells_of
+from brittle.evaluation.scores import by_corruption, cells_of
 from brittle.models import TorchModel, from_torch
 
 TOGETHER = 12
@@ -38,6 +39,10 @@ def measure_overlap(
 ) -> Results:
     """Make the k + 1 models of an overlap matrix and run each through all candidates; what is there stays.
 
+    A candidate with a range draws the severity of each image from it. One with several levels, such as those of
+    ImageNet-C, draws one of them for each training image, as NOC does (section 5.1); every model is tested at all of
+    them, which has the mean of NOC's random one and less noise.
+
     `start` is a file of weights for the standard model, which is trained otherwise. Weights land in `folder`/models,
     predictions in `folder`/run as those of any run; `accuracy_table` and `correct_cube` read them. The local engine
     goes on inside a training that was interrupted; with "ray" the workers of a cluster make whole models, and then
@@ -46,7 +51,6 @@ def measure_overlap(
     plan = plan or Plan()
     folder = Path(folder)
     check_engine(engine, address)
-    check_levels(candidates)
     if training.labels is None or test.labels is None:
         raise ValueError("training and test data need labels")
     about = {
@@ -95,9 +99,15 @@ def accuracy_table(results: Results, candidates: Benchmark) -> NDArray[np.float6
     return np.asarray(correct_cube(results, candidates).mean(axis=-1))
 
 
-def correct_cube(results: Results, candidates: Benchmark) -> NDArray[np.bool_]:
-    """Right or wrong, trained on × tested on × sample, from which intervals are drawn."""
-    check_levels(candidates)
+def correct_cube(results: Results, candidates: Benchmark) -> NDArray[Any]:
+    """Right or wrong, trained on × tested on × sample, from which intervals are drawn.
+
+    If a candidate has several levels, it is the share of them at which a sample is right.
+    """
     cells = [("clean", 0.0), *cells_of(candidates)]
     names = [STANDARD, *(entry.id for entry in candidates.entries)]
-    return np.stack([results.matrix(name, cells).values.T for name in names])
+    rows = [results.matrix(name, cells).values for name in names]
+    if len(candidates) > len(candidates.entries):
+        mean = by_corruption(candidates)
+        rows = [np.column_stack([correct[:, 0], np.minimum(mean(correct[:, 1:]), 1)]) for correct in rows]
+    return np.stack([correct.T for correct in rows])

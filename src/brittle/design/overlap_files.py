@@ -8,15 +8,25 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.metrics.fraction import Floats
 
-Parts = tuple[tuple[str, ...], Floats, Floats | None, Floats | None]
-"""Names, scores, and the ends of the intervals if there are any."""
+Parts = tuple[tuple[str, ...], Floats, Floats | None, Floats | None, tuple[str, ...] | None]
+"""Names, scores, the ends of the intervals and the corruptions that were hardly learned, if they are known."""
 
 
-def write_overlap(path: Path, names: tuple[str, ...], scores: Floats, low: Floats | None, high: Floats | None) -> Path:
-    """Write a matrix; the ending says how. A masked entry is an empty cell, or null."""
+def write_overlap(
+    path: Path,
+    names: tuple[str, ...],
+    scores: Floats,
+    low: Floats | None,
+    high: Floats | None,
+    unlearned: tuple[str, ...] = (),
+) -> Path:
+    """Write a matrix; the ending says how. A masked entry is an empty cell, or null.
+
+    In Parquet the column `unlearned` says whether the model of `name_a` hardly learned it.
+    """
     kind = _kind(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
@@ -27,7 +37,9 @@ def write_overlap(path: Path, names: tuple[str, ...], scores: Floats, low: Float
                 for name, row in zip(names, scores, strict=True):
                     out.writerow([name, *("" if np.isnan(value) else repr(float(value)) for value in row)])
         else:
-            _long(names, scores, low, high).write_parquet(temporary)
+            hardly = [name in unlearned for name in names]
+            long = _long(names, scores, low, high).with_columns(pl.Series("unlearned", np.repeat(hardly, len(names))))
+            long.write_parquet(temporary)
     return path
 
 
@@ -35,7 +47,7 @@ def read_overlap(path: Path) -> Parts:
     """The parts of a matrix, not yet checked for sense."""
     if _kind(path) == ".parquet":
         try:
-            return _from_long(pl.read_parquet(path))
+            return _from_long(pl.read_parquet(path, glob=False, hive_partitioning=False))
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"it cannot be read ({error})") from error
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -47,7 +59,7 @@ def read_overlap(path: Path) -> Parts:
     if any(len(row) != len(header) for row in rows):
         raise ValueError(f"every row must have {len(header)} cells, as the first")
     scores = np.array([[float(cell) if cell.strip() else np.nan for cell in row[1:]] for row in rows], ndmin=2)
-    return names, scores, None, None
+    return names, scores, None, None, None
 
 
 def _long(names: tuple[str, ...], scores: Floats, low: Floats | None, high: Floats | None) -> pl.DataFrame:
@@ -79,7 +91,10 @@ def _from_long(table: pl.DataFrame) -> Parts:
         return out
 
     has_ends = {"low", "high"} <= set(table.columns) and table["low"].count() > 0
-    return names, square("overlap"), square("low") if has_ends else None, square("high") if has_ends else None
+    ends = (square("low"), square("high")) if has_ends else (None, None)
+    known = "unlearned" in table.columns
+    unlearned = tuple(table.filter("unlearned")["name_a"].unique(maintain_order=True)) if known else None
+    return names, square("overlap"), *ends, unlearned
 
 
 def _kind(path: Path) -> str:

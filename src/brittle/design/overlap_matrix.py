@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._io import replacing
+from brittle.benchmarks import Benchmark
 from brittle.datasets.near import nearest
-from brittle.design.linkage import average_linkage, leaf_order
 from brittle.design.overlap_files import read_overlap, write_overlap
 from brittle.metrics.fraction import Floats
 
@@ -24,13 +25,17 @@ class OverlapMatrix:
 
     About 0 means that learning one corruption does not help with the other, 1 that it helps as much as learning the
     other itself. `low` and `high`, if known, are the ends of each entry's confidence interval; an infinite `high` says
-    that the samples set no upper bound.
+    that the samples set no upper bound. `candidates`, if known, is the recipe under which the overlaps were measured:
+    corruptions, levels or ranges, options, seed and table. `unlearned` names the corruptions that their own models
+    hardly learned, whose overlaps are therefore masked; if it is not given, it is those without any known overlap.
     """
 
     names: tuple[str, ...]
     scores: Floats
     low: Floats | None = None
     high: Floats | None = None
+    candidates: Benchmark | None = None
+    unlearned: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
@@ -58,24 +63,36 @@ class OverlapMatrix:
                 raise ValueError(f"the interval of {names[i]} and {names[j]} ends before it begins; swap low and high")
             object.__setattr__(self, "low", low)
             object.__setattr__(self, "high", high)
+        if self.candidates is not None:
+            object.__setattr__(self, "candidates", _in_order(self.candidates, names))
+        object.__setattr__(self, "unlearned", _unlearned(self.unlearned, names, scores))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
-        """The overlap of two corruptions: `overlap["fog", "contrast"]`."""
+        """The overlap of two corruptions: `overlap["fog", "contrast"]`, with or without the set they come from."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"ask for a pair, such as overlap['fog', 'contrast'], got {pair!r}")
         i, j = self.positions(pair)
         return float(self.scores[i, j])
 
     def positions(self, names: Sequence[str]) -> list[int]:
-        """Where these corruptions stand in the matrix."""
+        """Where these corruptions stand in the matrix: "noc/rain", or "rain" if no other set has one in it."""
         where = {name: i for i, name in enumerate(self.names)}
+        short: dict[str, list[int]] = {}
+        for i, name in enumerate(self.names):
+            short.setdefault(name.rpartition("/")[2], []).append(i)
+        found = []
         for name in names:
-            if name not in where:
-                raise ValueError(f"there is no {name!r} in this overlap matrix; {nearest(str(name), self.names)}")
-        return [where[name] for name in names]
+            at = [where[name]] if name in where else short.get(str(name), [])
+            if len(at) > 1:
+                raise ValueError(f"{name!r} could be any of {', '.join(self.names[i] for i in at)}; say which")
+            if not at:
+                known = self.names if "/" in str(name) else list(short)
+                raise ValueError(f"there is no {name!r} in this overlap matrix; {nearest(str(name), known)}")
+            found.append(at[0])
+        return found
 
     def masked(self) -> list[tuple[str, str]]:
         """The pairs whose overlap is not known."""
@@ -84,9 +101,12 @@ class OverlapMatrix:
 
     def subset(self, names: Sequence[str]) -> OverlapMatrix:
         """The same scores for these corruptions only, in this order."""
-        at = np.ix_(*[self.positions(check_names(names))] * 2)
+        places = self.positions(check_names(names))
+        at, chosen = np.ix_(places, places), tuple(self.names[i] for i in places)
         low, high = (None if one is None else one[at] for one in (self.low, self.high))
-        return OverlapMatrix(tuple(names), self.scores[at], low, high)
+        recipe = self.candidates and replace(self.candidates, entries=tuple(map(self.candidates.entry, chosen)))
+        unlearned = tuple(name for name in chosen if name in (self.unlearned or ()))
+        return OverlapMatrix(chosen, self.scores[at], low, high, recipe, unlearned)
 
     def mean_pair(self, names: Sequence[str] | None = None) -> float:
         """The mean overlap over all pairs of different corruptions; NaN if there is no pair or one is masked."""
@@ -100,18 +120,36 @@ class OverlapMatrix:
         The leaves of an average-linkage tree on 1 − overlap, branches turned so that the most alike ends meet. A
         masked pair counts as not overlapping here.
         """
-        known = np.nan_to_num(self.scores)
-        return [self.names[i] for i in leaf_order(average_linkage(1 - known), known)]
+        if len(self) < 2:
+            return list(self.names)
+        from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
+
+        far = distances(np.nan_to_num(self.scores))
+        return [self.names[i] for i in leaves_list(optimal_leaf_ordering(average_linkage(far), far))]
 
     def save(self, path: str | Path) -> Path:
-        """Write a `.csv` (scores only, names in the first row and column) or a `.parquet` (long, with intervals)."""
-        return write_overlap(Path(path), self.names, self.scores, self.low, self.high)
+        """Write a `.csv` (scores only, names in the first row and column) or a `.parquet` (long, with intervals).
+
+        The candidates, if known, go beside it into a recipe: `overlap.candidates.toml` beside `overlap.parquet`.
+        """
+        path = Path(path)
+        recipe = candidates_path(path)
+        if self.candidates is None:
+            recipe.unlink(missing_ok=True)  # that of the matrix that was here before
+        else:
+            recipe.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(recipe) as part:
+                self.candidates.save(part)
+        return write_overlap(path, self.names, self.scores, self.low, self.high, self.unlearned or ())
 
     @classmethod
     def load(cls, path: str | Path) -> OverlapMatrix:
         """Read what `save` wrote, or any table of that shape."""
         try:
-            return cls(*read_overlap(Path(path)))
+            names, scores, low, high, unlearned = read_overlap(Path(path))
+            recipe = candidates_path(Path(path))
+            candidates = Benchmark.load(recipe) if recipe.is_file() else None
+            return cls(names, scores, low, high, candidates, unlearned)
         except ValueError as error:
             raise ValueError(f"{path} is not an overlap matrix: {error}") from error
 
@@ -126,6 +164,40 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"give one name or more, none empty, got {list(names)!r}")
     return tuple(names)
+
+
+def names_and_recipe(names: Sequence[str] | Benchmark) -> tuple[tuple[str, ...], Benchmark | None]:
+    """The names of corruptions, and the recipe that they come from if that is what was given."""
+    if isinstance(names, Benchmark):
+        return tuple(entry.id for entry in names.entries), names
+    return check_names(names), None
+
+
+def candidates_path(path: Path) -> Path:
+    """Where the recipe of a matrix's candidates is kept."""
+    return path.with_suffix(".candidates.toml")
+
+
+def _in_order(candidates: Benchmark, names: tuple[str, ...]) -> Benchmark:
+    """The candidates in the order of the matrix, which must be of these corruptions and no others."""
+    ids = {entry.id for entry in candidates.entries}
+    if ids != set(names):
+        odd = sorted(ids ^ set(names))
+        raise ValueError(
+            f"the candidates {candidates.name!r} and the matrix must name the same corruptions; {odd[0]} is in one of "
+            "them only"
+        )
+    return replace(candidates, entries=tuple(map(candidates.entry, names)))
+
+
+def _unlearned(given: Sequence[str] | None, names: tuple[str, ...], scores: Floats) -> tuple[str, ...]:
+    """The corruptions whose overlaps are all masked, as said or as the matrix shows."""
+    alone = np.isnan(scores).sum(axis=1) == len(names) - 1
+    masked = [name for name, unknown in zip(names, alone, strict=True) if unknown and len(names) > 1]
+    odd = sorted(set(given or ()) - set(masked))
+    if odd and len(names) > 1:
+        raise ValueError(f"{odd[0]} was hardly learned by its own model, so its overlaps must be NaN")
+    return tuple(masked) if given is None else tuple(name for name in names if name in given)
 
 
 def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> Floats:
@@ -149,3 +221,19 @@ def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> Floats:
     array[lower] = array.T[lower]
     array.setflags(write=False)
     return array
+
+
+def distances(scores: Floats) -> Floats:
+    """1 − overlap of every two corruptions, in the condensed form that SciPy clusters."""
+    from scipy.spatial.distance import squareform
+
+    far = 1 - (scores + scores.T) / 2
+    np.fill_diagonal(far, 0)
+    return np.asarray(squareform(np.maximum(far, 0), checks=False))
+
+
+def average_linkage(condensed: Floats) -> Floats:
+    """The tree of average linkage (UPGMA) over condensed distances, as SciPy writes it."""
+    from scipy.cluster.hierarchy import linkage
+
+    return np.asarray(linkage(condensed, method="average"))

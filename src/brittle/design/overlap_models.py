@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._io import file_name, is_whole, missing_or_damaged
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
 from brittle.design.learn import learn
@@ -79,7 +80,7 @@ class OverlapModels:
     def network(self, name: str) -> Any:
         """The network that knows a corruption; weights are read from disk in any case, so that they are the same."""
         path = self.path(name)
-        if not path.is_file():
+        if missing_or_damaged(path, "the model is trained again"):
             if name == self.plan.first and self.start is not None:
                 self._save(name, load_weights(self.start))
             else:
@@ -93,7 +94,7 @@ class OverlapModels:
     def make_on_ray(self, address: str | None) -> None:
         """Make what is missing on the workers of a cluster, each network on one of them."""
         self.network(self.plan.first)
-        missing = [name for name in self.all if not self.path(name).is_file()]
+        missing = [name for name in self.all if not is_whole(self.path(name))]
         if not missing:
             return
         with cluster(address) as ray:
@@ -113,7 +114,7 @@ class OverlapModels:
 
     def path(self, name: str) -> Path:
         """The file of a network."""
-        return self.folder / f"{name.replace('/', '.')}.safetensors"
+        return self.folder / f"{file_name(name)}.safetensors"
 
     def _save(self, name: str, state: Weights) -> None:
         network, recipe = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
@@ -133,13 +134,3 @@ class OverlapModels:
 
 def _teach(teacher: Teacher, name: str, first: Weights) -> Weights:
     return teacher.teach(name, first)
-
-
-def check_levels(candidates: Benchmark) -> None:
-    """Raise unless each corruption has one level, or one range, to be learned."""
-    for entry in candidates.entries:
-        if len(entry.levels) > 1:
-            raise ValueError(
-                f"{entry.id} of {candidates.name!r} has {len(entry.levels)} levels; candidates have one level, or a "
-                "range that each image draws its severity from: write uniform = [1, 5] in the recipe"
-            )

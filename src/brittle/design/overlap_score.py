@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle.design.overlap_matrix import OverlapMatrix, check_names
+from brittle.benchmarks import Benchmark
+from brittle.design.overlap_matrix import OverlapMatrix, names_and_recipe
 from brittle.metrics.fraction import Floats, fractions
 from brittle.metrics.robustness import robustness_score
 
@@ -24,7 +25,7 @@ class VanishingGain(UserWarning):
 
 
 def overlap_matrix(
-    accuracy: ArrayLike, names: Sequence[str], *, form: Form = "ratio", floor: float = FLOOR
+    accuracy: ArrayLike, names: Sequence[str] | Benchmark, *, form: Form = "ratio", floor: float = FLOOR
 ) -> OverlapMatrix:
     """The overlapping score of every pair of k corruptions, from a (k+1) × (k+1) table of accuracies.
 
@@ -36,11 +37,13 @@ def overlap_matrix(
     as in NOC's Eq. 2: a foreign model's gain over the native model's gain on the same corruption, the sum clipped at 0.
     `form="accuracy"` takes A(m, c) itself for R(m, c), as the code of Syn2Nat does. If a native gain is not above
     `floor` the score is undefined: that corruption is named in a `VanishingGain` warning and its entries are NaN.
+
+    `names` are those of the corruptions, or the recipe they were measured with, which the matrix then carries.
     """
-    named = check_names(names)
+    named, candidates = names_and_recipe(names)
     table = check_table(accuracy, named)
     gains, native = gains_of(table, form)
-    return from_gains(gains, native, named, floor)
+    return from_gains(gains, native, named, floor, candidates)
 
 
 def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> Floats:
@@ -64,8 +67,11 @@ def gains_of(table: Floats, form: Form) -> tuple[Floats, Floats]:
     return gains, np.diagonal(gains, axis1=-2, axis2=-1)
 
 
-def from_gains(gains: Floats, native: Floats, names: tuple[str, ...], floor: float) -> OverlapMatrix:
+def from_gains(
+    gains: Floats, native: Floats, names: tuple[str, ...], floor: float, candidates: Benchmark | None = None
+) -> OverlapMatrix:
     """The matrix, with a warning for every corruption that its own model did not learn."""
+    unlearned = tuple(name for name, gain in zip(names, native, strict=True) if not gain > floor)
     for name, gain in zip(names, native, strict=True):
         if not gain > floor:
             message = (
@@ -73,7 +79,8 @@ def from_gains(gains: Floats, native: Floats, names: tuple[str, ...], floor: flo
                 f"floor is {floor:g}), so its overlaps are masked; train longer, make it more severe or leave it out"
             )
             warnings.warn(VanishingGain(message), stacklevel=3)
-    return OverlapMatrix(names, scores_of(gains, native, floor))
+    scores = scores_of(gains, native, floor)
+    return OverlapMatrix(names, scores, candidates=candidates, unlearned=unlearned)
 
 
 def scores_of(gains: Floats, native: Floats, floor: float) -> Floats:

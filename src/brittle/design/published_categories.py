@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from brittle.benchmarks import benchmark
 from brittle.datasets.near import nearest
 from brittle.design.categories import Categories
 
@@ -20,4 +22,4 @@ def published_categories(name: str = "syn2nat") -> Categories:
     known = sorted(path.stem for path in FOLDER.glob("*.toml"))
     if name not in known:
         raise ValueError(f"there are no published categories {name!r}; {nearest(name, known)}")
-    return Categories.load(FOLDER / f"{name}.toml")
+    return replace(Categories.load(FOLDER / f"{name}.toml"), candidates=benchmark(f"{name}-candidates"))

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark
 from brittle.datasets.near import nearest
-from brittle.design.overlap_matrix import check_names
-
-LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
+from brittle.design.overlap_matrix import OverlapMatrix, check_names
 
 
 def benchmark_of(
-    members: Sequence[str], candidates: Benchmark | None = None, *, name: str, title: str = "", source: str = ""
+    members: Sequence[str], candidates: Benchmark | OverlapMatrix, *, name: str, title: str = "", source: str = ""
 ) -> Benchmark:
-    """A recipe of these corruptions, with the levels, the seed and the table that they have among the candidates.
+    """A recipe of these corruptions, with the levels, options, seed and table that they have among the candidates.
 
-    Without candidates each has the levels 1 to 5, and a name that several sets share needs its set: "noc/contrast".
+    The candidates are a recipe, or an overlap matrix that knows the one it was measured with.
     """
     chosen = check_names(members)
-    if candidates is None:
-        entries = tuple(Entry(member, LEVELS) for member in chosen)
-        return Benchmark(name, entries, title=title or f"{len(entries)} corruptions", source=source)
+    if isinstance(candidates, OverlapMatrix):
+        if candidates.candidates is None:
+            raise ValueError(
+                "this overlap matrix does not say at which levels its corruptions were measured; give the recipe of "
+                "its candidates"
+            )
+        candidates = candidates.candidates
     entries = tuple(candidates.entry(member) for member in chosen)
     return replace(
         candidates,
@@ -54,4 +56,5 @@ def _match(name: str, asked: Sequence[str], names: Sequence[str]) -> str:
     if len(alike) > 1 or (alike and len(rivals) > 1):
         several = alike if len(alike) > 1 else rivals
         raise ValueError(f"{name!r} could be any of {', '.join(several)}; name each with its set, such as noc/rain")
-    raise ValueError(f"{name!r} is not in the table; {nearest(name, names)}")
+    known = names if family else [one.rpartition("/")[2] for one in names]
+    raise ValueError(f"{name!r} is not in the table; {nearest(name, known)}")

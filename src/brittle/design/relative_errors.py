@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle.design.overlap_matrix import OverlapMatrix, check_names
+from brittle.benchmarks import Benchmark, benchmark
+from brittle.design.overlap_matrix import OverlapMatrix, names_and_recipe
 from brittle.design.overlap_score import FLOOR, from_gains
 from brittle.metrics import published
 from brittle.metrics.fraction import Floats, fractions
 
+CANDIDATES = {"noc-table7": "imagenet-c", "noc-table8": "imagenet-noc"}
+"""The published cross-tables, and the recipes of the corruptions in them."""
+
 
 def overlap_from_relative_errors(
-    table: ArrayLike, names: Sequence[str], *, clean_errors: ArrayLike | None = None, floor: float = FLOOR
+    table: ArrayLike, names: Sequence[str] | Benchmark, *, clean_errors: ArrayLike | None = None, floor: float = FLOOR
 ) -> OverlapMatrix:
     """The overlapping scores that a (k+1) × k table of relative corruption errors implies, standard model first.
 
@@ -26,9 +31,10 @@ def overlap_from_relative_errors(
 
     An overlapping score divides gains on the same corruption, so D(c) cancels and the reference errors are not
     needed. The clean accuracies A do not cancel: give `clean_errors`, one a row. Without them all models are taken to
-    be equally good on clean images, which is exact only if they are. `floor` is in units of D(c) here.
+    be equally good on clean images, which is exact only if they are. `floor` is in units of D(c) here. `names` may be
+    the recipe of the corruptions, which the matrix then carries.
     """
-    named = check_names(names)
+    named, candidates = names_and_recipe(names)
     errors, k = np.asarray(table, dtype=np.float64), len(named)
     if errors.shape != (k + 1, k):
         raise ValueError(
@@ -41,24 +47,26 @@ def overlap_from_relative_errors(
     accuracy = _clean_accuracy(clean_errors, k + 1)
     loss = errors / accuracy[:, np.newaxis]
     gains = loss[0] - loss[1:]
-    return from_gains(gains, np.diagonal(gains), named, floor)
+    return from_gains(gains, np.diagonal(gains), named, floor, candidates)
 
 
 def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
     """The overlap matrix behind a published cross-table: "noc-table7" (ImageNet-C) or "noc-table8" (ImageNet-NOC).
 
     NOC printed its matrices as pictures only; these are rebuilt from its relative CE, printed in whole percents, so
-    expect an error of about 0.01 an entry.
+    expect an error of about 0.01 an entry. The candidates are the entries of the benchmark that the table is about.
     """
     table = published(name)
     rows = next(iter(table.columns))
     names = table.text(rows)[1:]
-    if table.text(rows)[:1] != ["standard"] or not {"clean_error", *names} <= set(table.columns):
+    if name not in CANDIDATES or not {"clean_error", *names} <= set(table.columns):
         raise ValueError(
-            f"{name} is not a table of models trained with one corruption each; see noc-table7, noc-table8"
+            f"{name} is not a table of models trained with one corruption each; see {', '.join(CANDIDATES)}"
         )
+    recipe = benchmark(CANDIDATES[name])
+    candidates = replace(recipe, entries=tuple(map(recipe.entry, names)))
     errors = table.numbers(*names) / 100
-    return overlap_from_relative_errors(errors, names, clean_errors=table.numbers("clean_error"), floor=floor)
+    return overlap_from_relative_errors(errors, candidates, clean_errors=table.numbers("clean_error"), floor=floor)
 
 
 def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> Floats:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from brittle._io import file_name, missing_or_damaged
 from brittle.arrays import Image
-from brittle.datasets.dataset import Dataset
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.design.claim import claim, weights_key
 from brittle.design.learn import learn
 from brittle.design.overlap_plan import STANDARD, Plan
@@ -39,7 +40,7 @@ def scheme_models(
     """
     plan, folder = plan or Plan(), Path(folder)
     if training.labels is None:
-        raise ValueError(f"{training.name!r} has no labels, and a network learns from labels")
+        raise no_labels(training, "and a network learns from labels")
     if STANDARD in schemes:
         raise ValueError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
     about = {"plan": repr(plan), "training": training.key, "start": weights_key(start)}
@@ -48,7 +49,7 @@ def scheme_models(
     made: dict[str, TorchModel] = {}
     for place, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
         path = folder / f"{_file_name(name, scheme)}.safetensors"
-        if not path.is_file():
+        if missing_or_damaged(path, "the model is trained again"):
             network = build_network(plan.network, len(training.classes), seed=plan.standard.seed)
             if scheme is None and start is not None:
                 network.load_state_dict(load_weights(start))
@@ -76,6 +77,6 @@ def _said(progress: Progress | None, name: str, place: int, count: int) -> Calla
 
 
 def _file_name(name: str, scheme: Scheme | None) -> str:
-    """The name, cut to what every file system takes, and a digest of what the scheme does."""
-    plain = "".join(letter if letter.isalnum() or letter in "+-_." else "_" for letter in name)[:100]
+    """The name, and a digest of what the scheme does."""
+    plain = file_name(name)
     return plain if scheme is None else f"{plain}-{sha256(repr(scheme).encode()).hexdigest()[:8]}"

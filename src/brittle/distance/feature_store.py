@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from brittle.datasets.atomic import replacing
+from brittle._io import is_whole, replacing
 from brittle.distance.extractor import Features
 from brittle.distance.rows import BLOCK
 
@@ -53,7 +53,7 @@ class FeatureStore:
             self._memory[number] = whole
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / IDENTITY).is_file():
+        if not is_whole(self.folder / IDENTITY):
             with replacing(self.folder / IDENTITY) as part:
                 part.write_text(self._identity, encoding="utf-8", errors="surrogateescape")
         with replacing(self._path(number)) as part, part.open("wb") as file:

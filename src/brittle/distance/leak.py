@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from brittle.distance.corruption_features import CorruptionFeatures
 from brittle.distance.covered import covered
 from brittle.distance.msd import sample_distances
-from brittle.distance.rank_test import holm, rank_test
+from brittle.distance.rank_test import rank_test
 from brittle.distance.rows import Rows
+from brittle.metrics import holm
 from brittle.metrics.fraction import Floats
 
 BLOCKS = 10
@@ -118,7 +119,7 @@ def leak_check(
             ]
             for one in theirs
         ]
-        return holm(np.max(tests, axis=0))
+        return np.array(holm(np.max(tests, axis=0).tolist()))
 
     p_nearer, p_leaked = p_values(1.0), p_values(margin)
     leaks = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
-from brittle.evaluation.predict import Classes, predict
+from brittle.evaluation.predict import Classes, Predictions, predict
 from brittle.evaluation.source import Drawn, ahead
 from brittle.metrics import FailurePoints
 from brittle.metrics.fraction import Floats
@@ -25,14 +25,24 @@ class Search:
     """What a search found for each sample.
 
     `failed` is the smallest severity known to fail (0: wrong when clean; inf: never wrong), `held` the largest one
-    below it at which the sample was right. `shown` counts the images that the model had to look at.
+    below it at which the sample was right, `evaluations` how often the model evaluated the sample. `prediction` is what
+    it takes the sample for at `failed` (-1: it never fails); the confidences are those of its predictions.
     """
 
     failed: Floats
     held: Floats
     resolution: float
     max_severity: float
-    shown: int
+    evaluations: NDArray[np.int32]
+    prediction: NDArray[np.int32]
+    clean_confidence: NDArray[np.float32]
+    held_confidence: NDArray[np.float32]
+    failed_confidence: NDArray[np.float32]
+
+    @property
+    def shown(self) -> int:
+        """How many images the model evaluated."""
+        return int(self.evaluations.sum())
 
     @property
     def points(self) -> FailurePoints:
@@ -80,23 +90,41 @@ def bisect(
     look = _Looker(model, source, np.asarray(labels), corruption, classes or Classes(), batch_size, threads, tick)
     count = len(source)
     failed, held = np.full(count, np.inf), np.zeros(count)
-    failed[~look(np.arange(count), np.zeros(count))] = 0
+    prediction = np.full(count, -1, np.int32)
+    held_confidence, failed_confidence = np.full(count, np.nan, np.float32), np.full(count, np.nan, np.float32)
+
+    def evaluate(samples: NDArray[np.int64], severities: Floats) -> NDArray[np.float32]:
+        """Move both ends of the samples' intervals to what the model says at these severities."""
+        predictions, confidences = look(samples, severities)
+        right = predictions == look.labels[samples]
+        standing, fallen = samples[right], samples[~right]
+        held[standing], held_confidence[standing] = severities[right], confidences[right]
+        failed[fallen], failed_confidence[fallen] = severities[~right], confidences[~right]
+        prediction[fallen] = predictions[~right]
+        return confidences
+
+    clean_confidence = evaluate(np.arange(count), np.zeros(count))
     for severity in np.arange(1, round(highest / step) + 1) * step:
         standing = np.flatnonzero(np.isinf(failed))
-        right = look(standing, np.full(len(standing), severity))
-        failed[standing[~right]] = severity
-        held[standing[right]] = severity
+        evaluate(standing, np.full(len(standing), severity))
     for _ in range(halvings):
-        open_ = np.flatnonzero(np.isfinite(failed) & (failed > 0))
-        middle = (held[open_] + failed[open_]) / 2
-        right = look(open_, middle)
-        held[open_[right]] = middle[right]
-        failed[open_[~right]] = middle[~right]
-    return Search(failed, held, step / 2**halvings, highest, look.shown)
+        between = np.flatnonzero(np.isfinite(failed) & (failed > 0))
+        evaluate(between, (held[between] + failed[between]) / 2)
+    return Search(
+        failed,
+        held,
+        step / 2**halvings,
+        highest,
+        look.evaluations,
+        prediction,
+        clean_confidence,
+        held_confidence,
+        failed_confidence,
+    )
 
 
 class _Looker:
-    """Is the model right about these samples at these severities?"""
+    """What does the model take these samples for at these severities, and how sure is it?"""
 
     def __init__(
         self,
@@ -111,9 +139,9 @@ class _Looker:
     ) -> None:
         self.model, self.source, self.labels, self.corruption = model, source, labels, corruption
         self.classes, self.batch_size, self.threads, self.tick = classes, batch_size, threads, tick
-        self.shown = 0
+        self.evaluations = np.zeros(len(source), np.int32)
 
-    def __call__(self, samples: NDArray[np.int64], severities: Floats) -> NDArray[np.bool_]:
+    def __call__(self, samples: NDArray[np.int64], severities: Floats) -> Predictions:
         source, benchmark = self.source, self.source.benchmark
         assert benchmark is not None
 
@@ -130,14 +158,13 @@ class _Looker:
 
         name = self.corruption.rpartition("/")[2]
         where = f"{name} at severities of {severities.min():g} to {severities.max():g}" if len(samples) else name
-        right = np.empty(len(samples), bool)
+        found, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
         start = 0
         for images in ahead(draw, range(0, len(samples), self.batch_size), self.threads):
             stop = start + len(images)
-            predictions, _ = predict(self.model, images, self.classes, where=where)
-            right[start:stop] = predictions == self.labels[samples[start:stop]]
-            self.shown += len(images)
+            found[start:stop], sure[start:stop] = predict(self.model, images, self.classes, where=where)
             start = stop
             if self.tick is not None:
                 self.tick(len(images))
-        return right
+        self.evaluations[samples] += 1
+        return found, sure

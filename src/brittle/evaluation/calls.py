@@ -13,9 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import is_whole, make_folder, missing_or_damaged, replacing
+from brittle.benchmarks import Benchmark
+from brittle.corruptions.registry import describe, stand_in
 
-FOLDER = "calls"
+FOLDER, CORRUPTIONS = "calls", "corruptions.json"
 PACKAGES = (
     *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
     *("torch", "timm", "transformers", "onnxruntime", "ray"),
@@ -34,6 +36,24 @@ def versions() -> dict[str, str]:
     return found
 
 
+def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
+    """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
+    path = folder / CORRUPTIONS
+    known = json.loads(path.read_text(encoding="utf-8")) if is_whole(path) else {}
+    own = [entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded]
+    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in own}))
+    if any(known.get(key) != one for key, one in described.items()):
+        with replacing(path) as part:
+            part.write_text(json.dumps(known | described, indent=1), encoding="utf-8")
+
+
+def know_corruptions(folder: Path) -> None:
+    """Know the corruptions that a run describes, as far as their code is not loaded."""
+    path = folder / CORRUPTIONS
+    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_whole(path) else ():
+        stand_in(about)
+
+
 @contextmanager
 def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Keep a record of one call: begun, and either finished, failed with its reason, or neither if it was killed."""
@@ -46,7 +66,7 @@ def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "state": "running",
     }
     path = folder / FOLDER / f"{started:%Y%m%d-%H%M%S-%f}-{os.getpid()}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     clock = time.monotonic()
 
     def keep() -> None:
@@ -66,5 +86,9 @@ def recorded(folder: Path, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def calls(folder: Path) -> list[dict[str, Any]]:
-    """All records of a run, oldest first."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / FOLDER).glob("*.json"))]
+    """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
+    paths = sorted((folder / FOLDER).glob("*.json"))
+    whole = [
+        path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
+    ]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in whole]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
-from brittle.benchmarks import Benchmark, Level, ends, level_name
+from brittle._io import file_name
+from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
 
 CLEAN = "clean"
 
@@ -13,7 +15,8 @@ CLEAN = "clean"
 class Cell:
     """A corruption and its level; without a corruption it is the clean data.
 
-    The key names all that changes its pixels: seed, table, storage and options. Equal cells of different recipes are
+    The key names all that changes its pixels: seed, table, storage and options, and the code of a corruption that does
+    not come with brittle. Equal cells of different recipes are
     computed once.
     """
 
@@ -29,7 +32,10 @@ class Cell:
     @property
     def file_name(self) -> str:
         """A name for the file of this cell, such as imagenet-c.fog@3.5-1f2e3d4c."""
-        return CLEAN if self.is_clean else f"{self.corruption.replace('/', '.')}@{level_name(self.level)}-{self.key}"
+        if self.is_clean:
+            return CLEAN
+        level = level_name(self.level)
+        return f"{file_name(self.corruption)}@{level if len(level) <= 50 else file_name(level)}-{self.key}"
 
     @property
     def title(self) -> str:
@@ -50,11 +56,12 @@ def plan(benchmark: Benchmark | None) -> list[Cell]:
     """The clean data first, then every (corruption, level) of the recipe, if there is one."""
     if benchmark is None:
         return [Cell()]
-    return [
-        Cell(),
-        *(
-            Cell(entry.id, level, replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash[:8])
-            for entry in benchmark.entries
-            for level in entry.levels
-        ),
-    ]
+    drawn = ((entry, level) for entry in benchmark.entries for level in entry.levels)
+    return [Cell(), *(Cell(entry.id, level, cell_key(benchmark, entry, level)) for entry, level in drawn)]
+
+
+def cell_key(benchmark: Benchmark, entry: Entry, level: Level) -> str:
+    """What the recipe says about one cell, and the code of a corruption of somebody's own."""
+    recipe = replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash
+    code = entry.corruption.code
+    return (sha256(f"{recipe} {code}".encode()).hexdigest() if code else recipe)[:8]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from brittle.evaluation.lost_work import lost_work
+from brittle.models.needs import how_to_install
 
 PATIENCE = 10.0
 """Seconds within which a cluster must answer."""
@@ -25,7 +26,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the Ray engine needs Ray: pip install 'brittle[ray]'") from error
+        raise ModuleNotFoundError(f"the Ray engine needs Ray: {how_to_install('ray')}") from error
     began = not ray.is_initialized()
     if began:
         check_reachable(address)
@@ -48,10 +49,29 @@ def spread(
     """`work(*arguments)` for each (item, arguments) on the workers, in the order in which they are done.
 
     Errors of the work are raised here; only the loss of a worker is retried, and one that is lost again and again is
-    told in a sentence. `title(item)` names work that failed.
+    told in a sentence. `title(item)` names work that failed. A worker with another brittle, of another version or with
+    other code, does nothing and says so, because its rows could be others.
     """
-    remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(work)
-    waiting = {remote.remote(*arguments): item for item, arguments in items}
+
+    look = version_and_code()
+
+    def checked(here: tuple[str, str], *arguments: Any) -> Any:  # no importable name, so Ray sends this code itself
+        import socket
+        from importlib import import_module
+
+        there = look()
+        if there != here:
+            other = "with other code " if there[0] == here[0] else ""
+            raise RuntimeError(
+                f"the Ray node {socket.gethostname()!r} has brittle {there[0]} {other}and this run has brittle "
+                f"{here[0]}; install the same one on every node; what was finished is kept, the same command goes on"
+            )
+        return getattr(import_module(module), name)(*arguments)
+
+    module, name = work.__module__, work.__qualname__
+    here = look()
+    remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(checked)
+    waiting = {remote.remote(here, *arguments): item for item, arguments in items}
     try:
         while waiting:
             ready, _ = ray.wait(list(waiting), num_returns=1)
@@ -68,6 +88,26 @@ def spread(
     finally:
         for task in waiting:
             ray.cancel(task)
+
+
+def version_and_code() -> Callable[[], tuple[str, str]]:
+    """A function that gives the version of the brittle of its process and a digest of that one's code.
+
+    It has no importable name, so Ray sends it to its workers as it is here, whatever is installed there.
+    """
+
+    def look() -> tuple[str, str]:
+        from hashlib import sha256
+        from pathlib import Path
+
+        import brittle
+
+        folder, digest = Path(brittle.__file__).parent, sha256()
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+        return brittle.__version__, digest.hexdigest()
+
+    return look
 
 
 def check_reachable(address: str | None) -> None:

@@ -12,8 +12,7 @@ import polars as pl
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import find
-from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import recorded
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.cell import CLEAN, Cell
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
@@ -48,7 +47,7 @@ def import_predictions(
     path = Path(path)
     table = read_predictions(path)
     if dataset.labels is None:
-        raise ValueError(f"the dataset {dataset.name!r} has no labels, so nothing can be right or wrong")
+        raise no_labels(dataset, "so nothing can be right or wrong")
     labels = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
     joined = table.join(labels, on="sample", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()
@@ -75,7 +74,7 @@ def import_predictions(
     if benchmark is not None:
         store.keep_recipe(benchmark)
     store.keep_model(model, 1)
-    with recorded(store.folder, {"predictions": path.name, "models": {model.name: model.key}}):
+    with store.recorded({"predictions": path.name, "models": {model.name: model.key}}):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
             cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
             store.write(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from brittle.evaluation.cell import Cell
 from brittle.evaluation.predict import Classes, Predictions, predict_all
 from brittle.evaluation.source import Drawn
 from brittle.models.model import Model
+from brittle.threads import cores
 
 Task = tuple[Cell, Sequence[int]]
 """A cell, and the numbers of the models that lack it."""
@@ -47,12 +47,9 @@ def _counted(batches: Iterator[Image], cell: Cell, tick: Tick) -> Iterator[Image
         tick(cell.title, len(images))
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 ENGINES = ("local", "ray")
+
+__all__ = ["ENGINES", "Done", "Job", "Task", "Tick", "check_engine", "cores", "find_engine", "local"]
 
 
 def check_engine(name: str, address: str | None) -> None:

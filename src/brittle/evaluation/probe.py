@@ -20,7 +20,7 @@ class Flip:
     """The severity at which a corruption flips the prediction: median, least and most over several draws.
 
     `draw` is the one in the middle: unmoved up to `held`, it `becomes` another class at the median. Never flipping is
-    `inf`.
+    `inf`. `held_confidence` is that of the unmoved prediction at `held`, `confidence` that of the other one.
     """
 
     corruption: str
@@ -30,6 +30,8 @@ class Flip:
     draw: int
     held: float
     becomes: int | None
+    held_confidence: float = float("nan")
+    confidence: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,10 @@ def probe(
         found = bisect(model, source, np.full(draws, prediction), entry.id, tolerance=tolerance, batch_size=draws)
         middle = int(np.argsort(found.failed, kind="stable")[(draws - 1) // 2])
         median = float(found.failed[middle])
-        becomes = None
-        if np.isfinite(median):
-            flipped = benchmark.apply(image, entry.id, median, middle)
-            becomes = int(predict(model, flipped[np.newaxis], Classes())[0][0])
+        becomes = int(found.prediction[middle]) if np.isfinite(median) else None
         least, most = float(found.failed.min()), float(found.failed.max())
-        flips.append(Flip(entry.id, median, least, most, middle, float(found.held[middle]), becomes))
+        sure = float(found.held_confidence[middle]), float(found.failed_confidence[middle])
+        flips.append(Flip(entry.id, median, least, most, middle, float(found.held[middle]), becomes, *sure))
         if progress is not None:
             progress()
     longest = {entry.id: entry.corruption.max_severity for entry in benchmark.entries}

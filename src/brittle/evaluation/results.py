@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,24 @@ class Matrix:
     samples: NDArray[np.str_]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """Every prediction of one or more runs, and what the runs say about themselves."""
 
     rows: pl.LazyFrame
     runs: tuple[dict[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        models, cells = self.models, self.cells
+        named = ", ".join(models[:4]) + (f" and {len(models) - 4} more" if len(models) > 4 else "")
+        several = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
+        runs = [f"{run['folder']}: {run.get('images', 0):,} images of {run.get('data', '?')!r}" for run in self.runs]
+        more = [f"and {len(runs) - 1} more runs"] if len(runs) > 2 else runs[1:]
+        return "\n  ".join([f"<Results: {several}", *runs[:1], *more]) + ">"
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook, with the table of accuracies."""
+        return f"<pre>{escape(repr(self))}</pre>{self.accuracy()._repr_html_()}"
 
     @cached_property
     def models(self) -> list[str]:

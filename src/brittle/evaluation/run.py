@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 from brittle.benchmarks import Benchmark
-from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import recorded
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.cell import plan
-from brittle.evaluation.decode import decode
+from brittle.evaluation.decode import decode, fitted, image_shape
 from brittle.evaluation.engines import Job, Task, cores, find_engine
+from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models
 from brittle.evaluation.predict import Classes
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
+from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
+from brittle.threads import check_threads, torch_threads
 
 DEFAULT_BATCH = 64
 
@@ -24,18 +31,21 @@ Progress = Callable[[str, int, int], None]
 
 
 def evaluate(
-    models: Model | Sequence[Model],
-    dataset: Dataset,
-    benchmark: Benchmark | None,
-    folder: str | Path,
+    models: Any,
+    dataset: Any,
+    benchmark: str | Path | Benchmark | None,
+    folder: str | Path | None = None,
     *,
     batch_size: int | None = None,
     threads: int | None = None,
     engine: str = "local",
     address: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal["auto"] | None = "auto",
+    overwrite: bool = False,
 ) -> Results:
     """Run models through a benchmark and keep every prediction in `folder`.
+
+    `brittle.evaluate(network, "photos/", "imagenet-c")` is enough for a `torch.nn.Module` and a folder of images.
 
     Cells that are there already are not computed again, so a run that was ended, however suddenly, goes on where it
     was, and another model or another recipe on the same data adds only what is missing. The rows do not depend on
@@ -43,26 +53,65 @@ def evaluate(
     model's own code is raised as a `ModelError` that names the cell; the cells before it are kept.
 
     Args:
-        models: one or several; they share the corrupted batches.
-        dataset: images with labels and sample ids, of one size.
-        benchmark: the recipe; None runs the clean images alone, as for a natural shift.
-        folder: where the results go.
-        batch_size: images shown to a model at once; what a model was run with before, else 64.
-        threads: that corrupt while the model works; by default one for each processor.
+        models: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
+            `from_torch` sets another mean, std and size), a function that takes uint8 batches N×H×W×3 and gives scores,
+            or a model; or several in a list, or in a dictionary by their names. They share the corrupted batches.
+        dataset: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, arrays
+            (images, labels), a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
+            brought to one, see `fitted`.
+        benchmark: a name such as "imagenet-c", the path of a recipe, or a `Benchmark`; None runs the clean images
+            alone, as for a natural shift.
+        folder: where the results go; by default to a temporary folder that is removed with the results.
+        batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
+        threads: how many corrupt images, and how many torch computes with; by default one for each processor.
         engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
         address: of the Ray cluster.
-        progress: called after each batch.
+        progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
+        overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
     """
-    several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
-    check(several, dataset, batch_size)
+    recipe, several, data = as_benchmark(benchmark), as_models(models), as_dataset(dataset)
+    check(several, data, batch_size)
+    check_threads(threads)
+    how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "engine": engine, "address": address}
+    how["overwrite"] = overwrite
+    place = Path(tempfile.mkdtemp(prefix="brittle-")) if folder is None else Path(folder)
+    try:
+        if progress == "auto":
+            with _shown_progress() as shown:
+                results = _evaluate(several, data, recipe, place, progress=shown, **how)
+        else:
+            results = _evaluate(several, data, recipe, place, progress=progress, **how)
+    except BaseException:
+        if folder is None:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+    if folder is None:
+        weakref.finalize(results, shutil.rmtree, place, ignore_errors=True)
+    return results
+
+
+def _evaluate(
+    several: Sequence[Model],
+    dataset: Dataset,
+    benchmark: Benchmark | None,
+    folder: Path,
+    *,
+    batch_size: int | None,
+    threads: int | None,
+    engine: str,
+    address: str | None,
+    progress: Progress | None,
+    overwrite: bool,
+) -> Results:
     compute = find_engine(engine, address)
+    dataset = fitted(dataset, several, None if overwrite else folder)
     store = Store(folder)
-    store.claim_for(dataset)
+    store.claim_for(dataset, overwrite=overwrite)
     if benchmark is not None:
         store.keep_recipe(benchmark)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
+    size = batch_size or next(filter(None, map(store.batch_size, several)), None)
     for model in several:
-        store.keep_model(model, size)
+        store.keep_model(model, batch_size)
     tasks: list[Task] = []
     for cell in plan(benchmark):
         lacking: Sequence[int] = [i for i, model in enumerate(several) if not store.has(model_folder(model), cell)]
@@ -70,17 +119,20 @@ def evaluate(
             tasks.append((cell, lacking))
     if not tasks:
         return load_results(folder)
+    if size is None:
+        with torch_threads(threads):
+            size = common_batch_size(several, image_shape(dataset), len(dataset))
     about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
     if benchmark is not None:
         about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with recorded(store.folder, about | {"notes": list(dataset.notes)}) as record:
+    with torch_threads(threads), store.recorded(about | {"notes": list(dataset.notes)}) as record:
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
         job = Job(drawn, classes, several, size, threads or cores(), dataset.name)
-        record |= {"cells": 0, "skipped": len(decoded.skipped)}
+        record |= {"cells": 0, "skipped": len(decoded.skipped), "size": list(decoded.images.shape[1:3])}
         done, total = 0, len(tasks) * len(ids)
 
         def tick(what: str, images: int) -> None:
@@ -110,8 +162,28 @@ def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> 
         raise ValueError("name at least one model to run")
     names = [model.name for model in models]
     if len(set(names)) != len(names):
-        raise ValueError(f"models need names of their own, got {', '.join(names)}")
+        raise ValueError(
+            f"models need names of their own, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
+        )
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     if dataset.labels is None:
-        raise ValueError(f"the dataset {dataset.name!r} has no labels, so nothing can be right or wrong")
+        raise no_labels(dataset, "so nothing can be right or wrong")
+
+
+@contextmanager
+def _shown_progress() -> Iterator[Progress]:
+    """A bar in a terminal or a notebook, and nothing where what is printed goes to a file."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=screen, disable=not (screen.is_terminal or screen.is_jupyter), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield show

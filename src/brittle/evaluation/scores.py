@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isnan
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle.benchmarks import Benchmark, ends
+from brittle.evaluation.references import comparable, find_reference
 from brittle.evaluation.results import Cells, Results
 from brittle.metrics import (
     Baseline,
     Estimate,
     accuracy_estimate,
-    baseline,
     bootstrap,
     difference,
     mce,
@@ -24,13 +27,14 @@ from brittle.metrics import (
 )
 from brittle.metrics.fraction import Floats
 
-BASELINES = {
-    "imagenet-c": "alexnet-imagenet-c",
-    "imagenet-noc": "alexnet-imagenet-noc",
-    "noc-candidates": "alexnet-imagenet-noc",
-    "cifar10-c": "reference-cifar10-c",
-}
-"""The published reference model of a benchmark's mCE."""
+
+@dataclass(frozen=True)
+class CorruptionScores:
+    """One model under one corruption: accuracy over its levels, and that error divided by the reference's (a CE)."""
+
+    corruption: str
+    accuracy: Estimate
+    corruption_error: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Scores:
 
     `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
     What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
-    resamples leave undefined. `mce` and `relative_mce` are there if the benchmark has a reference model.
+    resamples leave undefined. `mce` and `relative_mce` are there if there is a reference model: the one that was asked
+    for, or a published one where it is comparable; `reference` says which. `corruptions` are in the recipe's order.
     """
 
     model: str
@@ -51,6 +56,12 @@ class Scores:
     robustness: Estimate | None = None
     mce: Estimate | None = None
     relative_mce: Estimate | None = None
+    reference: str | None = None
+    corruptions: tuple[CorruptionScores, ...] = ()
+
+    def worst_first(self) -> list[CorruptionScores]:
+        """The corruptions, lowest accuracy first."""
+        return sorted(self.corruptions, key=lambda own: (own.accuracy.value, own.corruption))
 
     def all(self) -> list[Estimate]:
         """Every score, the plainest first."""
@@ -70,19 +81,20 @@ def scores(
     """The scores of every model that was run through the whole benchmark, the best mean accuracy first.
 
     `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
-    published baseline, one made with `as_baseline`, or by default the one of the benchmark's authors.
+    baseline, or what `find_reference` takes, such as a model's name. By default it is the one that was published for
+    this benchmark, if these are all of the images it was measured on (see `comparable`); else there is no mCE.
     """
-    if reference is None and benchmark.name in BASELINES:
-        reference = BASELINES[benchmark.name]
-    if isinstance(reference, str):
-        reference = baseline(reference)
     check_same_images(results)
+    if reference is None:
+        reference = comparable(results, benchmark).baseline
+    elif not isinstance(reference, Baseline):
+        reference = find_reference(results, benchmark, reference)
     cells, found = cells_of(benchmark), []
     for model in results.models_with(cells_of(benchmark)) if models is None else models:
         has_clean = model in results.models_with([CLEAN_CELL])
         rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
         drawn = resampled_means(rows, seed=seed, resamples=resamples)
-        mine = {}
+        mine: dict[str, Estimate] = {}
         for field, measure in _measures(benchmark, reference, has_clean).items():
             with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
                 mine[field] = bootstrap(
@@ -90,7 +102,9 @@ def scores(
                 )
         if has_clean:
             mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
-        found.append(Scores(model, benchmark.name, **mine))
+        each = _by_corruption(benchmark, reference, rows, drawn, seed)
+        title = None if reference is None else reference.title
+        found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each))
     return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
 
 
@@ -121,9 +135,30 @@ def _measures(
     if reference is not None:
         below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
         found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)
-        if has_clean:
+        if has_clean and not isnan(clean):
             found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
     return found
+
+
+def _by_corruption(
+    benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: Floats, seed: int
+) -> tuple[CorruptionScores, ...]:
+    """Each corruption by itself, from the same resamples as the scores over all of them."""
+    mean = by_corruption(benchmark)
+
+    def estimate(name: str, i: int, below: float | None = None) -> Estimate:
+        def measure(a: Floats) -> Floats:
+            right = mean(a[..., 1:])[..., i]
+            return np.asarray(right if below is None else (1 - right) / below)
+
+        return bootstrap(rows, measure, name=name, seed=seed, resamples=len(drawn), resampled=drawn)
+
+    found = []
+    for i, entry in enumerate(benchmark.entries):
+        below = None if reference is None else float(reference.of([entry.id])[0])
+        error = estimate("corruption error", i, below) if below else None
+        found.append(CorruptionScores(entry.id, estimate("accuracy", i), error))
+    return tuple(found)
 
 
 def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
@@ -136,15 +171,6 @@ def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, 
     mean = by_corruption(benchmark)
     name = f"{first} − {second}"
     return difference(a.values[i], b.values[j], lambda x: mean(x).mean(-1), name=name, resamples=resamples)
-
-
-def as_baseline(results: Results, benchmark: Benchmark, model: str) -> Baseline:
-    """A model's own errors as the reference of other models' mCE."""
-    table = results.matrix(model, [CLEAN_CELL, *cells_of(benchmark)]).values.mean(0)
-    errors = 1 - by_corruption(benchmark)(table[1:])
-    return Baseline(
-        model, 1 - table[0], {e.corruption.name: float(x) for e, x in zip(benchmark.entries, errors, strict=True)}
-    )
 
 
 def check_same_images(results: Results) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +15,35 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._io import (
+    DamagedFile,
+    Presence,
+    create,
+    file_name,
+    is_whole,
+    locked,
+    make_folder,
+    missing_or_damaged,
+    replacing,
+)
 from brittle.benchmarks import Benchmark
 from brittle.benchmarks.toml import dumps
-from brittle.datasets.atomic import replacing
+from brittle.corruptions import find, select
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import calls
+from brittle.evaluation.calls import CORRUPTIONS, calls, keep_corruptions, know_corruptions, recorded
+from brittle.evaluation.calls import FOLDER as CALLS
 from brittle.evaluation.cell import Cell, plan
-from brittle.evaluation.decode import skipped
+from brittle.evaluation.decode import IMAGES, READ, decoded_for, skipped
 from brittle.models.model import Model
 
-RUN, CELLS, RECIPES, MODELS = "run.toml", "cells", "recipes", "models"
+RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
+OURS = {CELLS: "*/*.parquet", FAILURE_POINTS: "*/*.parquet", RECIPES: "*.toml", MODELS: "*.toml", CALLS: "*.json"}
+"""The folders of a run, and the files that it has in them."""
+
+DATA = "brittle.data"
+"""Under this key a file of rows says which data it is of."""
+
+WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
 
 
 class Store:
@@ -28,72 +51,208 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._made: list[Path] = []
+        self._presence: Presence | None = None
+        self._data_key: str | None = None
 
-    def claim_for(self, dataset: Dataset) -> None:
+    def claim_for(self, dataset: Dataset, *, overwrite: bool = False) -> None:
         """Make the folder a run on this dataset."""
         known = {"data": dataset.name, "data_key": dataset.key, "images": len(dataset)}
-        self.claim({**known, "classes": list(dataset.classes)})
+        self.claim({**known, "classes": list(dataset.classes)}, overwrite=overwrite)
 
-    def claim(self, identity: Mapping[str, Any]) -> None:
-        """Make the folder this run's own, or raise if it holds results on other data."""
+    def claim(self, identity: Mapping[str, Any], *, overwrite: bool = False) -> None:
+        """Make the folder this run's own, or raise if it holds results on other data, or other files.
+
+        Of several processes with other data one gets it; those with the same data share it. A run that has no results
+        yet and that no process works on, such as one that was killed at its start, is taken over. `overwrite` removes
+        what a run has left in the folder, and nothing else.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
+        self._made = make_folder(self.folder)
+        try:
+            with locked(self.folder):
+                self._claim(identity, overwrite)
+        except BaseException:
+            self._remove_made()
+            raise
+
+    def _claim(self, identity: Mapping[str, Any], overwrite: bool) -> None:
         path = self.folder / RUN
-        if path.is_file():
-            known = _read(path)
-            for key, wanted in sorted(identity.items(), key=lambda item: item[0] == "data_key"):  # digests say least
-                if known.get(key) != wanted:
-                    raise ValueError(
-                        f"{str(self.folder)!r} holds a run with {key} {known.get(key)!r}, and this one has {wanted!r}; "
-                        "choose another folder"
-                    )
-            return
-        if self.folder.exists() and any(not item.name.endswith(".part") for item in self.folder.iterdir()):
+        known = self.known()
+        self._check_ours(path)
+        if overwrite:
+            if path.is_file() and not Presence(path).alone():
+                raise ValueError(f"another process works on the run in {str(self.folder)!r}; wait for it or stop it")
+            self._clear()
+        elif known is not None:
+            different = _differences(known, identity)
+            if different:
+                if self.has_results() or not Presence(path).alone():
+                    raise ValueError(f"{str(self.folder)!r} holds a run {different}; {WAY_OUT}")
+                self._clear()
+        else:
+            self._check_rows(identity.get("data_key"))
+            if path.is_file():
+                warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; it is written again"), stacklevel=4)
+                path.unlink()
+        if not create(path, dumps(identity)):
+            other = _differences(self.known() or {}, identity)  # without locks somebody may have been faster
+            if other:
+                raise ValueError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
+        self._presence = Presence(path)
+        self._data_key = identity.get("data_key")
+
+    def known(self) -> dict[str, Any] | None:
+        """What the folder was claimed with; None if nobody did, or if that file is not whole."""
+        known = _read(self.folder / RUN)
+        if known is None or not {"data", "images", "classes"} <= known.keys():
+            return None
+        return known if len(known.get("cells", ())) == known.get("cell_count", 0) else None
+
+    def _check_ours(self, path: Path) -> None:
+        """Raise if there are files in a folder that is no run's."""
+        ours = {*OURS, RUN, IMAGES, READ, CORRUPTIONS}
+        strange = [item for item in self.folder.iterdir() if item.name not in ours and item.suffix != ".part"]
+        if strange and not path.is_file():
             raise ValueError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
-            part.write_text(dumps(identity), encoding="utf-8")
+
+    def _check_rows(self, data_key: str | None) -> None:
+        """Raise unless all rows in a folder that does not say which data it is of are of this data."""
+        for file in self._results():
+            if data_key is None or pl.read_parquet_metadata(file).get(DATA) != data_key:
+                raise ValueError(
+                    f"{str(self.folder / RUN)!r} is missing, empty or cut off, and the results beside it do not say "
+                    f"that they are of this data; {WAY_OUT}"
+                )
+
+    def _results(self) -> Iterator[Path]:
+        for folder in (CELLS, FAILURE_POINTS):
+            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_whole(file))
+
+    def has_results(self) -> bool:
+        """Whether anything has been computed."""
+        return any(self._results())
+
+    def _clear(self, *, images: bool = True) -> None:
+        """Remove a run's own files, last what says that it is one, and the folders that are empty then."""
+        for name, pattern in OURS.items():
+            files = [*(self.folder / name).glob(pattern), *(self.folder / name).glob("*.toml")]
+            files += (self.folder / name).rglob(".*.part")
+            for file in files:
+                file.unlink(missing_ok=True)
+            for place in (*{file.parent for file in files}, self.folder / name):
+                with suppress(OSError):  # it holds something else, or is not there
+                    place.rmdir()
+        for name in (*((READ, IMAGES) if images else ()), CORRUPTIONS, RUN):
+            (self.folder / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def recorded(self, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Keep a record of one call; one that fails before anything was computed leaves no run behind.
+
+        Images that were all decoded stay, for the next call with the same data.
+        """
+        try:
+            with recorded(self.folder, about) as record:
+                yield record
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            if self._presence is not None:
+                self._presence.close()
+
+    def _abandon(self) -> None:
+        with suppress(OSError), locked(self.folder):
+            if self._presence is not None and self._presence.alone() and not self.has_results():
+                self._clear(images=not decoded_for(self.folder, self._data_key))
+        self._remove_made()
+
+    def _remove_made(self) -> None:
+        with suppress(OSError):  # somebody has something there
+            for folder in self._made:
+                folder.rmdir()
 
     def keep_recipe(self, benchmark: Benchmark) -> None:
         """Put the recipe beside the results, so that they explain themselves."""
+        path = self.folder / RECIPES / f"{file_name(benchmark.name)}-{benchmark.hash}.toml"
         mine = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
-        for other in self.recipes():
-            for cell in plan(other):
-                twin = mine.get((cell.corruption, cell.severity), cell)
-                if twin.key != cell.key:
+        with locked(self.folder):
+            computed = {file.name for file in self._results()}
+            alone = self._presence is not None and self._presence.alone()
+            for place, other in self._recipes():
+                others = plan(other)[1:]
+                clashing = [cell for cell in others if mine.get((cell.corruption, cell.severity), cell).key != cell.key]
+                if clashing and alone and not any(f"{cell.file_name}.parquet" in computed for cell in others):
+                    place.unlink()  # of a run that failed before it had computed anything
+                elif clashing:
+                    theirs, ours = _ways(other, benchmark, clashing[0].corruption)
                     raise ValueError(
-                        f"{str(self.folder)!r} holds {cell.title} of {other.name!r}, drawn with another seed, table or "
-                        f"options than {benchmark.name!r} draws it; choose another folder, so that they are not mixed"
+                        f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
+                        f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
+                        "--overwrite (overwrite=True)"
                     )
-        path = self.folder / RECIPES / f"{benchmark.name}-{benchmark.hash}.toml"
-        path.parent.mkdir(exist_ok=True)
-        with replacing(path) as part:
-            benchmark.save(part)
+            for cell in self._of_other_code(plan(benchmark)):
+                raise ValueError(
+                    f"{str(self.folder)!r} holds {cell.title} as another version of the code of {cell.corruption} drew "
+                    f"it; {WAY_OUT}"
+                )
+            make_folder(path.parent)
+            keep_corruptions(self.folder, benchmark)
+            benchmark.save(path)
+
+    def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
+        """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
+        own = {_place(f"{cell.file_name}."): cell for cell in cells if not cell.is_clean and find(cell.corruption).code}
+        folders = (self.folder / CELLS).iterdir() if own and (self.folder / CELLS).is_dir() else ()
+        for folder in folders:
+            for file in sorted(folder.iterdir()):
+                cell = own.get(_place(file.name))
+                if cell is not None and file.name != f"{cell.file_name}.parquet" and file.suffix == ".parquet":
+                    yield cell
 
     def recipes(self) -> list[Benchmark]:
         """The recipes that were run, in the order of their names."""
-        return [Benchmark.load(path) for path in sorted((self.folder / RECIPES).glob("*.toml"))]
+        return [recipe for _, recipe in self._recipes()]
 
-    def keep_model(self, model: Model, batch_size: int) -> None:
-        """Note a model and how it is run; what is noted already stays."""
+    def _recipes(self) -> list[tuple[Path, Benchmark]]:
+        know_corruptions(self.folder)
+        found = []
+        for path in sorted((self.folder / RECIPES).glob("*.toml")):
+            if missing_or_damaged(path, "give the same command again to write it anew"):
+                continue
+            recipe = Benchmark.load(path)
+            if not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
+                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name says"), stacklevel=3)
+                continue
+            found.append((path, recipe))
+        return found
+
+    def keep_model(self, model: Model, batch_size: int | None) -> None:
+        """Note a model, and its batch size if somebody gave one; what is noted already stays."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
-        if not path.is_file():
-            path.parent.mkdir(exist_ok=True)
+        if missing_or_damaged(path, "it is written again"):
+            make_folder(path.parent)
             with replacing(path) as part:
-                part.write_text(
-                    dumps({"name": model.name, "key": model.key, "batch_size": batch_size}), encoding="utf-8"
-                )
+                about = {"name": model.name, "key": model.key}
+                about["since"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
+                given = {"origin": getattr(model, "origin", None), "batch_size": batch_size}
+                given = {key: value for key, value in given.items() if value}
+                part.write_text(dumps(about | given), encoding="utf-8")
 
     def batch_size(self, model: Model) -> int | None:
-        """The batch size that a model was run with before: another one could change the last bits of a confidence."""
-        path = self.folder / MODELS / f"{model_folder(model)}.toml"
-        return int(_read(path)["batch_size"]) if path.is_file() else None
+        """The batch size that was given for a model before: another one could change the last bits of a confidence."""
+        known = _read(self.folder / MODELS / f"{model_folder(model)}.toml") or {}
+        return int(known["batch_size"]) if "batch_size" in known else None
 
     def path(self, model: str, cell: Cell) -> Path:
         """Where the rows of a cell are, or will be."""
         return self.folder / CELLS / model / f"{cell.file_name}.parquet"
 
     def has(self, model: str, cell: Cell) -> bool:
-        """Whether a cell has been computed; a file that is there is whole."""
-        return self.path(model, cell).is_file()
+        """Whether a cell has been computed; a file that a crash left empty or cut off is named, and is missing."""
+        return not missing_or_damaged(self.path(model, cell), "the cell is computed again")
 
     def write(
         self,
@@ -120,10 +279,15 @@ class Store:
             pl.lit(cell.corruption).alias("corruption"),
             pl.lit(cell.severity).alias("level"),
         )
-        path = self.path(model, cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self.write_rows(self.path(model, cell), rows)
+
+    def write_rows(self, path: Path, rows: pl.DataFrame) -> None:
+        """Write a file of rows, which says itself which data it is of."""
+        if not (self.folder / RUN).is_file():
+            raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
+        make_folder(path.parent)
         with replacing(path) as part:
-            rows.write_parquet(part, compression="zstd")
+            rows.write_parquet(part, compression="zstd", metadata={DATA: self._data_key} if self._data_key else None)
 
     def scan(self) -> pl.LazyFrame:
         """All rows, read when they are needed."""
@@ -131,10 +295,14 @@ class Store:
 
     def identity(self) -> dict[str, Any]:
         """What the folder was claimed with."""
-        path = self.folder / RUN
-        if not path.is_file():
-            raise FileNotFoundError(f"{str(self.folder)!r} holds no run of brittle: {RUN} is missing")
-        return _read(path)
+        known = self.known()
+        if known is None:
+            what = "empty or cut off; the same command again writes it anew"
+            raise FileNotFoundError(
+                f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
+                f"{what if (self.folder / RUN).is_file() else 'missing'}"
+            )
+        return known
 
     def about(self) -> dict[str, Any]:
         """What was run on what, with what: data, class names, models, recipes, unreadable images, and each call."""
@@ -145,7 +313,12 @@ class Store:
         return {
             "folder": str(self.folder),
             **identity,
-            "models": [_read(file) for file in sorted((self.folder / MODELS).glob("*.toml"))],
+            "models": [
+                known
+                for file in sorted((self.folder / MODELS).glob("*.toml"))
+                if not missing_or_damaged(file, "give the same command again to write it anew")
+                and (known := _read(file)) is not None
+            ],
             "recipes": {f"{recipe.name}-{recipe.hash}": recipe.hash for recipe in self.recipes()},
             "skipped": unread,
             "calls": made,
@@ -156,34 +329,121 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.La
     """The rows of several runs, read when they are needed.
 
     A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
-    are told apart by the beginning of their keys, also if only some runs `among` more are read.
+    or code are told apart by where their code lies, by when they were first run, or else by the beginning of their
+    keys, also if only some runs `among` more are read.
     """
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
     for store in stores:
         data = store.identity().get("data_key", str(store.folder))
         for path in sorted((store.folder / CELLS).glob("*/*.parquet")):
             name, _, key = path.parent.name.rpartition("-")
-            files.setdefault((data, name, key), {}).setdefault(path.name, path)
+            if not missing_or_damaged(path, "its rows are missing; give the same command again to compute them"):
+                files.setdefault((data, name, key), {}).setdefault(path.name, path)
     if not files:
         place = str(stores[0].folder)
         raise ValueError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
-    keys: dict[str, set[str]] = {}
-    for store in among or stores:
-        for folder in (store.folder / CELLS).glob("*"):
-            name, _, key = folder.name.rpartition("-")
-            keys.setdefault(name, set()).add(key)
+    for cells in files.values():
+        _check_one_code(list(cells.values()))
+    endings = _endings(among or stores)
     parts = []
     for (_, name, key), cells in files.items():
-        rows = pl.scan_parquet(list(cells.values()))
-        parts.append(rows.with_columns(pl.col("model") + f" {key[:6]}") if len(keys[name]) > 1 else rows)
+        rows = pl.scan_parquet(list(cells.values()), glob=False, hive_partitioning=False)
+        ending = endings[name, key]
+        parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
     return pl.concat(parts)
+
+
+def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
+    """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
+    models: dict[str, dict[str, dict[str, Any]]] = {}
+    for store in stores:
+        for folder in sorted((store.folder / CELLS).iterdir()) if (store.folder / CELLS).is_dir() else ():
+            name, _, key = folder.name.rpartition("-")
+            path = store.folder / MODELS / f"{folder.name}.toml"
+            models.setdefault(name, {}).setdefault(key, _read(path) or {})
+    endings = {}
+    for name, known in models.items():
+        by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
+        by_time = {key: f"{by_origin[key]} of {about.get('since', '')}".strip() for key, about in known.items()}
+        by_key = {key: key[:6] for key in known}
+        told = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
+        chosen = next(texts for texts in [*told, by_key] if len(set(texts.values())) == len(known))
+        for key in known:
+            endings[name, key] = f" ({chosen[key]})" if len(known) > 1 else ""
+    return endings
+
+
+def _check_one_code(files: Sequence[Path]) -> None:
+    """Raise if a cell of somebody's own corruption is there as two versions of its code, or two recipes, drew it."""
+    first: dict[str, Path] = {}
+    for file in files:
+        place = _place(file.name)
+        other = first.setdefault(place, file)
+        if other != file and not _is_bundled(place.rpartition("@")[0]):
+            raise ValueError(
+                f"{str(other.parents[2])!r} and {str(file.parents[2])!r} hold {place.replace('@', ' ')} drawn in "
+                "different ways (another version of its code, another seed or options); load them apart"
+            )
+
+
+def _is_bundled(corruption: str) -> bool:
+    return any(one.bundled and file_name(one.id) == corruption for one in select())
+
+
+def _place(name: str) -> str:
+    """The corruption and level that a cell's file is of, without its key: imagenet-c.fog@3.5."""
+    return name.rpartition("-")[0] or name
 
 
 def model_folder(model: Model) -> str:
     """The folder of a model's cells: its name, and the key that changes with its weights."""
-    plain = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model.name)
-    return f"{plain}-{model.key}"
+    plain = model.key.isascii() and model.key.isalnum() and model.key.islower() | model.key.isdecimal()
+    key = model.key if plain and len(model.key) <= 64 else sha256(model.key.encode()).hexdigest()[:16]
+    return f"{file_name(model.name)}-{key}"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def _read(path: Path) -> dict[str, Any] | None:
+    """A small file; None if it is missing, empty or cut off."""
+    return tomllib.loads(path.read_text(encoding="utf-8")) if is_whole(path) else None
+
+
+def _differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """In words, what one run's data has other than another's; nothing if they are the same."""
+    if known.get("data") != wanted.get("data"):
+        return f"on {known.get('data')!r}, and this one is on {wanted.get('data')!r}"
+    if known.get("stored") != wanted.get("stored"):
+        return f"on {_layout(known)} of {known.get('data')!r}, and this one is on {_layout(wanted)}"
+    if known.get("images") != wanted.get("images"):
+        return f"on {known.get('images')} images of {known.get('data')!r}, and this one has {wanted.get('images')}"
+    before, now = (list(one.get("classes", ())) for one in (known, wanted))
+    if before != now:
+        if len(before) != len(now):
+            return f"with {len(before)} classes, and this one has {len(now)}"
+        place = next(i for i, (a, b) in enumerate(zip(before, now, strict=True)) if a != b)
+        return f"whose class {place} is {before[place]!r}, and here it is {now[place]!r}"
+    if any(known.get(key) != value for key, value in wanted.items()):
+        return (
+            f"on other images of {known.get('data')!r}: as many, but other files or labels, or prepared or chosen in "
+            "another way"
+        )
+    return ""
+
+
+def _layout(known: Mapping[str, Any]) -> str:
+    return f"the corrupted pictures ({known['stored']})" if known.get("stored") else "the clean images"
+
+
+def _ways(first: Benchmark, second: Benchmark, corruption: str) -> tuple[str, str]:
+    """In words, how two recipes draw one corruption otherwise."""
+    a, b = (
+        {
+            "seed": one.seed,
+            "storage": one.storage,
+            "table": one.table or "by size",
+            **{f"{name} =": value for name, value in one.entry(corruption).options.items()},
+        }
+        for one in (first, second)
+    )
+    other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
+    said = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
+    return (said[0], said[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.benchmarks import benchmark
+from brittle.benchmarks import Benchmark, benchmark
 from brittle.datasets import BrokenImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.stored_set import StoredSet
-from brittle.evaluation.calls import recorded
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.engines import cores
 from brittle.evaluation.predict import Classes, predict_all
@@ -22,6 +22,7 @@ from brittle.evaluation.source import ahead
 from brittle.evaluation.store import Store, model_folder
 from brittle.evaluation.stored_key import cell_keys, check_cells, identity
 from brittle.models.model import Model
+from brittle.threads import torch_threads
 
 
 def evaluate_stored(
@@ -33,12 +34,14 @@ def evaluate_stored(
     batch_size: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    overwrite: bool = False,
 ) -> Results:
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
     `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
     Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
-    is refused; a copy of the set goes on with the run of the original.
+    is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
+    holds, and starts anew.
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
@@ -49,23 +52,27 @@ def evaluate_stored(
     check(several, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
-    check_cells(store, known, keys)
-    store.claim({**known, **identity(keys)})
     if clean is not None:
         _check_clean(clean, first)
+    if not overwrite:
+        check_cells(store, known, keys)
+    store.claim({**known, **identity(keys)}, overwrite=overwrite)
+    if clean is not None:
         cells = {Cell(): lambda: clean, **cells}
     for name in stored.recipes:
         recipe = benchmark(name)
-        if {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}:
+        in_place = {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}
+        if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
             store.keep_recipe(recipe)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
     for model in several:
-        store.keep_model(model, size)
+        store.keep_model(model, batch_size)
     lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
     todo = [cell for cell, those in lacking.items() if those]
     about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
     about["models"] = {m.name: m.key for m in several}
-    with recorded(store.folder, about) as record:
+    about["written_by_brittle"] = stored.written_by is not None
+    with torch_threads(threads), store.recorded(about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
@@ -74,6 +81,13 @@ def evaluate_stored(
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
+
+
+def _drew(writer: Benchmark, recipe: Benchmark) -> bool:
+    """Whether pictures written by one recipe are those of another: they may hold more corruptions than it has."""
+    wanted = {entry.id for entry in recipe.entries}
+    shared = tuple(entry for entry in writer.entries if entry.id in wanted)
+    return len(shared) == len(wanted) and replace(writer, entries=shared, storage=recipe.storage).draws_like(recipe)
 
 
 def _check_clean(clean: Dataset, corrupted: Dataset) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from brittle.datasets.stored_set import StoredSet
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.run import Progress
-from brittle.evaluation.store import RUN, Store
+from brittle.evaluation.store import Store
 
 CellKeys = dict[tuple[str, float], str]
 
@@ -34,13 +34,13 @@ def identity(keys: CellKeys) -> dict[str, Any]:
     """The keys as a run's folder keeps them: one for all, and that of each cell, which says where a set differs."""
     whole = sha256(repr(sorted(keys.items())).encode()).hexdigest()[:16]
     cells = [{"corruption": name, "level": level, "key": key} for (name, level), key in sorted(keys.items())]
-    return {"data_key": whole, "cells": cells}
+    return {"data_key": whole, "cell_count": len(cells), "cells": cells}
 
 
 def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
     """Raise unless a run that is there saw these files, in every cell; of a set that is known as `about`."""
-    known = store.identity() if (store.folder / RUN).is_file() else {}
-    if not known or any(known.get(what) != value for what, value in about.items()):
+    known = store.known() or {}
+    if not known or not store.has_results() or any(known.get(what) != value for what, value in about.items()):
         return  # a new run, or one of another set: claiming the folder tells
     where = repr(str(store.folder))
     if "cells" not in known:

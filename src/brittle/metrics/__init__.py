@@ -5,7 +5,7 @@ Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them a
 
 from brittle.metrics.accuracy import accuracy, accuracy_estimate, error
 from brittle.metrics.balance import Balance, balance
-from brittle.metrics.baseline import Baseline, baseline
+from brittle.metrics.baseline import BASELINES, Baseline, baseline
 from brittle.metrics.bootstrap import bootstrap, means, resampled_means
 from brittle.metrics.correlation import Correlation, kendall, pearson, spearman
 from brittle.metrics.corruption_error import (
@@ -30,6 +30,7 @@ from brittle.metrics.slope import LinearFit, id_ood_slope, linear_fit
 from brittle.metrics.tables import Table, published, published_names
 
 __all__ = [
+    "BASELINES",
     "Balance",
     "Baseline",
     "Correlation",

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from brittle.metrics.estimate import Estimate
 from brittle.metrics.fraction import Floats, check_level
-from brittle.metrics.kendall import kendall_p, kendall_tau
-from brittle.metrics.student import t_two_sided
+
+EXACT = 100
+"""The largest number of models for which Kendall's p-value is exact; SciPy counts all their orders."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,13 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
 
 
 def kendall(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
-    """Kendall's τ-b; the interval is Fieller's (1957), the p-value exact unless there are ties."""
+    """Kendall's τ-b; the interval is Fieller's (1957), the p-value exact unless there are ties or many models."""
+    from scipy.stats import kendalltau
+
     a, b = _pairs(x, y)
-    return _estimate("Kendall correlation", kendall_tau(a, b), 0.437, 4, kendall_p(a, b), len(a), level)
+    ties = len(np.unique(a)) < len(a) or len(np.unique(b)) < len(b)
+    tau = kendalltau(a, b, method="asymptotic" if ties or len(a) > EXACT else "exact")
+    return _estimate("Kendall correlation", float(tau.statistic), 0.437, 4, float(tau.pvalue), len(a), level)
 
 
 def correlate(x: Floats, y: Floats) -> Floats:
@@ -53,10 +58,10 @@ def correlate(x: Floats, y: Floats) -> Floats:
 
 
 def mean_ranks(x: Floats) -> Floats:
-    """Ranks from 1, ties sharing their mean, along the last axis: all pairs are compared, for up to some thousands."""
-    below = (x[..., np.newaxis, :] < x[..., np.newaxis]).sum(axis=-1)
-    equal = (x[..., np.newaxis, :] == x[..., np.newaxis]).sum(axis=-1)
-    return np.asarray(below + (equal + 1) / 2)
+    """Ranks from 1, ties sharing their mean, along the last axis."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(x, axis=-1))
 
 
 def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
@@ -71,7 +76,10 @@ def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _student(r: float, n: int) -> float:
-    return 0.0 if abs(r) == 1 else t_two_sided(r * math.sqrt((n - 2) / (1 - r * r)), n - 2)
+    """Student's two-sided p-value: n − 2 degrees of freedom, t = r √((n − 2) / (1 − r²))."""
+    from scipy.special import stdtr
+
+    return 0.0 if abs(r) == 1 else 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
 
 
 def _estimate(name: str, r: float, spread: float, lost: int, p: float, n: int, level: float) -> Correlation:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brittle.metrics.estimate import Estimate
-from brittle.metrics.fraction import Floats, right_or_wrong
+from brittle.metrics.fraction import Floats, check_level, right_or_wrong
 from brittle.metrics.proportion import wilson
 
 CNS_LIMIT = 3.0
@@ -89,6 +90,30 @@ class FailurePoints:
     def median(self) -> float:
         """The severity at which half of the samples have failed; `inf` if more than half never did."""
         return float(np.sort(self.points)[(len(self) - 1) // 2])
+
+    def quantile(self, share: float, *, level: float = 0.95) -> Estimate:
+        """The severity at which this share of the samples has failed, with its interval from order statistics.
+
+        The value is the first severity tried at which at least this share has failed; `median` is that of a half. The
+        ends are failure points of samples: the number that fail before the true quantile is binomial, so the interval
+        holds it at least as often as the level says, whatever the distribution (Clopper and Pearson's argument). An
+        end is `inf` where so many samples never failed within the range, and the low end is 0 where the samples are
+        too few for one: with 5 % that is below 72 samples.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
+        from scipy.special import bdtr
+
+        n, tail = len(self), (1 - check_level(level)) / 2
+        ordered = np.sort(self.points)
+        at_most = np.r_[0.0, bdtr(np.arange(n), n, share), 1.0]
+        below = int((at_most[1:-1] <= tail).sum())  # P(so many or fewer fail before the quantile) ≤ tail
+        above = int((at_most[1:] < 1 - tail).sum()) + 1
+        low = float(ordered[below - 1]) if below else 0.0
+        high = float(ordered[above - 1]) if above <= n else math.inf
+        value = float(ordered[math.ceil(share * n - 1e-9) - 1])
+        name = f"{100 * share:g} % quantile of the failure points"
+        return Estimate(name, value, low, high, level, n, "order statistics", percent=False)
 
     def still_right(self, severity: float, *, level: float = 0.95) -> Estimate:
         """The share of samples still right at one severity, with its interval."""

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from brittle.metrics.bootstrap import Statistic, bootstrap, check_rows
 from brittle.metrics.estimate import Estimate
 from brittle.metrics.fraction import right_or_wrong
-from brittle.metrics.incomplete_beta import incomplete_beta
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     few, many = sorted((only_a, only_b))
     if few == many:
         return McNemar(only_a, only_b, 1.0)
-    # P(X ≤ few) of a binomial with n = few + many and p = 1/2
-    return McNemar(only_a, only_b, min(1.0, 2 * float(incomplete_beta(many, few + 1, 0.5))))
+    from scipy.special import bdtr
+
+    return McNemar(only_a, only_b, min(1.0, 2 * float(bdtr(few, few + many, 0.5))))
 
 
 def difference(
@@ -61,13 +61,17 @@ def difference(
     if a.shape != b.shape:
         raise ValueError(f"both models need the same samples and cells, got shapes {a.shape} and {b.shape}")
     of = statistic or (lambda means: means.mean(axis=-1))
-    k = a.shape[1]
     return bootstrap(
         np.hstack([a, b]),
-        lambda means: np.asarray(of(means[..., :k])) - np.asarray(of(means[..., k:])),
+        gap_of(of, a.shape[1]),
         name=name,
         seed=seed,
         resamples=resamples,
         level=level,
         percent=percent,
     )
+
+
+def gap_of(statistic: Statistic, columns: int) -> Statistic:
+    """The statistic of the first columns minus that of the others."""
+    return lambda means: np.asarray(statistic(means[..., :columns])) - np.asarray(statistic(means[..., columns:]))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittle.metrics.fraction import Floats, check_level
-from brittle.metrics.incomplete_beta import beta_quantile
 
 
 def wilson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -23,10 +22,12 @@ def wilson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floa
 
 def clopper_pearson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
     """The exact interval of Clopper and Pearson (1934), element by element: never covers less than the level."""
+    from scipy.special import betaincinv
+
     k, n = _counts(right, n)
     tail = (1 - check_level(level)) / 2
-    low = beta_quantile(tail, np.maximum(k, 1), n - k + 1)
-    high = beta_quantile(1 - tail, k + 1, np.maximum(n - k, 1))
+    low = betaincinv(np.maximum(k, 1), n - k + 1, tail)
+    high = betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail)
     return np.where(k == 0, 0.0, low), np.where(k == n, 1.0, high)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle.metrics.bootstrap import Statistic, check_rows, means, resampled_means
+from brittle.metrics.bootstrap import WIDENED, Statistic, check_rows, means, resampled_means, widened
 from brittle.metrics.estimate import Estimate
 from brittle.metrics.fraction import Floats, check_level
-from brittle.metrics.paired import difference
+from brittle.metrics.paired import difference, gap_of
 
 
 def differences(
@@ -27,7 +28,8 @@ def differences(
 
     Rows and statistic are those of `bootstrap`; row i of every model is the same sample. Intervals are as wide as the
     largest |t| of the differences of *all* pairs of models in a resample (Tukey's way, by bootstrap), so they also hold
-    if the first model was picked for being the best. Two models have just the one difference, that of `difference`.
+    if the first model was picked for being the best, and no narrower than those of `bootstrap` at the level that goes
+    with it. Two models have just the one difference, that of `difference`.
     """
     tables = [check_rows(rows) for rows in models]
     if len(tables) < 2 or len(names) != len(tables) - 1:
@@ -46,11 +48,27 @@ def differences(
     drawn = np.stack([np.asarray(of(resampled_means(t, seed=seed, resamples=resamples))) for t in tables], axis=1)
     widest = largest_t(drawn - value, level)
     off = ((drawn - drawn[:, :1]) - (value - value[0])).std(axis=0) * widest
+    alone = level_alone(widest, level, len(tables))
     method = f"bootstrap, {resamples} resamples, seed {seed}; together for all pairs of {len(tables)} models"
-    return [
-        Estimate(name, gap, gap - half, gap + half, level, len(tables[0]), method, percent)
-        for name, gap, half in zip(names, (value - value[0])[1:].tolist(), off[1:].tolist(), strict=True)
-    ]
+    found = []
+    for name, table, gap, half in zip(names, tables[1:], value[1:] - value[0], off[1:], strict=True):
+        low, high = gap - half, gap + half
+        wide = widened(np.hstack([table, tables[0]]), gap_of(of, table.shape[1]), level=alone)
+        if wide is not None:
+            low, high = min(low, wide[0]), max(high, wide[1])
+        found.append(
+            Estimate(name, float(gap), float(low), float(high), level, len(table), f"{method}{WIDENED}", percent)
+        )
+    return found
+
+
+def level_alone(widest: float, level: float, models: int) -> float:
+    """The level of one difference that is as wide as so many standard errors, at most Bonferroni's for all pairs.
+
+    That is also the level where no resample shows a difference.
+    """
+    most = 1 - (1 - level) / (models * (models - 1) / 2)
+    return most if widest == 0 else min(max(2 * NormalDist().cdf(widest) - 1, level), most)
 
 
 def largest_t(errors: Floats, level: float) -> float:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brittle.metrics.estimate import Estimate
 from brittle.metrics.fraction import Floats, check_level, fractions
-from brittle.metrics.student import t_quantile, t_two_sided
 
 AXES: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda p: p,
-    "probit": np.vectorize(NormalDist().inv_cdf, otypes=[np.float64]),
+    "probit": lambda p: _probit(p),
     "logit": lambda p: np.log(p) - np.log1p(-p),
 }
 
@@ -35,7 +33,9 @@ class LinearFit:
 
     def estimate(self, *, level: float = 0.95) -> Estimate:
         """The slope with Student's interval on n − 2 degrees of freedom."""
-        half = t_quantile((1 + check_level(level)) / 2, self.n - 2) * self.slope_error
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.n - 2, (1 + check_level(level)) / 2)) * self.slope_error
         name, ends = f"ID/OOD slope ({self.axes})", (self.slope - half, self.slope + half)
         return Estimate(name, self.slope, *ends, level, self.n, "Student", percent=False)
 
@@ -63,21 +63,26 @@ def id_ood_slope(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, *, axes: str =
 
 def linear_fit(x: ArrayLike, y: ArrayLike, *, axes: str = "linear") -> LinearFit:
     """Least squares of y on x, with standard errors on n − 2 degrees of freedom."""
+    from scipy.stats import linregress
+
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n, dx, dy = len(x), x - x.mean(), y - y.mean()
-    spread, total = float(dx @ dx), float(dy @ dy)
-    if spread == 0:
+    if (x == x[0]).all():
         raise ValueError("all points have the same x, so there is no slope")
-    slope = float(dx @ dy) / spread
-    residual = float(((dy - slope * dx) ** 2).sum())
-    slope_error = float(np.sqrt(residual / (n - 2) / spread))
+    fit = linregress(x, y)
+    constant = bool((y == y[0]).all())  # a flat line fits a flat row of points exactly
     return LinearFit(
-        slope=slope,
-        intercept=float(y.mean() - slope * x.mean()),
-        r_squared=1 - residual / total if total else 1.0,
-        slope_error=slope_error,
-        intercept_error=float(slope_error * np.sqrt((x @ x) / n)),
-        p=t_two_sided(slope / slope_error, n - 2) if slope_error else 0.0 if slope else 1.0,
-        n=n,
+        slope=float(fit.slope),
+        intercept=float(fit.intercept),
+        r_squared=1.0 if constant else float(fit.rvalue) ** 2,
+        slope_error=0.0 if constant else float(fit.stderr),
+        intercept_error=0.0 if constant else float(fit.intercept_stderr),
+        p=1.0 if constant else float(fit.pvalue),
+        n=len(x),
         axes=axes,
     )
+
+
+def _probit(p: Floats) -> Floats:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(p))

@@ -44,22 +44,25 @@ def from_function(
         name: what results call the model; by default the function's name.
         weights: a file for a `torch.nn.Module`; `mean`, `std`, `size`, `crop`, `interpolation`, `device` and `bf16` are
             for one too, see `from_torch`.
-        version: for a function on batches: give another one when it changed.
+        version: give another one when something changed that neither weights nor code show, see `from_callable`.
     """
-    made, title = _made(place), name or place.rpartition(":")[2]
+    file, _, function = place.rpartition(":")
+    made, title = _made(place), name or function
+    origin = file if title == function else place
     shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
     shown = {option: value for option, value in shown.items() if value is not None}
     if _is_module(made):
-        _refuse(place, "a torch.nn.Module", version=version)
         if weights is not None:
             load_into(made, weights)
-        return from_torch(made, name=title, device=device, bf16=bf16, **shown)  # type: ignore[arg-type]
+        network = from_torch(made, name=title, device=device, bf16=bf16, version=version, **shown)  # type: ignore[arg-type]
+        network.origin = origin
+        return network
     if isinstance(made, Model):
         _refuse(place, "a model", name=name, version=version, weights=weights, bf16=bf16, **shown)
         return made
     if callable(made):
         _refuse(place, "a function on batches", weights=weights, bf16=bf16, **shown)
-        return from_callable(made, name=title, version=version or "1")
+        return from_callable(made, name=title, version=version, origin=origin)
     raise TypeError(
         f"{place!r} gave {made!r}; it must give a torch.nn.Module, a model, or a function on batches of images"
     )

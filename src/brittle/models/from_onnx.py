@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from brittle.models.needs import needs
-from brittle.models.onnx_model import INPUT_TYPES, OnnxModel
+from brittle.models.onnx_model import INPUT_TYPES, OnnxModel, session_options
 from brittle.models.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
 from brittle.models.resize import Sides
 
@@ -50,7 +50,7 @@ def from_onnx(
     runtime = needs("onnxruntime")
     chosen = _providers(runtime, device, providers)
     try:
-        session = runtime.InferenceSession(str(path), providers=chosen)
+        session = runtime.InferenceSession(str(path), session_options(runtime), providers=chosen)
     except Exception as error:  # onnxruntime has an exception for each status, none of them public
         reason = str(error).partition("\n")[0]
         raise ValueError(f"onnxruntime cannot open {str(path)!r}: {reason}") from error

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from brittle.datasets.near import nearest
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.load_weights import load_into
 from brittle.models.needs import INSTALL, needs
-from brittle.models.preprocessing import Preprocessing
+from brittle.models.preprocessing import Preprocessing, changed
+from brittle.models.resize import Sides
 from brittle.models.torch_model import TorchModel
 
 
@@ -22,6 +22,11 @@ def from_timm(
     pretrained: bool = True,
     checkpoint: str | Path | None = None,
     classes: int | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    size: int | Sides | None = None,
+    crop: int | Sides | None = None,
+    interpolation: str | None = None,
     device: str = "auto",
     bf16: bool = False,
 ) -> TorchModel:
@@ -33,11 +38,12 @@ def from_timm(
         pretrained: fetch the published weights. False gives random ones.
         checkpoint: take the weights of this file instead.
         classes: outputs of the last layer, if not those of the published weights.
+        mean: instead of that of its configuration, as are `std`, `size`, `crop` and `interpolation`, see `from_torch`.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    import_torchvision(INSTALL["timm"])
+    needs("torchvision", INSTALL["timm"])
     timm = needs("timm")
     if ":" not in architecture and not timm.is_model(architecture):
         hint = nearest(architecture, timm.list_models())
@@ -48,12 +54,14 @@ def from_timm(
         network = timm.create_model(architecture, pretrained=pretrained and checkpoint is None, **options)
     except OSError as error:
         raise OSError(
-            f"the weights of {architecture!r} could not be fetched; without a network, give checkpoint=<a file of "
-            f"weights> or pretrained=False ({str(error).partition(chr(10))[0]})"
+            f"the weights of {architecture!r} could not be fetched; without a network, give a file of weights, "
+            f"timm:{architecture},checkpoint=FILE, or take random ones, pretrained=false "
+            f"({str(error).partition(chr(10))[0]})"
         ) from error
     if checkpoint is not None:
         load_into(network, checkpoint)
-    prepare = _preprocessing(architecture, timm.data.resolve_model_data_config(network))
+    shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
+    prepare = changed(_preprocessing(architecture, timm.data.resolve_model_data_config(network)), **shown)
     return TorchModel(network, name or architecture, prepare, device=device, bf16=bf16)
 
 

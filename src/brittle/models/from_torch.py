@@ -22,6 +22,7 @@ def from_torch(
     interpolation: str = "bilinear",
     device: str = "auto",
     bf16: bool = False,
+    version: str | None = None,
 ) -> TorchModel:
     """A model from a `torch.nn.Module` that takes N×3×H×W and gives logits.
 
@@ -37,9 +38,10 @@ def from_torch(
         interpolation: nearest, bilinear, bicubic, lanczos, box or hamming.
         device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best there is.
         bf16: compute in bfloat16 where torch finds it safe: fast on recent GPUs, slow on most CPUs.
+        version: another one makes another key, for changes that neither weights nor code show.
     """
     torch = needs("torch")
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"a torch model is a torch.nn.Module, got {module!r} ({type(module).__name__})")
     prepare = Preprocessing(tuple(mean), tuple(std), size, crop, interpolation)
-    return TorchModel(module, name, prepare, device=device, bf16=bf16)
+    return TorchModel(module, name, prepare, device=device, bf16=bf16, version=version)

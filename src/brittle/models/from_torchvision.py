@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from brittle.datasets.near import nearest
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.load_weights import load_into
 from brittle.models.needs import needs
-from brittle.models.preprocessing import Preprocessing
+from brittle.models.preprocessing import Preprocessing, changed
+from brittle.models.resize import Sides
 from brittle.models.torch_model import TorchModel
 
 
@@ -19,6 +20,11 @@ def from_torchvision(
     name: str | None = None,
     weights: str | Path | None = "DEFAULT",
     classes: int | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    size: int | Sides | None = None,
+    crop: int | Sides | None = None,
+    interpolation: str | None = None,
     device: str = "auto",
     bf16: bool = False,
 ) -> TorchModel:
@@ -30,11 +36,11 @@ def from_torchvision(
         weights: "DEFAULT" for the best published ones, another name of published ones such as "IMAGENET1K_V1", a file,
             or None for random ones. A file is shown images as the default weights are.
         classes: outputs of the last layer, for weights of a file.
+        mean: instead of that of its configuration, as are `std`, `size`, `crop` and `interpolation`, see `from_torch`.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    import_torchvision()
     models = needs("torchvision.models")
     known = models.list_models(module=models)
     if architecture not in known:
@@ -50,12 +56,14 @@ def from_torchvision(
         )
     except OSError as error:
         raise OSError(
-            f"the weights of {architecture!r} could not be fetched; without a network, give weights=<a file> or "
-            f"weights=None ({error})"
+            f"the weights of {architecture!r} could not be fetched; without a network, give a file of them, "
+            f"torchvision:{architecture},weights=FILE, or take random ones, weights=none ({error})"
         ) from error
     if from_file:
         load_into(network, str(weights))
-    return TorchModel(network, name or architecture, _preprocessing(chosen), device=device, bf16=bf16)
+    shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
+    prepare = changed(_preprocessing(chosen), **shown)
+    return TorchModel(network, name or architecture, prepare, device=device, bf16=bf16)
 
 
 def _named(published: Any, weights: str, architecture: str) -> Any:

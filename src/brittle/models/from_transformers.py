@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from brittle.arrays import Image
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.needs import needs
 from brittle.models.torch_model import TorchModel
 
@@ -30,8 +28,6 @@ def from_transformers(
         bf16: compute in bfloat16 where torch finds it safe.
     """
     needs("torch")
-    if find_spec("torchvision") is not None:
-        import_torchvision()  # transformers imports it too, and fails where it does not fit
     transformers = needs("transformers")
     place = Path(folder_or_id).expanduser()
     local = place.is_dir()
@@ -55,7 +51,11 @@ def from_transformers(
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise ValueError(f"{source!r} is no trained classifier: it has no weights {missing}")
-    return TorchModel(network, name or place.name, Processor(processor), device=device, bf16=bf16)
+    model = TorchModel(network, name or place.name, Processor(processor), device=device, bf16=bf16)
+    names = network.config.id2label
+    if names != {number: f"LABEL_{number}" for number in names}:
+        model.classes = tuple(str(names[number]) for number in sorted(names))
+    return model
 
 
 class Processor:
@@ -69,6 +69,30 @@ class Processor:
         """Its configuration."""
         return str(self.processor.to_json_string())
 
+    @property
+    def square(self) -> int | None:
+        """The side of the square that the network sees; None if it is none, or as large as the images."""
+        cropped = _side(getattr(self.processor, "crop_size", None)) if self._does("center_crop") else None
+        return cropped or (_side(getattr(self.processor, "size", None)) if self._does("resize") else None)
+
+    @property
+    def in_words(self) -> str:
+        """Size, crop, mean and std in one line."""
+        words = [f"resized to {_side(self.processor.size) or self.processor.size}"] if self._does("resize") else []
+        if self._does("center_crop"):
+            words.append(f"central {_side(self.processor.crop_size) or self.processor.crop_size}")
+        shown = ", ".join(words) or "images at their own size"
+        if not self._does("normalize"):
+            return shown
+        mean, std = (
+            " ".join(f"{number:.3g}" for number in numbers)
+            for numbers in (self.processor.image_mean, self.processor.image_std)
+        )
+        return f"{shown}; mean {mean}, std {std}"
+
+    def _does(self, what: str) -> bool:
+        return bool(getattr(self.processor, f"do_{what}", False))
+
     def tensor(self, images: Image, device: str) -> Any:
         """The network's input N×3×H×W."""
         import torch
@@ -80,3 +104,10 @@ class Processor:
     def _call(self, images: Image, **options: bool) -> Any:
         shown = self.processor(list(images), return_tensors="np", input_data_format="channels_last", **options)
         return shown["pixel_values"]
+
+
+def _side(size: Any) -> int | None:
+    """The side of a square, or the length of a short side, as processors write it; None if it is something else."""
+    known = dict(size) if size is not None else {}
+    sides = {known[key] for key in ("shortest_edge", "height", "width") if known.get(key) is not None}
+    return int(sides.pop()) if len(sides) == 1 else None

@@ -10,7 +10,8 @@ from typing import Any
 from brittle.models.load_weights import load_into, load_weights
 from brittle.models.needs import needs
 from brittle.models.network import build_network
-from brittle.models.preprocessing import Preprocessing
+from brittle.models.preprocessing import Preprocessing, changed
+from brittle.models.resize import Sides
 from brittle.models.save_weights import save_weights
 from brittle.models.torch_model import TorchModel
 
@@ -35,8 +36,22 @@ def save_trained(
     save_weights(network, path, {**texts, **(about or {})})
 
 
-def from_weights(path: str | Path, *, name: str | None = None, device: str = "auto", bf16: bool = False) -> TorchModel:
-    """A model from a file that `brittle train` or `brittle overlap` wrote; its name is the file's unless given."""
+def from_weights(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    size: int | Sides | None = None,
+    crop: int | Sides | None = None,
+    interpolation: str | None = None,
+    device: str = "auto",
+    bf16: bool = False,
+) -> TorchModel:
+    """A model from a file that `brittle train` or `brittle overlap` wrote; its name is the file's unless given.
+
+    `mean`, `std`, `size`, `crop` and `interpolation` replace those that it was trained with, see `from_torch`.
+    """
     path = Path(path)
     load_weights(path)  # a missing or broken file is told here
     with needs("safetensors").safe_open(path, "pt") as file:
@@ -45,9 +60,13 @@ def from_weights(path: str | Path, *, name: str | None = None, device: str = "au
     if lacking:
         raise ValueError(
             f"{str(path)!r} holds weights, but not of which network ({', '.join(lacking)} is not written in it); "
-            f"write a function that makes it, FILE.py:FUNCTION, and give it as weights"
+            f"write a function that makes it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
-    spec, classes, mean, std = (json.loads(texts[key]) for key in KEYS)
+    spec, classes, *trained = (json.loads(texts[key]) for key in KEYS)
     network = build_network(spec, len(classes))
     load_into(network, path)
-    return TorchModel(network, name or path.stem, Preprocessing(tuple(mean), tuple(std)), device=device, bf16=bf16)
+    shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
+    prepare = changed(Preprocessing(tuple(trained[0]), tuple(trained[1])), **shown)
+    model = TorchModel(network, name or path.stem, prepare, device=device, bf16=bf16)
+    model.classes = tuple(classes)
+    return model

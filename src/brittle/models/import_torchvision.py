@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-from brittle.models.needs import needs
 
 OPERATIONS = ("nms", "qnms")
 SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -14,21 +13,54 @@ SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _kept: list[Any] = []  # an operation lasts as long as the library that defines it
 
 
-def import_torchvision(install: str | None = None) -> Any:
-    """Import torchvision; a CUDA build of it beside a CPU build of torch, which fails to import, is mended.
+def mend_torchvision() -> None:
+    """Import torchvision if it is installed; a CUDA build of it beside a CPU build of torch, which fails, is mended.
 
     Such a build lacks the operation `torchvision::nms`, which only detectors need. It is declared, without a body, and
-    the import tried again: classifiers then work. `install` is what to install if it is not there at all.
+    the import tried again: classifiers and diffusion pipelines then work. timm, transformers and diffusers import
+    torchvision somewhere inside, and name everything but the cause where it fails; so this comes before them. A
+    torchvision that cannot be mended is an ImportError that says what to do.
     """
+    if "torchvision" in sys.modules:
+        return
     try:
-        return needs("torchvision", install)
+        import_module("torchvision")
+        return
     except RuntimeError as error:
         if "torchvision::nms" not in str(error):
-            raise
-    library = needs("torch").library.Library("torchvision", "FRAGMENT")
+            raise _misfit(error) from error
+    except (ImportError, OSError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in ("torchvision", "torch"):
+            return  # there is nothing to mend; who needs it says so
+        raise _misfit(error) from error
+    library = import_module("torch").library.Library("torchvision", "FRAGMENT")
     for operation in OPERATIONS:
         library.define(f"{operation}{SIGNATURE}")
     _kept.append(library)
+    _forget()
+    try:
+        import_module("torchvision")
+    except Exception as error:
+        raise _misfit(error) from error
+
+
+def _forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
         del sys.modules[name]
-    return import_module("torchvision")
+
+
+def _misfit(error: Exception) -> ImportError:
+    """One sentence about a torchvision that fails at its import."""
+    _forget()
+    found = []
+    for package in ("torchvision", "torch"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(package)
+    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+    return ImportError(
+        f"{found[0]} does not fit {found[1]} and cannot be imported ({reason}); install the two from one index, as "
+        "pytorch.org pairs them, or remove it where no model of torchvision or timm is used: pip uninstall torchvision",
+        name="torchvision",
+    )

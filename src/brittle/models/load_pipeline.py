@@ -11,7 +11,7 @@ from typing import Any
 from brittle.models.device import find_device
 from brittle.models.needs import needs
 
-EXTRA = "brittle[sliders]"
+EXTRA = "sliders"
 PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
 
 

@@ -36,7 +36,7 @@ class Model(Protocol):
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
     """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
     with telling(model.name, f"on {where or f'{len(images)} images'}"):
-        scores = np.asarray(model.scores(images), np.float32)
+        scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
     if scores.ndim != 2 or len(scores) != len(images):
         raise ValueError(
             f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "

@@ -31,6 +31,15 @@ class OnnxModel:
         self.key = _key(path, repr((prepare, channels_first)))
         self._connect(session)
 
+    def __repr__(self) -> str:
+        return f"<OnnxModel {self.name!r}: {str(self.path)!r}>"
+
+    @property
+    def preprocessing_in_words(self) -> str:
+        """Size, crop, mean and std in one line; a graph that takes uint8 normalises images itself."""
+        words = self.prepare.in_words
+        return f"{words.partition(';')[0]}; uint8, not normalised" if self._dtype == np.uint8 else words
+
     def scores(self, images: Image) -> Scores:
         """What the first output of two axes gives; a graph with a fixed batch size is fed batches filled up to it."""
         size = self.batch_size or max(len(images), 1)
@@ -67,7 +76,15 @@ class OnnxModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         graph, providers = state.pop("_session")
         self.__dict__.update(state)
-        self._connect(needs("onnxruntime").InferenceSession(graph, providers=providers))
+        runtime = needs("onnxruntime")
+        self._connect(runtime.InferenceSession(graph, session_options(runtime), providers=providers))
+
+
+def session_options(runtime: Any) -> Any:
+    """Options of a session whose threads sleep while they wait, as torch's do, see `wait_passively`."""
+    options = runtime.SessionOptions()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
 
 
 def _key(path: Path, preprocessing: str) -> str:

@@ -79,7 +79,7 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
 
 def _read_csv(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_csv(path, infer_schema=False, truncate_ragged_lines=False)
+        return pl.read_csv(path, glob=False, infer_schema=False, truncate_ragged_lines=False)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{str(path)!r} is not a CSV table: {str(error).partition(chr(10))[0]}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,6 +76,26 @@ class Preprocessing:
         final = self.size if self.crop is None else self.crop
         return None if final is None else _pair(final)
 
+    @property
+    def square(self) -> int | None:
+        """The side of the square that the network sees; None if it is none, or as large as the images."""
+        return self.shown[0] if self.shown is not None and self.shown[0] == self.shown[1] else None
+
+    @property
+    def in_words(self) -> str:
+        """Size, crop, mean and std in one line."""
+        size, crop = (None if sides is None else _times(sides) for sides in (self.size, self.crop))
+        if size is None and crop is None:
+            words = "images at their own size"
+        elif crop is None:
+            words = f"resized to {size}"
+        else:
+            scaled = f"short side to {self.size}, " if isinstance(self.size, int) else f"resized to {size}, "
+            words = f"{'' if size is None else scaled}central {crop}"
+        mean, std = (" ".join(f"{number:.3g}" for number in numbers) for numbers in (self.mean, self.std))
+        whose = " (ImageNet's)" if (self.mean, self.std) == (IMAGENET_MEAN, IMAGENET_STD) else ""
+        return f"{words}; mean {mean}, std {std}{whose}"
+
     def pixels(self, images: Image) -> Image:
         """Images at the size the network sees, still uint8."""
         if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
@@ -106,6 +126,31 @@ class Preprocessing:
         shown = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2)
         mean, std = (torch.tensor(numbers, device=device).view(1, 3, 1, 1) for numbers in (self.mean, self.std))
         return (shown.float() / 255 - mean) / std
+
+
+def changed(prepare: Preprocessing, **given: Any) -> Preprocessing:
+    """A preprocessing with what was given instead of its own; a size without a crop is the whole of what is shown."""
+    given = {option: value for option, value in given.items() if value is not None}
+    if "size" in given and "crop" not in given:
+        given["crop"] = None
+    return replace(prepare, **given)
+
+
+def wanted_square(models: Sequence[Any]) -> int | None:
+    """The side of the square that all models see that say one; None if none does, or they differ."""
+    wanted = {getattr(getattr(model, "prepare", None), "square", None) for model in models} - {None}
+    return wanted.pop() if len(wanted) == 1 else None
+
+
+def preprocessing_in_words(model: Any) -> str:
+    """What a model does to images before its network sees them, in one line."""
+    words = getattr(model, "preprocessing_in_words", None) or getattr(getattr(model, "prepare", None), "in_words", None)
+    return words if isinstance(words, str) else "its own; it is given the images as they are"
+
+
+def _times(sides: int | Sides) -> str:
+    height, width = _pair(sides)
+    return f"{width}×{height}"
 
 
 def _pair(sides: int | Sides) -> Sides:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.arrays import Image
+from brittle.corruptions.source_code import class_digest, code_digest
 from brittle.models.device import find_device
 from brittle.models.features import last_linear_input
 from brittle.models.model import Scores
@@ -20,19 +21,39 @@ from brittle.models.preprocessing import Prepare
 class TorchModel:
     """A classifier in torch, with what is done to images before it sees them.
 
-    The key names the weights, the classes of the layers, the preprocessing and the precision, and not the device.
+    The key names the weights, the classes of the layers with their plain settings (strides, slopes, rates), the code of
+    those classes and hooks that are not of an installed package, the preprocessing and the precision, and not the
+    device.
     A pickle of it holds the weights on the CPU; where it is opened, it goes to the device that was asked for, and with
     "auto" to the best one there.
     """
 
-    def __init__(self, module: Any, name: str, prepare: Prepare, *, device: str = "auto", bf16: bool = False) -> None:
+    classes: tuple[str, ...] = ()
+    """The names of the classes, where the file that it came from says them."""
+
+    def __init__(
+        self,
+        module: Any,
+        name: str,
+        prepare: Prepare,
+        *,
+        device: str = "auto",
+        bf16: bool = False,
+        version: str | None = None,
+    ) -> None:
         self.name = name
+        self.origin = ""
         self.prepare = prepare
         self.bf16 = bf16
         self._asked = device
         self.device = find_device(device)
         self.module = self._placed(module)
-        self.key = _key(module, prepare, bf16)
+        self.key = _key(module, prepare, bf16, version)
+
+    def __repr__(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.module.parameters())
+        kind = f"{type(self.module).__name__} with {parameters:,} parameters"
+        return f"<TorchModel {self.name!r}: {kind}, on {self.device}{', bf16' if self.bf16 else ''}>"
 
     def scores(self, images: Image) -> Scores:
         """Logits of a batch."""
@@ -80,13 +101,30 @@ class TorchModel:
         self.module = self._placed(self.module)
 
 
-def _key(module: Any, prepare: Prepare, bf16: bool) -> str:
+def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
     torch = needs("torch")
-    layers = [(name, type(layer).__name__) for name, layer in module.named_modules()]
-    seen = sha256(repr((layers, prepare.fingerprint, bf16)).encode())
+    layers = [(name, type(layer).__name__, _settings(layer)) for name, layer in module.named_modules()]
+    seen = sha256(repr((layers, prepare.fingerprint, bf16, version)).encode())
+    seen.update(class_digest(*(type(layer) for layer in module.modules())).encode())
+    for layer in module.modules():
+        replaced = [layer.__dict__["forward"]] if "forward" in layer.__dict__ else []
+        for function in (*replaced, *layer._forward_hooks.values(), *layer._forward_pre_hooks.values()):
+            seen.update((code_digest(function) or repr(type(function))).encode())
     for name, value in sorted(module.state_dict().items()):
         if isinstance(value, torch.Tensor):
             numbers = value.detach().cpu().contiguous()
             seen.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
             seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
     return seen.hexdigest()[:16]
+
+
+def _settings(layer: Any) -> list[tuple[str, Any]]:
+    """The numbers that a layer was made with and that are no weights: strides, slopes, rates."""
+    numbers = (bool, int, float)
+    return sorted(
+        (name, value)
+        for name, value in vars(layer).items()
+        if name != "training"
+        and not name.startswith("_")
+        and (isinstance(value, numbers) or (isinstance(value, tuple) and all(isinstance(x, numbers) for x in value)))
+    )

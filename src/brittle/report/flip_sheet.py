@@ -14,10 +14,11 @@ from brittle.benchmarks import Benchmark
 from brittle.evaluation.probe import Flip, Probe
 from brittle.report.page.palette import MODELS
 from brittle.report.sheet_layout import ASPECT
+from brittle.report.strip_sheet import shorten
 from brittle.report.thumbnail import resized, rounded
 
 INK, GREY, TRACK = "#1f2328", "#767c85", "#e4e7eb"
-MARGIN, GAP, GUTTER, TITLE, HEAD, BELOW = 24, 10, 36, 44, 48, 32
+MARGIN, GAP, GUTTER, TITLE, HEAD, BELOW = 24, 10, 36, 44, 48, 46
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Seen:
         return {flip.corruption: flip for flip in self.probe.flips}
 
 
-def flip_sheet(image: Image, recipe: Benchmark, seen: Sequence[Seen], *, thumb: int = 112) -> Pil.Image:
+def flip_sheet(
+    image: Image, recipe: Benchmark, seen: Sequence[Seen], *, photo: str = "one photograph", thumb: int = 112
+) -> Pil.Image:
     """For each model and corruption the weakest picture that flips it, or the strongest one if none does.
 
     The bar below a picture is its severity on the corruption's whole axis, in the model's colour. Corruptions stand in
@@ -57,10 +60,11 @@ def flip_sheet(image: Image, recipe: Benchmark, seen: Sequence[Seen], *, thumb: 
     blocks = min(range(1, len(order) + 1), key=lambda n: _off(n, len(order), block, high))
     rows = math.ceil(len(order) / blocks)
     blocks = math.ceil(len(order) / rows)
-    size = (2 * MARGIN + blocks * block + (blocks - 1) * GUTTER, 2 * MARGIN + TITLE + HEAD + rows * high)
+    least = math.ceil(max(fonts[20].getlength(_title(recipe, photo)), fonts[12].getlength(NOTE)))
+    size = (2 * MARGIN + max(blocks * block + (blocks - 1) * GUTTER, least), 2 * MARGIN + TITLE + HEAD + rows * high)
     canvas = Pil.new("RGB", size, "white")
     draw, mask = ImageDraw.Draw(canvas), rounded(thumb, 4)
-    draw.text((MARGIN, MARGIN + 16), _title(recipe), INK, fonts[20], anchor="ls")
+    draw.text((MARGIN, MARGIN + 16), _title(recipe, photo), INK, fonts[20], anchor="ls")
     draw.text((MARGIN, MARGIN + 38), NOTE, GREY, fonts[12], anchor="ls")
     for number, corruption in enumerate(order):
         x, y = MARGIN + number // rows * (block + GUTTER), MARGIN + TITLE + HEAD + number % rows * high
@@ -79,18 +83,26 @@ def flip_sheet(image: Image, recipe: Benchmark, seen: Sequence[Seen], *, thumb: 
             draw.rounded_rectangle((left, under, left + thumb - 1, under + 3), 2, TRACK)
             end = left + max(4, round(severity / longest[corruption] * thumb)) - 1
             draw.rounded_rectangle((left, under, end, under + 3), 2, colour)
-            said = f"never to {severity:g}" if flip.becomes is None else f"{severity:.2f} {one.word(flip.becomes)}"
-            draw.text((left, under + 8), _cut(said, fonts[12], wide), GREY if flip.becomes is None else INK, fonts[12])
+            never = flip.becomes is None
+            where = f"never up to {severity:g}" if never else f"severity {severity:.2f}"
+            said = one.word(one.probe.prediction if flip.becomes is None else flip.becomes)
+            sure = flip.held_confidence if never else flip.confidence
+            said = said if math.isnan(sure) else f"{said} {100 * sure:.0f} %"
+            draw.text((left, under + 7), where, GREY, fonts[12])
+            draw.text((left, under + 21), shorten(said, fonts[12], wide), GREY if never else INK, fonts[12])
     return canvas
 
 
-NOTE = "each picture: the weakest that flips the model and what it is taken for then; if none does, the strongest"
+NOTE = (
+    "Each picture is the weakest that flips the model, with its severity, what it is taken for and how surely; "
+    "if none does, the strongest."
+)
 
 
-def _title(recipe: Benchmark) -> str:
+def _title(recipe: Benchmark, photo: str) -> str:
     count = len(recipe.entries)
     whose = "" if recipe.name == "custom" else f" of {recipe.name}"
-    return f"What flips it: {count} corruption{'s' if count > 1 else ''}{whose}"
+    return f"What flips predictions for {photo}: {count} corruption{'s' if count > 1 else ''}{whose}"
 
 
 def _legend(one: Seen) -> tuple[str, str]:
@@ -109,20 +121,11 @@ def _head(
         x, y = corner[0] + GAP + place * (wide + GAP), corner[1]
         name, sees = _legend(one)
         draw.rounded_rectangle((x, y - 37, x + 9, y - 28), 2, MODELS[place % len(MODELS)])
-        draw.text((x + 15, y - 28), _cut(name, fonts[13], wide - 15), INK, fonts[13], anchor="ls")
-        draw.text((x, y - 12), _cut(sees, fonts[12], wide), GREY, fonts[12], anchor="ls")
+        draw.text((x + 15, y - 28), shorten(name, fonts[13], wide - 15), INK, fonts[13], anchor="ls")
+        draw.text((x, y - 12), shorten(sees, fonts[12], wide), GREY, fonts[12], anchor="ls")
 
 
 def _off(blocks: int, count: int, block: int, high: int) -> float:
     """How far so many blocks side by side are from the shape of a screen."""
     width, height = blocks * (block + GUTTER), math.ceil(count / blocks) * high + TITLE + HEAD
     return abs(math.log(width / height / ASPECT))
-
-
-def _cut(words: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, wide: int) -> str:
-    """As much of some words as fits."""
-    if font.getlength(words) <= wide:
-        return words
-    while words and font.getlength(f"{words}…") > wide:
-        words = words[:-1]
-    return f"{words}…"

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.datasets.cns_bench import cns_bench
 
 FILE = "annotations_cns.json"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import missing_or_damaged, replacing
 from brittle.models.needs import needs
 
 
@@ -24,7 +24,7 @@ def load_checkpoint(path: str | Path | None, recipe: Mapping[str, Any], steps: i
 
     It may go on to more steps than it was begun for. One that has gone further than `steps` already raises.
     """
-    if path is None or not Path(path).is_file():
+    if path is None or missing_or_damaged(Path(path), "the training starts anew"):
         return None
     try:
         state: dict[str, Any] = needs("torch").load(path, map_location="cpu", weights_only=True)

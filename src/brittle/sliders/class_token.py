@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.models.load_pipeline import EXTRA, quiet
 from brittle.models.load_weights import load_weights
 from brittle.models.needs import needs

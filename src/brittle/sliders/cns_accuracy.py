@@ -9,6 +9,7 @@ import polars as pl
 
 from brittle.metrics import bootstrap, failure_points, resampled_means, wilson
 from brittle.metrics.fraction import Floats
+from brittle.metrics.mean_interval import gap_interval, mean_interval
 from brittle.sliders.trajectories import Trajectories
 
 MEAN = "mean"
@@ -19,7 +20,8 @@ def accuracy_table(
 ) -> pl.DataFrame:
     """Accuracy with Wilson's interval, and the drop since scale 0 with a bootstrap over trajectories.
 
-    Of the mean over shifts both intervals are bootstraps, with trajectories drawn within each shift.
+    Of the mean over shifts both intervals are bootstraps, with trajectories drawn within each shift, and at least as
+    wide as the intervals of the shifts make them.
     """
     rows = []
     for part in together:
@@ -76,6 +78,19 @@ def drawn_means(part: Trajectories, model: int, place: int, *, resamples: int, s
     return resampled_means(part.correct[model], seed=seed + 1000003 * (place + 1), resamples=resamples)
 
 
+def mean_of_parts(parts: Sequence[tuple[Floats, Floats, Floats]], drawn: Floats, tail: float) -> tuple[Floats, Floats]:
+    """The interval of the mean over independent parts, from (rows, low, high) of each and the resampled means.
+
+    How far the ends of the parts lie from their means adds up as squares; the bootstrap's interval is held, too.
+    """
+    means = np.array([rows.mean(axis=0) for rows, _, _ in parts])
+    value = means.mean(axis=0)
+    under, over = (np.array([ends[side] for ends in parts]) - means for side in (1, 2))
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    reach = [np.sqrt((far**2).sum(axis=0)) / len(parts) for far in (under, over)]
+    return np.minimum(low, value - reach[0]), np.maximum(high, value + reach[1])
+
+
 def _mean_rows(
     shifts: Sequence[Trajectories], scales: Floats, level: float, resamples: int, seed: int
 ) -> list[tuple[object, ...]]:
@@ -90,8 +105,11 @@ def _mean_rows(
             for i, (part, w) in enumerate(zip(shifts, where, strict=True))
         ]
         drawn = np.mean(several, axis=0)
-        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-        drop_low, drop_high = np.quantile(drawn[:, :1] - drawn, [tail, 1 - tail], axis=0)
+        right = [part.correct[number][:, w].astype(float) for part, w in zip(shifts, where, strict=True)]
+        low, high = mean_of_parts([(one, *mean_interval(one, 0, 1, level=level)) for one in right], drawn, tail)
+        drops = [(one[:, :1] - one, *gap_interval(one[:, :1], one, 1, 1, level=level)) for one in right]
+        drop_low, drop_high = mean_of_parts(drops, drawn[:, :1] - drawn, tail)
+        drop_low[0] = drop_high[0] = 0.0  # by definition
         for i, scale in enumerate(scales):
             mine = (value[i], low[i], high[i], value[0] - value[i], drop_low[i], drop_high[i])
             rows.append((model, MEAN, float(scale), count, *map(float, mine)))

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from brittle.metrics import shift_rce
+from brittle.metrics import bootstrap, shift_rce
+from brittle.metrics.bootstrap import Statistic
 from brittle.sliders.cns_accuracy import MEAN, drawn_means
 from brittle.sliders.trajectories import Trajectories
 
 SCHEMA = {"model": pl.String, "shift": pl.String, "rce": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+
+
+Ends = tuple[float | None, float | None]
 
 
 def rce_table(
@@ -26,9 +30,9 @@ def rce_table(
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
     models = shifts[0].models
     reference = models.index(baseline)
-    tail = (1 - level) / 2
     for number, model in enumerate(models):
-        values, draws = [], []
+        values: list[float] = []
+        ends: list[Ends] = []
         for place, part in enumerate(shifts):
             error, theirs = (1 - part.correct[i].mean(0) for i in (number, reference))
             try:
@@ -40,16 +44,39 @@ def rce_table(
             mine, base = (1 - drawn_means(part, i, place, resamples=resamples, seed=seed) for i in (number, reference))
             rise = (base[:, 1:] - base[:, :1]).sum(1)
             steady = (rise > 0).all() or (rise < 0).all()
-            draws.append(shift_rce(mine, base) if steady else None)
-            rows.append((model, part.shift, values[-1], *_ends(draws[-1], tail)))
-        whole = [drawn for drawn in draws if drawn is not None]
-        mean = np.mean(whole, axis=0) if len(whole) == len(draws) else None
-        rows.append((model, MEAN, float(np.mean(values)), *_ends(mean, tail)))
+            if number == reference:
+                ends.append((1.0, 1.0))  # by definition
+            elif steady:
+                ratio = bootstrap(
+                    np.hstack([part.correct[number], part.correct[reference]]),
+                    _rce_of(len(part.scales)),
+                    name="rCE",
+                    resamples=resamples,
+                    level=level,
+                    resampled=1 - np.hstack([mine, base]),
+                )
+                ends.append((ratio.low, ratio.high))
+            else:
+                ends.append((None, None))
+            rows.append((model, part.shift, values[-1], *ends[-1]))
+        rows.append((model, MEAN, float(np.mean(values)), *_mean_ends(values, ends)))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _ends(drawn: np.ndarray | None, tail: float) -> tuple[float | None, float | None]:
-    if drawn is None:
+def _rce_of(scales: int) -> Statistic:
+    """From accuracies of the model and then of the baseline."""
+    return lambda right: shift_rce(1 - right[..., :scales], 1 - right[..., scales:])
+
+
+def _mean_ends(values: list[float], ends: list[Ends]) -> Ends:
+    """The mean over shifts, which are independent: how far their ends lie from their values adds up as squares."""
+    far = [
+        (value - low, high - value)
+        for value, (low, high) in zip(values, ends, strict=True)
+        if low is not None and high is not None
+    ]
+    if len(far) < len(values):
         return None, None
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return float(low), float(high)
+    mean = float(np.mean(values))
+    below, above = np.sqrt((np.array(far) ** 2).sum(axis=0)) / len(values)
+    return mean - float(below), mean + float(above)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from PIL import Image as Pil
 
+from brittle._io import replacing
 from brittle.datasets import BrokenImage, Dataset
-from brittle.datasets.atomic import replacing
 from brittle.sliders.check_whole import check_whole
 from brittle.sliders.image_scores import class_name
 from brittle.sliders.ooc_labels import LABELS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.sliders.image_scores import TRAJECTORY, ImageScores
 
 LABELS = ("class", "partial", "not class")

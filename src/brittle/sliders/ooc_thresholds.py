@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.metrics import published
 from brittle.sliders.image_scores import FILTER_SCORES, ImageScores
 from brittle.sliders.ooc_labels import labelled

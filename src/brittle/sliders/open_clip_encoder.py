@@ -12,7 +12,6 @@ from PIL import Image as Pil
 
 from brittle.arrays import Image
 from brittle.models.device import find_device
-from brittle.models.import_torchvision import import_torchvision
 from brittle.models.needs import needs
 from brittle.sliders.encoders import Clip, Rows, unit_rows
 
@@ -66,5 +65,5 @@ def _open_clip() -> Any:
             f"this folder was written by open_clip, which is not installed: pip install {PACKAGE}; or give a folder "
             "of transformers"
         )
-    import_torchvision(PACKAGE)  # which open_clip imports first
+    needs("torchvision", PACKAGE)  # which open_clip imports first
     return needs("open_clip", PACKAGE)

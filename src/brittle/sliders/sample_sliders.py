@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import is_whole, replacing
 from brittle.datasets.cns_bench import CLASSES
 from brittle.evaluation.cluster import cluster, spread
 from brittle.evaluation.engines import check_engine
@@ -77,7 +77,7 @@ def sample_sliders(
     root = Path(folder)
     kind = settings.get("file_format", "jpg")
     files = {pick: slide_files(pick.place(root), pick.scales(scales), seeds, kind) for pick in picks}
-    missing = {p: [pair for pair, path in mine.items() if not path.is_file()] for p, mine in files.items()}
+    missing = {p: [pair for pair, path in mine.items() if not is_whole(path)] for p, mine in files.items()}
     total = sum(map(len, files.values()))
     before = total - sum(map(len, missing.values()))
     for pick in picks:
@@ -142,7 +142,7 @@ def _on_ray(
         for pick, drawn in spread(ray, _drawn, work, gpu=gpu, title=lambda pick: pick.title):
             place = pick.place(root)
             keep_card(place, json.loads(drawn.pop(CARD)))
-            new = {name: content for name, content in drawn.items() if not (place / name).is_file()}
+            new = {name: content for name, content in drawn.items() if not is_whole(place / name)}
             for name, content in new.items():
                 with replacing(place / name) as part:
                     part.write_bytes(content)

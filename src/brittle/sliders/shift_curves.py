@@ -51,6 +51,7 @@ def shift_curves(
                     level=level,
                     percent=False,
                     resampled=drawn[:, place : place + 1],
+                    bounded=False,
                 )
                 rows.append((group or "all", scale, measure, mean.value, mean.low, mean.high, len(values)))
     schema = [by or "shift", "scale", "measure", "value", "low", "high", "trajectories"]

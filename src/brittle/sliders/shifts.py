@@ -10,6 +10,9 @@ from brittle.metrics import published
 SCALES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 """The published scales; 0 is the image without a shift."""
 
+LONGEST = 100
+"""Bytes of a shift's folder name, which is part of longer names."""
+
 NEGATIVE_PROMPT = "blurry,text,caption,lowquality,lowresolution,low res,grainy,ugly"
 """What the published images must not be."""
 
@@ -39,8 +42,10 @@ def shift_words(shift: str) -> str:
 def shift_folder(shift: str) -> str:
     """ "heavy snow" as "heavy_snow", for folders."""
     folder = shift_words(shift).replace(" ", "_")
-    if re.search(r'[/\\:*?"<>|]', folder) or folder.startswith("."):
-        raise ValueError(f"the shift {shift!r} cannot be a folder's name; use letters, digits and _")
+    if re.search(r'[/\\:*?"<>|\x00-\x1f]', folder) or folder.startswith(".") or len(folder.encode()) > LONGEST:
+        raise ValueError(
+            f"the shift {shift[:LONGEST]!r} cannot be a folder's name; use letters, digits and _, {LONGEST} at most"
+        )
     return folder
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.models.needs import needs
 
 WEIGHTS = "pytorch_lora_weights.safetensors"

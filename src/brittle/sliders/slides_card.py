@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 
 CARD = "sampling.json"
 

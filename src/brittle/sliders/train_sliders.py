@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brittle._io import missing_or_damaged
 from brittle.evaluation.cluster import cluster, spread
 from brittle.evaluation.engines import check_engine
 from brittle.sliders.base import Base, wants_gpu
 from brittle.sliders.shifts import shift_folder, shift_words
 from brittle.sliders.slid_class import SlidClass
-from brittle.sliders.slider import CARD, CHECKPOINT, Slider
+from brittle.sliders.slider import CARD, CHECKPOINT, WEIGHTS, Slider
 from brittle.sliders.train_slider import train_slider
 
 Progress = Callable[[str, int, int], None]
@@ -101,7 +102,7 @@ def _train(base: Base, prompt: str, shift: str, settings: dict[str, Any]) -> Sli
 
 def _there(place: Path, base: Base, pair: Pair, settings: Mapping[str, Any]) -> bool:
     """Whether a slider is trained already; one that was trained otherwise raises."""
-    if not (place / CARD).is_file():
+    if any(missing_or_damaged(place / name, "the slider is trained again") for name in (CARD, WEIGHTS)):
         return False
     try:
         card = json.loads((place / CARD).read_text(encoding="utf-8"))

@@ -46,7 +46,7 @@ The strength is below the published 4, so that the shift still grows at scale 2.
 
 @dataclass(frozen=True)
 class TinyWorld:
-    """The folders of the world's parts, and what loads them; each needs the extra `brittle[sliders]`."""
+    """The folders of the world's parts, and what loads them; each needs the extra `sliders`."""
 
     folder: Path = TINY_WORLD
     classes: tuple[str, ...] = WORLD_CLASSES

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image as Pil
 
-from brittle.datasets.atomic import replacing
+from brittle._io import missing_or_damaged, replacing
 from brittle.models.load_pipeline import as_pipeline
 from brittle.sliders.check_whole import check_whole
 from brittle.sliders.pipeline_key import pipeline_key
@@ -106,7 +106,7 @@ def _write(
     files = slide_files(place, scales, seeds, file_format)
     card = {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format}
     check_card(place, card)
-    missing = [pair for pair, path in files.items() if not path.is_file()]
+    missing = [pair for pair, path in files.items() if missing_or_damaged(path, "it is drawn again")]
     done = len(files) - len(missing)
     if not missing:
         return WrittenSlides(place, 0, done)
@@ -141,7 +141,7 @@ def slides_place(folder: str | Path, shift: str, number: int, name: str) -> Path
     words = " ".join(str(name).replace("_", " ").split())
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 999:
         raise ValueError(f"number is the class's index between 0 and 999, got {number!r}")
-    if not words or "/" in words or "\\" in words:
+    if not words.isprintable() or not 0 < len(words.encode()) <= 200 or "/" in words or "\\" in words:
         raise ValueError(f"name is the class in words, without slashes, as 'bald eagle'; got {name!r}")
     return Path(folder) / shift_folder(shift) / f"{number:03}_{words}"
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
+from brittle.training.augmentation.fixed import augmented
 from brittle.training.recipe import Recipe
 
 Augment = Callable[[Image, Draws], NDArray[Any]]
-"""From an image and its draws to an image of the same shape, uint8 or float on 0..255."""
+"""From an image and its draws to an image of the same shape, uint8, or float in [0, 1] (brittle's own: on 0..255)."""
 
 AHEAD = 4
 
@@ -41,7 +42,7 @@ def batches(images: Image, recipe: Recipe, augment: Augment | None, epoch: int) 
             moved = _moved(image, draws, recipe)
             if augment is None:
                 return moved
-            return augment(moved, Draws(recipe.seed, f"epoch {epoch}{name}", sample) if name else draws)
+            return augmented(augment, moved, Draws(recipe.seed, f"epoch {epoch}{name}", sample) if name else draws)
 
         return look
 

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from brittle._io import missing_or_damaged, replacing, sweep
 from brittle.arrays import Image
-from brittle.datasets.atomic import replacing, sweep
 from brittle.training.augmentation.jsd_loss import jsd_loss
 from brittle.training.batches import Augment, batches
 from brittle.training.recipe import Recipe
@@ -124,7 +124,7 @@ def _keep(path: Path, parts: dict[str, Any], recipe: Recipe, losses: list[float]
 
 
 def _resume(path: str | Path | None, parts: dict[str, Any], recipe: Recipe) -> list[float]:
-    if path is None or not Path(path).is_file():
+    if path is None or missing_or_damaged(Path(path), "the training starts anew"):
         return []
     state = torch.load(path, map_location="cpu", weights_only=True)
     if state["recipe"] != repr(recipe):

@@ -13,6 +13,7 @@ from slide_cases import SLIDER, Run, good, publish, sample, told
 
 from brittle.cli.slide.options import seeds_of
 from brittle.datasets import cns_bench
+from brittle.models.needs import how_to_install
 from brittle.sliders import load_slider
 from brittle.sliders.base import _opened
 from brittle.sliders.world import WORLD_CLASSES
@@ -159,4 +160,5 @@ def test_a_missing_extra_names_the_command(run: Run, parts: Path, monkeypatch: p
     _opened.cache_clear()
     monkeypatch.setitem(sys.modules, "diffusers", None)
     words = told(sample(run, parts, "sliders", out="y"))
-    assert "diffusers, which is not installed: pip install 'brittle[sliders]'" in words
+    assert "diffusers, which is not installed" in words
+    assert how_to_install("sliders") in words

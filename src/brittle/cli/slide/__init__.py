@@ -8,7 +8,7 @@ EXAMPLES = (
     *sample.EXAMPLES[:1],
     *measure.EXAMPLES[:1],
     *filter_.EXAMPLES[:1],
-    ("brittle run -m timm:resnet50 -d cns-bench:slides --keep filter/kept.csv -o run", "then: test models on them"),
+    ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "then: test models on them"),
 )
 
 HELP = "Slide images along a shift: train LoRA sliders on a diffusion model, draw, measure and filter (CNS-Bench)."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE
 from brittle.cli.slide.filter_tables import filter_table, judge_filter, quality_table, score_figure
@@ -22,7 +22,10 @@ EXAMPLES = (
     ("brittle slide filter slides/ --page label.html -o filtered", "a page to label images on, by keys"),
     ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv -o filtered", "your thresholds"),
     ("brittle slide filter slides/ --scores filtered/scores.csv --labels labels.csv --tpr 0.95 -o stricter", "quick"),
-    ("brittle slide filter more/ … --thresholds filtered/thresholds.json -o more-filtered", "the same for new images"),
+    (
+        "brittle slide filter more/ --clip clip/ --dino dinov2/ --thresholds filtered/thresholds.json -o more-filtered",
+        "the same for new images",
+    ),
 )
 
 
@@ -108,7 +111,8 @@ def filter_verb(
         files.append(score_figure(table, known, limits, output, partial=partial))
     tell_files(*files)
     kept = output / "kept.csv"
-    console().print(f"[dim]next: brittle run -m MODEL -d cns-bench:{folder} --keep {kept} -o run[/]", soft_wrap=True)
+    model = "tiny:standard" if "tiny" in (clip, dino, thresholds) else "timm:resnet50"
+    say_next("run", "-m", model, "-d", f"cns-bench:{folder}", "--keep", kept, "-o", "run")
 
 
 def _given(published: bool, thresholds: str | None) -> tuple[dict[str, float], int]:
@@ -141,7 +145,7 @@ def _read(path: Path) -> pl.DataFrame:
             f"there is no file of scores {str(path)!r}; `brittle slide measure` and filter write one"
         )
     try:
-        table = pl.read_csv(path)
+        table = pl.read_csv(path, glob=False)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{str(path)!r} is no file of scores: {error}") from error
     lacking = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.long_work import long_work
 from brittle.cli.matrix import tell_files
 from brittle.cli.run import DEVICE, follow
@@ -58,7 +58,7 @@ def measure_verb(
         write_table(curves, output / "curves.csv"),
         save_figure(shift_curve_figure(curves), output / "curves.svg"),
     )
-    console().print(f"[dim]next: brittle slide filter {folder} --page label.html -o filtered[/]", soft_wrap=True)
+    say_next("slide", "filter", folder, "--page", "label.html", "-o", "filtered")
 
 
 def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch_size: int, device: str) -> ImageScores:
@@ -92,7 +92,7 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
 
 def write_table(table: pl.DataFrame, path: Path) -> Path:
     """A table as CSV, whole or not at all."""
-    from brittle.datasets.atomic import replacing
+    from brittle._io import replacing
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.long_work import long_work
 from brittle.cli.run import DEVICE, follow
 from brittle.cli.several import several, several_numbers
@@ -103,7 +103,10 @@ def sample_verb(
             file_format=file_format,
         )
     console().print(f"{done.drawn:,} images drawn, {done.there:,} were there, of {len(picks)} classes in shifts")
-    console().print(f"{output}  [dim]next: brittle slide measure {output} --clip CLIP -o measured[/]", soft_wrap=True)
+    clip = "tiny" if pipeline == "tiny" else "clip-vit-base-patch16"
+    say_next("slide", "measure", output, "--clip", clip, "-o", "measured", after=output)
+    if clip != "tiny":
+        console().print(f"[dim]{clip}: the folder of a CLIP of transformers[/]")
 
 
 def _two_prompt_picks(chosen: ChosenPipeline, classes: Sequence[str] | None, shifts: list[str]) -> list[Pick]:

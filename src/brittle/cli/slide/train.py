@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
+from brittle.cli.console import console, say_next
 from brittle.cli.long_work import long_work
 from brittle.cli.run import DEVICE, follow
 from brittle.cli.slide import options as shared
@@ -97,7 +97,9 @@ def train_verb(
             precision=precision,
         )
     print_sliders(done)
-    console().print(f"\n{output}  [dim]next: brittle slide sample {pipeline} {output} -o slides[/]", soft_wrap=True)
+    how = [word for pair in (("--tokens", tokens), ("--names", names)) if pair[1] is not None for word in pair]
+    console().print()
+    say_next("slide", "sample", pipeline, output, *how, "-o", "slides", after=output)
 
 
 def print_sliders(done: TrainedSliders) -> None:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle study distance -d cifar10:DATA --start demo:standard --schemes 24 -o study",
+        "brittle study distance -d cifar10:cifar10 --start demo:standard --schemes 24 -o study",
         "24 schemes, fine-tuned from the bundled model",
     ),
     (
-        "brittle study distance -d cifar10:DATA --network small:8 -s 1,3,5 --test-images 1000 -o quick",
+        "brittle study distance -d cifar10:cifar10 --network small:8 -s 1,3,5 --test-images 1000 -o quick",
         "a five times faster network, trained first",
     ),
 )

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle study mixing -d cifar10:DATA --start demo:standard -o mixing",
+        "brittle study mixing -d cifar10:cifar10 --start demo:standard -o mixing",
         "impulse noise, mixed with motion blur, as in the paper",
     ),
     (
-        "brittle study mixing -d cifar10:DATA --start demo:standard --near fog --far none --no-errors -o fog",
+        "brittle study mixing -d cifar10:cifar10 --start demo:standard --near fog --far none --no-errors -o fog",
         "fog among clean images; distances alone, no training",
     ),
 )

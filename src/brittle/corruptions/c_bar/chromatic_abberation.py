@@ -9,7 +9,14 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="blur", source="c-bar", channels="rgb", fades=False, shift_px=evenly(22.4, clean=0, steps=10, px=1))
+@corruption(
+    family="blur",
+    source="c-bar",
+    channels="rgb",
+    fades=False,
+    moves_pixels=True,
+    shift_px=evenly(22.4, clean=0, steps=10, px=1),
+)
 def chromatic_abberation(image: Image, rng: Draws, *, shift_px: float) -> Image:
     """Red, green and blue are shifted apart, each in a direction of its own.
 

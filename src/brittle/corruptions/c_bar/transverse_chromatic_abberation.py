@@ -17,6 +17,7 @@ ORDERS = tuple(permutations(range(3)))
     source="c-bar",
     channels="rgb",
     fades=False,
+    moves_pixels=True,
     mid_zoom=evenly(1.25, clean=1, steps=10),
     max_zoom=evenly(1.5, clean=1, steps=10),
 )

@@ -14,6 +14,7 @@ from brittle.corruptions.severity import levels
     family="digital",
     source="imagenet-c",
     monotone=False,
+    moves_pixels=True,
     alpha=levels(
         *(488, 488, 12.2, 17.08, 29.28),
         at32=(0, 1.6, 2.56, 3.2, 3.2),

@@ -9,7 +9,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="blur", source="syn2nat", length=evenly(1, clean=0, px=1))
+@corruption(family="blur", source="syn2nat", moves_pixels=True, length=evenly(1, clean=0, px=1))
 def motion_blur(image: Image, rng: Draws, *, length: float) -> Image:
     """A shaken camera: the mean along a line between two random points of a square of 11, 13, 15 or 17 pixels.
 

@@ -9,7 +9,7 @@ import numpy as np
 from brittle.benchmarks import Benchmark
 from brittle.evaluation import Results
 from brittle.evaluation.scores import by_corruption, cells_of
-from brittle.metrics.bootstrap import means, resampled_means
+from brittle.metrics.bootstrap import means, resampled_means, share_intervals
 from brittle.metrics.fraction import Floats
 from brittle.report.figures.look import width_of
 from brittle.report.figures.plot import Plot, ticks
@@ -52,7 +52,7 @@ def _accuracies(results: Results, benchmark: Benchmark, model: str) -> Floats:
     """Corruptions × (value, low, high)."""
     rows, mean = results.matrix(model, cells_of(benchmark)).values, by_corruption(benchmark)
     drawn = mean(resampled_means(rows, resamples=500))
-    return np.stack([mean(means(rows)), *np.quantile(drawn, [0.025, 0.975], axis=0)], axis=1)
+    return np.stack([mean(means(rows)), *share_intervals(mean(rows), resampled=drawn)], axis=1)
 
 
 def _panel(plot: Plot, title: str, names: Sequence[str], table: Floats, models: Sequence[str]) -> Html:

@@ -32,9 +32,10 @@ def balance_figure(benchmarks: Mapping[str, SingleScores], *, title: str = "Bala
         plot = Plot(left, top + HEAD, WIDTH - left - 2 * MARGIN, height, (low - room, high + room), (0, 1))
         panels.append(_panel(plot, name, found, plain))
         top += HEAD + height + 26
+    references = " or ".join(dict.fromkeys(found.reference for found in benchmarks.values()))
     note = (
-        "Each dot is a model that learned one corruption of the benchmark: its mean error over the whole benchmark, in "
-        "percent of the standard model's. The narrower the band, the more evenly the benchmark weighs its corruptions."
+        "Each dot is a model that learned one corruption of the benchmark: its relative mCE over the whole benchmark, "
+        f"100 for {references}. The narrower the band, the more evenly the benchmark weighs its corruptions."
     )
     return sheet(title, note, together(panels), width=WIDTH, height=top + 8)
 

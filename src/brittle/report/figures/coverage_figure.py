@@ -25,6 +25,7 @@ def coverage_figure(
     title: str = "What the benchmark covers",
 ) -> Html:
     """A bar for each corruption, the best covered first, members last; beyond the dashed line it is covered."""
+    of, benchmark = (tuple(overlap.names[i] for i in overlap.positions(names)) for names in (of, benchmark))
     found = coverage(overlap, benchmark, of=of, threshold=threshold)
     scores = overlap.scores[np.ix_(overlap.positions(of), overlap.positions(benchmark))]
     plain = dict(zip((*of, *benchmark), short_names((*of, *benchmark)), strict=True))

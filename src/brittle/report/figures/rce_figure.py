@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from brittle.report.figures.look import width_of
@@ -18,7 +20,8 @@ def rce_panel(rce: pl.DataFrame, looks: Looks, shift: str = "mean") -> Panel:
     mine = rce.filter(pl.col("shift") == shift)
     rows = {row["model"]: row for row in mine.iter_rows(named=True)}
     models = sorted(rows, key=lambda model: (rows[model]["rce"], model))
-    ends = [v for row in rows.values() for v in (row["rce"], row["low"], row["high"]) if v is not None]
+    ends = [v for row in rows.values() for v in (row["rce"], row["low"], row["high"])]
+    ends = [v for v in ends if v is not None and math.isfinite(v)]
     low, high = min(0.0, *ends), max(1.1, *ends)
     left = max(width_of(model, 13) for model in models) + 12
     plot = Plot(left, 6, WIDE - left - 56, ROW * len(models), (low, high), (len(models), 0))
@@ -27,12 +30,10 @@ def rce_panel(rce: pl.DataFrame, looks: Looks, shift: str = "mean") -> Panel:
         row, look, y = rows[model], looks[model], plot.y(i + 0.5)
         ends_known = row["low"] is not None and row["high"] is not None
         words = f"{model}: rCE {row['rce']:.2f}" + (f" [{row['low']:.2f}, {row['high']:.2f}]" if ends_known else "")
-        whisker = (
-            tag("line", x1=short(plot.x(row["low"])), x2=short(plot.x(row["high"])), y1=short(y), y2=short(y),
-                class_="line")
-            if ends_known
-            else None
-        )  # fmt: skip
+        whisker = None
+        if ends_known:  # an end may be infinite, where the baseline hardly loses anything
+            ends_shown = {"x1": short(plot.x(max(row["low"], low))), "x2": short(plot.x(min(row["high"], high)))}
+            whisker = tag("line", **ends_shown, y1=short(y), y2=short(y), class_="line")
         parts += [
             tag("text", model, x=short(left - 10), y=short(y + 4.5), class_="end"),
             tag("g", tag("title", words.replace("-", "−")), whisker, look.marker(plot.x(row["rce"]), y, 4.4),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittle.datasets.atomic import replacing
+from brittle._io import replacing
 from brittle.report.page.markup import Html
 
 

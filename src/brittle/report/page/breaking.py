@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle.benchmarks import Benchmark
-from brittle.metrics import failure_points, resampled_means
+from brittle.metrics import failure_points
+from brittle.metrics.bootstrap import share_intervals
 from brittle.metrics.fraction import Floats
 from brittle.report.page.columns import columns
 from brittle.report.page.numbers import severity
@@ -62,7 +63,8 @@ def breaking(benchmark: Benchmark, table: Bools) -> Breaking | None:
     together = np.concatenate([blocks[name] for name in pooled])
     points = failure_points(together, axis)
     alive = np.mean([np.logical_and.accumulate(blocks[name], axis=1) for name in pooled], axis=0)
-    low, high = np.quantile(resampled_means(alive), [0.025, 0.975], axis=0)
+    low, high = share_intervals(alive)
+    low[0] = high[0] = 1.0  # by definition: these images are right at severity 0
     return Breaking(
         len(right),
         [severity(float(x)) for x in axis[1:]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from brittle.evaluation.compare_all import compare_all, shared_rows
+from brittle.evaluation.references import Comparable, comparable, published_rows
 from brittle.evaluation.scores import CLEAN_CELL
 from brittle.metrics import Estimate, holm, mcnemar
 from brittle.report.page.markup import Html, tag, together
@@ -40,6 +41,40 @@ def comparison(part: Part, measures: list[Measure], looks: Looks) -> Html | None
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sortable stacked")
     scroll = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="comparison of models")
     return together(tag("p", words, class_="note"), scroll)
+
+
+def beside_published(part: Part, measures: list[Measure], looks: Looks) -> Html | None:  # noqa: ARG001 - as all sections
+    """Which reference divides mCE, what others published, and how that differs; or why it is not shown."""
+    if part.benchmark is None:
+        return None
+    beside = comparable(part.results, part.benchmark)
+    reference = next((m.scores.reference for m in measures if m.scores is not None and m.scores.mce is not None), None)
+    lines = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
+    lines.append(beside.refusal(has_reference=reference is not None))
+    table = _published(beside) if beside.published else None
+    if table is not None or (beside.baseline is not None and reference == beside.baseline.title):
+        lines += beside.notes
+    said = [tag("p", line, class_="note") for line in lines if line]
+    return together(*said, table) if said or table is not None else None
+
+
+def _published(beside: Comparable) -> Html:
+    scores = beside.published
+    metrics = [
+        metric for metric in ("unnormalised error", "mCE", "relative mCE") if metric in {s.metric for s in scores}
+    ]
+    heads = [_head("published by others"), *(_head(metric, "num") for metric in metrics), _head("source")]
+    rows = []
+    for who, own in published_rows(scores).items():
+        values = {score.metric: score.value for score in own}
+        cells = [
+            tag("td", percent(values[m]) if m in values else "–", data_v=values.get(m, -1), class_="num")
+            for m in metrics
+        ]
+        sources = "; ".join(dict.fromkeys(score.citation for score in own))
+        rows.append(tag("tr", tag("th", who, scope="row", data_v=who), *cells, tag("td", sources, data_v=sources)))
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sortable stacked")
+    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="published numbers")
 
 
 def _row(place: int, mine: Measure, gap: Estimate | None, tests: dict[str, float], looks: Looks) -> Html:

@@ -23,7 +23,8 @@ DEFINITIONS = {
     "mCE": (
         "mean over c of (1 − A(c)) / (1 − A_ref(c))",
         "The mean corruption error of Hendrycks & Dietterich (2019): 100 % is as bad as the reference model. "
-        "Only for benchmarks with a published reference.",
+        "The reference is named beside it: a published one where the test and the images are those that it was "
+        "measured on, or one that was asked for; else there is no mCE.",
     ),
     "relative mCE": (
         "mean over c of (A(clean) − A(c)) / (A_ref(clean) − A_ref(c))",
@@ -78,9 +79,10 @@ SLID = {
 """What is said of slides."""
 
 INTERVALS = (
-    "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are percentile "
+    "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are "
     "bootstraps over images: whole images are drawn again, with all their corrupted copies, {resamples:,} times, from "
-    "a fixed seed. They tell how far the numbers would move on other images of the same kind, not on other "
+    "a fixed seed; with few images, or close to 0 or 100 %, they are widened to what so few images can "
+    "tell. They tell how far the numbers would move on other images of the same kind, not on other "
     "trainings of the same model."
 )
 

@@ -37,7 +37,10 @@ def _model(part: Part, mine: Measure, album: Pictures) -> Html:
     rows = []
     for corruption, found in zip(worst, broken_samples(part, mine.model, worst, EACH), strict=True):
         name = corruption.rpartition("/")[2]
-        cards = [_card(part, broken, album) for broken in found] or [tag("p", "No image breaks.", class_="note")]
+        cards = [_card(part, broken, album) for broken in found if album.drawable(corruption)]
+        if not cards:
+            why = "No image breaks." if album.drawable(corruption) else "Give its code by --import to see pictures."
+            cards = [tag("p", why, class_="note")]
         title = tag("h5", name, tag("small", f"{percent(mine.corruptions[corruption].value)} right"))
         rows.append(tag("div", title, tag("div", *cards, class_="pairs"), class_="example"))
     return together(rows)

@@ -28,7 +28,7 @@ def film(part: Part, mine: Measure) -> Html | None:
     ladders = {own.entry.id: own.ladder for own in columns(part.benchmark)}
     for corruption in mine.worst():
         levels = ladders[corruption]
-        found = _choose(part, mine.model, corruption, levels) if levels else None
+        found = _choose(part, mine.model, corruption, levels) if levels and album.drawable(corruption) else None
         if found is not None:
             break
     else:

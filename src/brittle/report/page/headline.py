@@ -68,7 +68,9 @@ def key_numbers(mine: Measure) -> list[tuple[Estimate, str]]:
     if mine.scores is None:
         return [(mine.main, "higher is better")]
     own = mine.scores
-    last = (own.mce or own.error, "lower is better")
+    last = (own.error, "lower is better")
+    if own.mce is not None and own.reference is not None:
+        last = (own.mce, f"lower is better; {own.reference.partition(':')[0]} is 100 %")
     known = [(own.clean, ""), (own.mean_accuracy, "over corruptions"), (own.robustness, "mean ÷ clean"), last]
     return [(estimate, note) for estimate, note in known if estimate is not None]
 

@@ -10,6 +10,7 @@ from brittle.benchmarks import Benchmark
 from brittle.corruptions import FAMILIES
 from brittle.evaluation.scores import CLEAN_CELL, Scores, by_corruption, cells_of, scores
 from brittle.metrics import Estimate, resampled_means, wilson
+from brittle.metrics.bootstrap import WIDENED, share_intervals
 from brittle.metrics.fraction import Floats
 from brittle.report.page.breaking import Breaking, breaking
 from brittle.report.page.parts import Part
@@ -52,12 +53,16 @@ class Measure:
         return sorted(self.corruptions, key=lambda name: (self.corruptions[name].value, name))
 
 
-def measure(part: Part) -> list[Measure]:
-    """Every model of a part, the best first."""
-    return sorted((_measure(part, model) for model in part.models), key=lambda mine: -mine.main.value)
+def measure(part: Part, reference: str | None = None) -> list[Measure]:
+    """Every model of a part, the best first; `reference` divides the errors of mCE, see `scores`."""
+    found: dict[str, Scores] = {}
+    if part.benchmark is not None:
+        rows = scores(part.results, part.benchmark, models=part.models, reference=reference, resamples=RESAMPLES)
+        found = {row.model: row for row in rows}
+    return sorted((_measure(part, model, found.get(model)) for model in part.models), key=lambda m: -m.main.value)
 
 
-def _measure(part: Part, model: str) -> Measure:
+def _measure(part: Part, model: str, score: Scores | None) -> Measure:
     cells = [] if part.benchmark is None else cells_of(part.benchmark)
     table = part.results.matrix(model, [CLEAN_CELL, *cells] if part.has_clean else cells).values
     right = table.sum(axis=0)
@@ -66,12 +71,16 @@ def _measure(part: Part, model: str) -> Measure:
     plain = Measure(model, len(table), accuracy, low, high)
     if part.benchmark is None:
         return plain
-    (score,) = scores(part.results, part.benchmark, models=[model], resamples=RESAMPLES)
     mean = by_corruption(part.benchmark)
-    value, drawn = mean(accuracy[1:]), mean(resampled_means(table[:, -len(cells) :], resamples=RESAMPLES))
+    value, shares = mean(accuracy[1:]), mean(table[:, -len(cells) :])
+    drawn = mean(resampled_means(table[:, -len(cells) :], resamples=RESAMPLES))
 
     def over(name: str, columns: list[int]) -> Estimate:
-        return _estimate(name, value[columns], drawn[:, columns], len(table))
+        """The mean over corruptions, with the interval of the same resamples as all other scores."""
+        ends = share_intervals(shares[:, columns].mean(1), resampled=drawn[:, columns].mean(1, keepdims=True))
+        low, high = (float(end[0]) for end in ends)
+        method = f"bootstrap, {RESAMPLES} resamples{WIDENED}"
+        return Estimate(name, float(value[columns].mean()), low, high, n=len(table), method=method)
 
     return replace(
         plain,
@@ -87,9 +96,3 @@ def families(benchmark: Benchmark) -> dict[str, list[int]]:
     own = [entry.corruption.family for entry in benchmark.entries]
     order = [*(family for family in FAMILIES if family in own), *sorted(set(own) - set(FAMILIES))]
     return {family: [i for i, other in enumerate(own) if other == family] for family in order}
-
-
-def _estimate(name: str, value: Floats, drawn: Floats, n: int) -> Estimate:
-    """The mean over corruptions, with the interval of the same resamples as all other scores."""
-    low, high = np.quantile(drawn.mean(axis=1), [0.025, 0.975])
-    return Estimate(name, float(value.mean()), float(low), float(high), n=n, method=f"bootstrap, {RESAMPLES} resamples")

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from brittle.evaluation.scores import BASELINES
 from brittle.report.page.definitions import definitions
 from brittle.report.page.markup import Html, tag, together
-from brittle.report.page.measure import RESAMPLES
+from brittle.report.page.measure import RESAMPLES, Measure
 from brittle.report.page.numbers import count
 from brittle.report.page.parts import Part
 
@@ -18,7 +17,7 @@ SKIPPED = 5
 """So many unreadable images are named."""
 
 
-def methods(several: list[Part]) -> Html:
+def methods(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
     """Definitions, recipes, and each run."""
     runs = [run for group in dict.fromkeys(part.results for part in several) for run in group.runs]
     return together(
@@ -29,13 +28,13 @@ def methods(several: list[Part]) -> Html:
             slid=any(part.slides for part in several),
         ),
         tag("h3", "Recipes"),
-        _recipes(several),
+        _recipes(several, measured),
         tag("h3", "Runs") if runs else None,
-        [_run(run) for run in runs],
+        [run_facts(run) for run in runs],
     )
 
 
-def _recipes(several: list[Part]) -> Html:
+def _recipes(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
     rows = []
     for part in several:
         recipe = part.benchmark
@@ -48,7 +47,7 @@ def _recipes(several: list[Part]) -> Html:
             tag("code", recipe.hash),
             what,
             how,
-            BASELINES.get(recipe.name, "–"),
+            next((m.scores.reference for m in measured[part.number] if m.scores and m.scores.mce), None) or "none",
             recipe.source or "–",
         )
         rows.append(tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:])))
@@ -60,7 +59,8 @@ def _recipes(several: list[Part]) -> Html:
     return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="recipes")
 
 
-def _run(run: dict[str, Any]) -> Html:
+def run_facts(run: dict[str, Any]) -> Html:
+    """What is known of a run: its images, models, calls and versions."""
     calls = run.get("calls", [])
     key, skipped = run.get("data_key"), run.get("skipped", {})
     for call in calls:  # a published set on disk notes them cell by cell
@@ -90,7 +90,13 @@ def _skipped(skipped: dict[str, str]) -> Html:
 
 def _call(call: dict[str, Any]) -> str:
     when = str(call.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
-    what = call.get("benchmark") or call.get("stored") or call.get("predictions") or "clean images"
+    what = (
+        call.get("benchmark")
+        or call.get("stored")
+        or call.get("predictions")
+        or call.get("failure_points")
+        or "clean images"
+    )
     machine = call.get("machine", {})
     how = [f"engine {call['engine']}" if "engine" in call else ""]
     how.append(f"batches of {call['batch_size']}" if "batch_size" in call else "")

@@ -11,9 +11,10 @@ import numpy as np
 from PIL import Image as Pil
 from PIL import features
 
+from brittle._io import is_whole
 from brittle.arrays import Image
 from brittle.benchmarks import Benchmark, Level, severity_of
-from brittle.evaluation.decode import IMAGES, decoded_ids
+from brittle.evaluation.decode import IMAGES, READ, decoded_ids
 from brittle.report.page.markup import Html, tag
 from brittle.report.page.numbers import severity
 from brittle.report.page.parts import Part
@@ -38,6 +39,10 @@ class Pictures:
         """The image as it is."""
         return np.array(self.images[self.place[sample]])
 
+    def drawable(self, corruption: str) -> bool:
+        """Whether the code of a corruption is loaded; a user's own may not be."""
+        return self.benchmark.entry(corruption).corruption.loaded
+
     def corrupted(self, sample: str, corruption: str, level: Level) -> Image:
         """The image as the model saw it."""
         drawn: Image = self.benchmark.apply(self.clean(sample), corruption, level, self._identity(sample))
@@ -57,7 +62,7 @@ class Pictures:
 def pictures(part: Part) -> Pictures | None:
     """The pictures of the first run that holds the recipe and its images."""
     for run in part.results.runs:
-        there = part.has_clean and (Path(run["folder"]) / IMAGES).is_file()
+        there = part.has_clean and all(is_whole(Path(run["folder"]) / name) for name in (IMAGES, READ))
         if there and part.benchmark is not None and part.benchmark.hash in run["recipes"].values():
             return Pictures(run, part.benchmark)
     return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
 from brittle.datasets.near import nearest
-from brittle.training.augmentation.fixed import Scheme
+from brittle.training.augmentation.fixed import Scheme, grey_levels_of
 from brittle.training.augmentation.from_function import FromCallable
 
 
@@ -27,7 +27,7 @@ class FromFile:
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[Any]:
         """One augmented image."""
-        return self.function(image, draws)
+        return grey_levels_of(self.function(image, draws), image, repr(self.name))
 
     def __repr__(self) -> str:
         return f"FromFile({self.name!r}, version={self.version!r})"
@@ -36,7 +36,8 @@ class FromFile:
 def scheme_from_file(place: str) -> Scheme:
     """The scheme of "path/to/file.py:NAME": a function of an image H×W×3, or of an image and its `Draws`.
 
-    A function of an image alone draws from the global generators, which are seeded for it (see `FromCallable`). The
+    It gives uint8, or float in [0, 1]. A function of an image alone draws from the global generators, which are seeded
+    for it (see `FromCallable`). The
     code is run, so it must be code that you trust; features that were kept are known by the text of the file.
     """
     where, _, name = place.rpartition(":")

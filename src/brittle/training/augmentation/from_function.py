@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.training.augmentation.fixed import check_shape
+from brittle.training.augmentation.fixed import check_shape, grey_levels_of
 from brittle.training.augmentation.seeded import seeded
 
 KINDS = ("array", "pil", "tensor", "named")
@@ -29,11 +29,10 @@ class FromCallable:
 
     Args:
         function: the callable.
-        name: what reports and stored features call it; change `version` when what it does changes, for nobody can see
-            that from outside.
+        name: what reports and stored features call it; change `version` when what it does changes.
         takes: "array" for H×W×3 uint8, "pil" for a PIL image, "tensor" for a torch tensor 3×H×W of uint8, "named" for
-            `function(image=array)["image"]` as in albumentations. What comes back may be any of these; a float
-            tensor is on [0, 1], a float array on 0..255.
+            `function(image=array)["image"]` as in albumentations. What comes back may be any of these; floats are
+            in [0, 1], and other values are refused.
     """
 
     def __init__(self, function: Callable[..., Any], *, name: str, version: str = "1", takes: str = "array") -> None:
@@ -57,7 +56,9 @@ class FromCallable:
             if not np.array_equal(changed, self._called(image, seed)):
                 raise ValueError(
                     f"{self!r} gives another image when it is called again with the same seeds, so it is no fixed "
-                    "transform; let it draw from random, numpy.random or torch, or give it a set_random_seed method"
+                    "transform; let it draw from the global generators (random.random, np.random.normal, torch.rand), "
+                    "not from one that it makes itself (np.random.default_rng()), or let it take the draws as a second "
+                    "argument: def augment(image, draws), draws.uniform('angle', -30, 30)"
                 )
         return changed
 
@@ -66,8 +67,10 @@ class FromCallable:
             if hasattr(self.function, "set_random_seed"):
                 self.function.set_random_seed(seed % 2**32)
             if self.takes == "named":
-                return _array(self.function(image=image.copy())["image"])
-            return _array(self.function(_shown(image, self.takes)))
+                given = self.function(image=image.copy())["image"]
+            else:
+                given = self.function(_shown(image, self.takes))
+            return grey_levels_of(_array(given), image, repr(self.name))
 
 
 def _shown(image: Image, takes: str) -> Any:
@@ -82,12 +85,11 @@ def _shown(image: Image, takes: str) -> Any:
     return image.copy()
 
 
-def _array(given: Any) -> NDArray[Any]:
-    """What came back, as H×W×3 on 0..255."""
-    if hasattr(given, "detach"):
-        array: NDArray[Any] = given.detach().cpu().numpy()
-        if array.ndim != 3:
-            raise ValueError(f"a tensor image is 3×H×W, the augmentation gave shape {array.shape}")
-        array = array.transpose(1, 2, 0)
-        return array if array.dtype == np.uint8 else array * np.float32(255)
-    return np.asarray(given)
+def _array(given: Any) -> Any:
+    """What came back, with its channels last."""
+    if not hasattr(given, "detach"):
+        return given
+    array: NDArray[Any] = given.detach().cpu().numpy()
+    if array.ndim != 3:
+        raise ValueError(f"a tensor image is 3×H×W, the augmentation gave shape {array.shape}")
+    return array.transpose(1, 2, 0)

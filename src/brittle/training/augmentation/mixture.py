@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from brittle.arrays import Image
 from brittle.corruptions.draws import Draws
-from brittle.training.augmentation.fixed import Scheme, on_stack
+from brittle.training.augmentation.fixed import Scheme, augmented, on_stack
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Mixture:
     def __call__(self, image: Image, draws: Draws) -> NDArray[Any]:
         """An image, or a stack of images, augmented by the scheme that these draws pick."""
         scheme = self.picked(draws)
-        return scheme(image, draws) if image.ndim == 3 else on_stack(scheme, image, draws)
+        return augmented(scheme, image, draws) if image.ndim == 3 else on_stack(scheme, image, draws)
 
     def picked(self, draws: Draws) -> Scheme:
         """The scheme that these draws pick."""

@@ -1,0 +1,33 @@
+"""The command that each verb of `brittle slide` prints as the next one works when it is typed."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+from slide_cases import Run, train
+from typer.testing import Result
+
+QUICK = {"sample": ("--seeds", 1, "--steps", 2, "--scale", "0,1", "--format", "png")}
+"""What is added to a command so that it does not draw for hours."""
+
+
+def works(run: Run, result: Result) -> Result:
+    assert result.exit_code == 0, result.output
+    (line,) = re.findall(r"next: (brittle .*)$", result.stdout, re.M)
+    _, *words = shlex.split(line)
+    done = run(*words, *QUICK.get(words[1], ()))
+    assert done.exit_code == 0, f"{line}: {done.output}"
+    return done
+
+
+def test_from_training_to_a_report(run: Run, parts: Path) -> None:
+    shutil.copytree(parts / "clip", "clip-vit-base-patch16")  # the printed command names the published CLIP
+    sampled = works(run, train(run, parts))
+    measured = works(run, sampled)
+    works(run, measured)
+    assert Path("label.html").is_file()
+    eyes = ("--clip", "tiny", "--thresholds", parts / "thresholds.json")
+    ran = works(run, run("slide", "filter", "slides", *eyes, "-o", "filtered"))
+    works(run, ran)
+    assert Path("run/report.html").is_file()

@@ -1,0 +1,215 @@
+"""`evaluate` takes what people have: names, modules, functions, arrays, datasets of torch and Hugging Face."""
+
+import gc
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image as Pil
+from torch.utils.data import DataLoader, TensorDataset
+
+import brittle
+from brittle.benchmarks import Benchmark, Entry
+from brittle.datasets import arrays
+from brittle.evaluation import evaluate
+from brittle.evaluation.inputs import as_benchmark, as_dataset, as_model, as_models
+from brittle.models import from_callable
+
+FOG = Benchmark("fog", (Entry("fog", (1, 3)),))
+LABELS = np.array([0, 1, 2, 3])
+IMAGES = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
+
+
+def channels(images: np.ndarray) -> np.ndarray:
+    return np.tile(images.mean((1, 2)), (1, 4))[:, :10]
+
+
+def network() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 10))
+
+
+class Sequence:
+    """A model of somebody's own, whose name is fixed."""
+
+    key = "1"
+
+    @property
+    def name(self) -> str:
+        return "fixed"
+
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        return channels(images)
+
+
+class Split:
+    """As much of a Hugging Face split as is looked at."""
+
+    column_names = ("img", "label")
+    features = None
+
+    def __len__(self) -> int:
+        return len(LABELS)
+
+    def __getitem__(self, at: int | str) -> object:
+        return list(LABELS) if at == "label" else {"img": Pil.fromarray(IMAGES[at]), "label": LABELS[at]}
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("demo:standard", ["demo-standard"]),
+        (network(), ["Sequential"]),
+        (channels, ["channels"]),
+        (lambda images: channels(images), ["function"]),
+        (partial(channels), ["channels"]),
+        (from_callable(channels, name="mine"), ["mine"]),
+        (Sequence(), ["fixed"]),
+        ([channels, "demo:augmix"], ["channels", "demo-augmix"]),
+        (
+            {"a": network(), "b": network(), "c": channels, "d": "demo:standard", "fixed": Sequence()},
+            ["a", "b", "c", "d", "fixed"],
+        ),
+        ({"new": from_callable(channels, name="old")}, ["new"]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_models(given: object, names: list[str]) -> None:
+    models = as_models(given)
+    assert [model.name for model in models] == names
+    assert all(model.key for model in models)
+
+
+def test_a_model_of_another_name_is_the_same_model() -> None:
+    old = from_callable(channels, name="old")
+    new = as_model(old, name="new")
+    assert (old.name, new.name, old.key) == ("old", "new", new.key)
+    np.testing.assert_array_equal(new.scores(IMAGES), old.scores(IMAGES))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "values"),
+    [
+        (3, TypeError, "got 3 .int"),
+        (None, TypeError, "NoneType"),
+        (torch.nn.Linear, TypeError, r"Linear.*Linear\(\)"),
+        ("resnet50", ValueError, "resnet50"),
+        ({"other": Sequence()}, ValueError, "'fixed'.*'other'"),
+        ({3: channels}, TypeError, "3 .int"),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_is_no_model(given: object, error: type[Exception], values: str) -> None:
+    with pytest.raises(error, match=values):
+        as_models(given)
+
+
+def photo_folder(folder: Path) -> Path:
+    for label, image in zip(LABELS, IMAGES, strict=True):
+        (folder / str(label)).mkdir(parents=True)
+        Pil.fromarray(image).save(folder / str(label) / "a.png")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["arrays", "list of arrays", "pairs", "tensors", "split", "folder", "text", "file", "dataset"],
+)
+def test_data(kind: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "four.npz", images=IMAGES, labels=LABELS)
+    given = {
+        "arrays": (IMAGES, LABELS),
+        "list of arrays": [IMAGES, list(LABELS)],
+        "pairs": [(Pil.fromarray(image), int(label)) for image, label in zip(IMAGES, LABELS, strict=True)],
+        "tensors": TensorDataset(torch.from_numpy(IMAGES).permute(0, 3, 1, 2), torch.from_numpy(LABELS)),
+        "split": Split(),
+        "folder": photo_folder(tmp_path / "photos"),
+        "text": str(tmp_path / "photos"),
+        "file": tmp_path / "four.npz",
+        "dataset": arrays(IMAGES, LABELS),
+    }[kind]
+    data = as_dataset(given)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    np.testing.assert_array_equal(np.stack(list(data.images())), IMAGES)
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        (IMAGES, r"\(images, labels\).*\(4, 32, 32, 3\)"),
+        ((IMAGES, LABELS, LABELS), r"\(images, labels\).*3"),
+        ((), r"\(images, labels\).*nothing"),
+        (DataLoader(TensorDataset(torch.zeros(2, 3, 8, 8))), r"DataLoader.*\.dataset"),
+        (iter([1]), "iterator"),
+        ({"train": 1}, "dict"),
+        (3, "int"),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_are_no_data(given: object, values: str) -> None:
+    with pytest.raises(TypeError, match=values):
+        as_dataset(given)
+
+
+def test_benchmarks(tmp_path: Path) -> None:
+    FOG.save(tmp_path / "fog.toml")
+    assert as_benchmark(None) is None
+    assert as_benchmark(FOG) is FOG
+    assert as_benchmark(tmp_path / "fog.toml") == as_benchmark(str(tmp_path / "fog.toml")) == FOG
+    assert as_benchmark("imagenet-c").name == "imagenet-c"
+    with pytest.raises(ValueError, match=r"'imagenet-d'.*'imagenet-c'"):
+        as_benchmark("imagenet-d")
+    with pytest.raises(TypeError, match=r"\['fog'\].*list"):
+        as_benchmark(["fog"])
+
+
+def test_without_a_folder_the_results_live_as_long_as_they_are_held() -> None:
+    results = evaluate({"mine": channels}, (IMAGES, LABELS), FOG, threads=1)
+    folder = Path(results.runs[0]["folder"])
+    assert len(results.rows.collect()) == 3 * 4
+    assert (folder / "run.toml").is_file()
+    del results
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_run_that_fails_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(RuntimeError):
+        evaluate(lambda images: images / None, (IMAGES, LABELS), FOG, threads=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_plain_python_gives_the_numbers_of_the_nouns(tmp_path: Path) -> None:
+    recipe = tmp_path / "fog.toml"
+    FOG.save(recipe)
+    plain = brittle.evaluate({"net": network(), "b": "demo:standard"}, (IMAGES, LABELS), recipe, tmp_path / "run")
+    nouns = evaluate(as_models({"net": network(), "b": "demo:standard"}), arrays(IMAGES, LABELS), FOG)
+    assert plain.accuracy().equals(nouns.accuracy())
+    assert plain.models == ["b", "net"]
+
+
+def test_two_models_of_one_name_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"Sequential, Sequential.*dictionary"):
+        evaluate([network(), network()], (IMAGES, LABELS), FOG)
+
+
+def test_images_without_labels_are_told_the_layout(tmp_path: Path) -> None:
+    Pil.fromarray(IMAGES[0]).save(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=rf"no labels.*{tmp_path.name}/dog/1.jpg"):
+        evaluate(channels, tmp_path, FOG)
+
+
+def test_progress_is_shown_in_a_terminal_and_nowhere_else(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(channels, (IMAGES, LABELS), FOG)
+    assert capfd.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    evaluate(channels, (IMAGES, LABELS), FOG)
+    out, err = capfd.readouterr()
+    assert (out, "12/12" in err) == ("", True)
+    evaluate(channels, (IMAGES, LABELS), FOG, progress=None)
+    assert capfd.readouterr() == ("", "")

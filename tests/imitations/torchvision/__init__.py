@@ -1,0 +1,1 @@
+"""Nothing of torchvision: timm wants it beside itself, and the imitation of timm does not use it."""

@@ -1,0 +1,57 @@
+"""`import brittle` is enough: what it lists, what it says to a wrong name, and how its nouns look in a notebook."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import brittle
+from brittle.models import from_torch
+
+
+def test_dir_lists_the_public_names_and_nothing_else() -> None:
+    assert dir(brittle) == sorted(brittle.__all__)
+    assert {"evaluate", "Results", "load_results", "load_model", "load_dataset", "load_benchmark"} < set(dir(brittle))
+    assert not {"Any", "LAZY", "TYPE_CHECKING", "import_module", "annotations", "arrays"} & set(dir(brittle))
+    for name in dir(brittle):
+        assert getattr(brittle, name) is not None
+
+
+def test_rooms_need_no_import_of_their_own() -> None:
+    code = "import brittle; print(brittle.metrics.failure_points, brittle.models.from_torch, brittle.datasets.photo)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("evalute", "evaluate"), ("load_results_", "load_results")])
+def test_a_wrong_name_is_answered_by_the_one_that_was_meant(wrong: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"{wrong!r}.*{meant!r}"):
+        getattr(brittle, wrong)
+
+
+def test_a_name_like_no_other_gets_the_list() -> None:
+    with pytest.raises(AttributeError, match=r"'xyzzy'.*evaluate.*load_model"):
+        _ = brittle.xyzzy
+    with pytest.raises(AttributeError, match="_repr_png_"):
+        _ = brittle._repr_png_
+
+
+def test_nouns_show_themselves_in_a_line_or_three() -> None:
+    torch = pytest.importorskip("torch")
+    network = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 10))
+    model = from_torch(network, name="tiny", device="cpu")
+    images, labels = np.zeros((3, 8, 8, 3), np.uint8), [0, 1, 2]
+    results = brittle.evaluate({"first": model, "<b>": model}, (images, labels), "imagenet-c-extra", threads=1)
+    for noun, told in [
+        (results, ("2 models", "first", "21 cells", "3 images")),
+        (model, ("'tiny'", "Sequential", "40 parameters", "cpu")),
+        (brittle.benchmark("cifar10-c"), ("'cifar10-c'", "15 corruptions", "75 cells")),
+        (brittle.load_dataset("demo"), ("'demo'", "1,000 images", "10 classes")),
+    ]:
+        text = repr(noun)
+        assert all(part in text for part in told), text
+        assert text.count("\n") <= 2
+        assert " at 0x" not in text
+    html = results._repr_html_()
+    assert "<b>" not in html.partition("</pre>")[0]
+    assert "accuracy" in html
