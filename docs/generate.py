@@ -27,20 +27,22 @@ def main() -> None:
     """Write everything."""
     SETS.mkdir(exist_ok=True)
     IMAGES.mkdir(exist_ok=True)
-    for source in dict.fromkeys(c.source for c in brittle.corruptions()):
+    for source in dict.fromkeys(c.source for c in brittle.list_corruptions()):
         write_set(source)
     continuous_strip(("fog", "snow", "defocus_blur", "imagenet-c/elastic_transform")).save(
         IMAGES / "severity.jpg", quality=88
     )
     film_strip(("rotate", "tilt", "scale", "snow", "brightness")).save(IMAGES / "films.jpg", quality=88)
     sizes_strip("defocus_blur", 5, (32, 64, 128, 224, 448)).save(IMAGES / "sizes.jpg", quality=90)
-    sheet = contact_sheet(photo("cat", 224), [e.id for e in brittle.benchmark("imagenet-c").entries], seed=11, thumb=96)
+    sheet = contact_sheet(
+        photo("cat", 224), [e.id for e in brittle.load_benchmark("imagenet-c").entries], seed=11, thumb=96
+    )
     sheet.convert("RGB").save(IMAGES / "imagenet-c.jpg", quality=88)
 
 
 def write_set(source: str) -> None:
     """The page of one published set: gallery, then family by family each corruption."""
-    members = brittle.corruptions(source=source)
+    members = brittle.list_corruptions(source=source)
     for picture in ("cat", "coffee"):
         sheet = contact_sheet(photo(picture, 224), members, thumb=88)
         sheet.convert("RGB").save(SETS / f"{source}-{picture}.jpg", quality=88)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from brittle import metrics
-from brittle.metrics.fraction import Floats
+from brittle._types import FloatArray
 from brittle.metrics.mean_interval import Fraction, gap_interval, mean_interval
 
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ BELOW = ALEXNET.of(list(ALEXNET.errors)[:15])
 MCE, RELATIVE = 1 / BELOW / 15, 1 / (BELOW - ALEXNET.clean_error) / 15
 
 
-def accuracies(name: str) -> Floats:
+def accuracies(name: str) -> FloatArray:
     """Clean, then 15 corruptions; the clean image has half the errors."""
     if name in MIXED:
         clean, first, last = MIXED[name]
@@ -53,7 +53,9 @@ def accuracies(name: str) -> Floats:
     return np.r_[(1 + float(name)) / 2, np.full(15, float(name))]
 
 
-def draw(rng: np.random.Generator, accuracy: Floats, shared: float, difficulty: Floats) -> tuple[Floats, Floats]:
+def draw(
+    rng: np.random.Generator, accuracy: FloatArray, shared: float, difficulty: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Right or wrong of the clean image, and the errors of 15 corruptions (means over 5 levels)."""
     limit = ndtri(accuracy)
     if shared == 1:
@@ -69,9 +71,11 @@ def draw(rng: np.random.Generator, accuracy: Floats, shared: float, difficulty: 
     return clean.astype(float), wrong / 5
 
 
-def simulate(rng: np.random.Generator, n: int, accuracy: Floats, shared: float, repetitions: int) -> dict[str, Floats]:
+def simulate(
+    rng: np.random.Generator, n: int, accuracy: FloatArray, shared: float, repetitions: int
+) -> dict[str, FloatArray]:
     """What the statistics need of each image, samples × repetitions."""
-    found: dict[str, list[Floats]] = {key: [] for key in ("clean", "right", "mce", "relative", "other")}
+    found: dict[str, list[FloatArray]] = {key: [] for key in ("clean", "right", "mce", "relative", "other")}
     block = max(1, 60_000 // n)
     for start in range(0, repetitions, block):
         size = (min(block, repetitions - start), n)
@@ -85,7 +89,7 @@ def simulate(rng: np.random.Generator, n: int, accuracy: Floats, shared: float, 
     return {key: np.concatenate(values, axis=1) for key, values in found.items()}
 
 
-def percentiles(drawn: Floats) -> Floats:
+def percentiles(drawn: FloatArray) -> FloatArray:
     """np.quantile(drawn, [0.025, 0.975], axis=0) of 1,000 resamples, in a third of the time."""
     near = np.partition(np.ascontiguousarray(drawn.T, dtype=np.float32), (24, 25, 974, 975), axis=1)
     return np.array(
@@ -94,7 +98,7 @@ def percentiles(drawn: Floats) -> Floats:
 
 
 def measure(
-    rng: np.random.Generator, weights: Floats, accuracy: Floats, shared: float, repetitions: int
+    rng: np.random.Generator, weights: FloatArray, accuracy: FloatArray, shared: float, repetitions: int
 ) -> dict[str, list[float]]:
     """For each statistic: coverage and mean width before and after, and the width of a known variance."""
     n = weights.shape[1]
@@ -103,7 +107,9 @@ def measure(
     clean, mean, errors, total = accuracy[0], accuracy[1:].mean(), 1 - accuracy[1:], RELATIVE.sum()
     found = {}
 
-    def keep(name: str, truth: float, parts: tuple[Floats, Floats], most: tuple[float, float], many: Floats) -> None:
+    def keep(
+        name: str, truth: float, parts: tuple[FloatArray, FloatArray], most: tuple[float, float], many: FloatArray
+    ) -> None:
         values = parts[0] - parts[1]
         plain = percentiles(many)
         low, high = mean_interval(parts[0], 0, most[0]) if most[1] == 0 else gap_interval(*parts, *most)
@@ -124,7 +130,7 @@ def measure(
     return {name: found[name] for name in STATISTICS}
 
 
-def ratio(truth: float, clean: float, seen: dict[str, Floats], drawn: dict[str, Floats]) -> list[float]:
+def ratio(truth: float, clean: float, seen: dict[str, FloatArray], drawn: dict[str, FloatArray]) -> list[float]:
     """R, where it is defined: before only if no resample divides by 0."""
     defined, steady = seen["clean"].any(axis=0), (drawn["clean"] > 0).all(axis=0)
     low, high = gap_interval(seen["right"], truth * seen["clean"], 1, truth)  # Fieller's test of the truth

@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from brittle._parallel import cores
 from brittle.datasets import load_dataset
 from brittle.distance import feature_images, transform_features
-from brittle.distance.transform_features import BATCH
-from brittle.evaluation.engines import cores
+from brittle.distance.transforms import BATCH
 from brittle.models import demo_model
 from brittle.training.augmentation import scheme_by_name
 from evaluation import Peak

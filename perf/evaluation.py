@@ -52,13 +52,13 @@ class Peak:
 def overhead() -> dict[str, float]:
     """End-to-end time of the bundled model on CIFAR-10-C, beside corrupting alone and inference alone."""
     import brittle
+    from brittle._parallel import cores
     from brittle.datasets import load_dataset
     from brittle.evaluation import plan
-    from brittle.evaluation.engines import cores
-    from brittle.evaluation.source import Drawn
+    from brittle.evaluation.cell import Drawn
     from brittle.models import demo_model
 
-    data, recipe, model = load_dataset("demo"), brittle.benchmark("cifar10-c"), demo_model("standard")
+    data, recipe, model = load_dataset("demo"), brittle.load_benchmark("cifar10-c"), demo_model("standard")
     images = np.stack(list(data.images()))
     source, cells = Drawn(images, data.ids, recipe), plan(recipe)
     for cell in cells:  # compile and warm up
@@ -117,7 +117,7 @@ def inference(how: str, seconds: float = 3) -> dict[str, float]:
     """Images a second of the bundled model: threads that wait "spin", or sleep ("passive"), or "one" alone."""
     if how != "passive":
         os.environ["KMP_BLOCKTIME"] = "200"  # its usual value; brittle leaves an environment alone that says something
-    from brittle.threads import wait_passively
+    from brittle._parallel import wait_passively
 
     wait_passively()
     import torch
@@ -156,11 +156,11 @@ def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[
 
     import brittle
     from brittle.evaluation.cell import Cell
-    from brittle.evaluation.scores import scores
+    from brittle.evaluation.score import scores
     from brittle.evaluation.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
-        recipe = brittle.benchmark("imagenet-c")
+        recipe = brittle.load_benchmark("imagenet-c")
         store = Store(Path(folder) / "run")
         store.claim({"data": "synthetic", "images": samples, "classes": []})
         store.keep_recipe(recipe)

@@ -69,7 +69,7 @@ def deterministic() -> list[str]:
             for picture in ("cat", "coffee"):
                 image = photo(picture, side)
                 for severity in SEVERITIES:
-                    parameters = brittle.corruption(f"imagenet-c/{name}").parameters(severity, side)
+                    parameters = brittle.get_corruption(f"imagenet-c/{name}").parameters(severity, side)
                     ours.append(brittle.corrupt(image, f"imagenet-c/{name}", severity).astype(int))
                     read.append(reference.REFERENCE[name](image, None, **parameters).astype(int))
                     peers.append(peer(name, severity)(image, 0).astype(int) if side == 224 else ours[-1])
@@ -84,7 +84,7 @@ def random() -> list[str]:
     rows = ["| corruption | severity | mean (reading) | std | spectrum | mean (imagecorruptions) | std | spectrum |"]
     rows.append("|---|---|---|---|---|---|---|---|")
     image = photo("cat", 224)
-    names = [c.name for c in brittle.corruptions(source="imagenet-c") if c.name not in reference.DETERMINISTIC]
+    names = [c.name for c in brittle.list_corruptions(source="imagenet-c") if c.name not in reference.DETERMINISTIC]
     for name in [*names, "frost (bundled)"]:
         short = name.removesuffix(" (bundled)")
         options = {"textures": photographs()} if name == "frost" else {}
@@ -104,7 +104,7 @@ def ours(name: str, severity: int, options: dict[str, object], image: np.ndarray
 
 
 def read(name: str, severity: int) -> Callable[[np.ndarray, int], np.ndarray]:
-    parameters: dict[str, object] = dict(brittle.corruption(f"imagenet-c/{name}").parameters(severity, 224))
+    parameters: dict[str, object] = dict(brittle.get_corruption(f"imagenet-c/{name}").parameters(severity, 224))
     if name == "frost":
         files = sorted(photographs().iterdir())[:5]
         parameters["textures"] = [cv2.imread(str(file), cv2.IMREAD_COLOR_RGB) for file in files]

@@ -37,7 +37,7 @@ SEED = 711
 def main(data: str, images: int, samples: int, folder: str | None) -> None:
     """Measure, print and keep."""
     model, shown = demo_model("standard"), feature_images(load_dataset(data), images, seed=SEED)
-    whole = brittle.benchmark("cifar10-c-bar")
+    whole = brittle.load_benchmark("cifar10-c-bar")
     recipe = replace(whole, entries=tuple(replace(e, levels=e.levels[::2]) for e in whole.entries))
     names = [entry.id for entry in recipe.entries]
     cells = corruption_features(model, shown, recipe, samples=15, folder=folder)

@@ -28,8 +28,8 @@ import brittle
 from brittle.benchmarks import Benchmark
 from brittle.corruptions.kernels.jpeg import jpeg
 from brittle.datasets import Dataset, load_dataset
-from brittle.datasets.class_table import imagenet_names
-from brittle.datasets.folder import find_images, read_image
+from brittle.datasets.classes import imagenet_names
+from brittle.datasets.images import find_images, read_image
 from brittle.metrics import difference
 from brittle.models import Model, load_model
 
@@ -98,7 +98,7 @@ def measure(models: list[Model], data: Dataset, textures: str, severities: list[
 
 def recipe_for(data: Dataset, severities: list[float]) -> Benchmark:
     """The 15 corruptions with the parameters of the images' size, at some severities."""
-    recipe = brittle.benchmark("cifar10-c" if data.image(0).shape[0] == 32 else "imagenet-c")
+    recipe = brittle.load_benchmark("cifar10-c" if data.image(0).shape[0] == 32 else "imagenet-c")
     return replace(recipe, entries=tuple(replace(entry, levels=tuple(severities)) for entry in recipe.entries))
 
 

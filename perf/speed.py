@@ -25,8 +25,8 @@ from brittle.datasets import photo
 
 ROOT = Path(__file__).parent.parent
 SEVERITIES = (1, 2, 3, 4, 5)
-BENCHMARK = [entry.corruption.name for entry in brittle.benchmark("imagenet-c").entries]
-EXTRA = [entry.corruption.name for entry in brittle.benchmark("imagenet-c-extra").entries]
+BENCHMARK = [entry.corruption.name for entry in brittle.load_benchmark("imagenet-c").entries]
+EXTRA = [entry.corruption.name for entry in brittle.load_benchmark("imagenet-c-extra").entries]
 TWELVE_MEGAPIXELS = (4000, 3000)
 
 
@@ -155,22 +155,22 @@ def large_table(rows: list[tuple[str, float, float]]) -> list[str]:
 def every_corruption() -> list[str]:
     """Each corruption of each set once, at its largest severity, and what the sets take together."""
     spent: dict[tuple[str, int], float] = {}
-    for corruption in brittle.corruptions():
+    for corruption in brittle.list_corruptions():
         for side in (224, 32):
             image = photo("cat", side)
             call = partial(brittle.corrupt, image, corruption, corruption.max_severity)
             spent[corruption.id, side] = milliseconds(call, seconds=0.15)[0]
-    rows = [f"| {c.id} | {spent[c.id, 224]:.2f} | {spent[c.id, 32]:.3f} |" for c in brittle.corruptions()]
+    rows = [f"| {c.id} | {spent[c.id, 224]:.2f} | {spent[c.id, 32]:.3f} |" for c in brittle.list_corruptions()]
     lines = [
         "\n## Every set, each corruption once at its largest severity\n",
         "| set | corruptions | ms at 224 px | at 32 px | before |",
     ]
     lines.append("|---|---:|---:|---:|---|")
-    for source in dict.fromkeys(c.source for c in brittle.corruptions()):
-        members = [c.id for c in brittle.corruptions(source=source)]
+    for source in dict.fromkeys(c.source for c in brittle.list_corruptions()):
+        members = [c.id for c in brittle.list_corruptions(source=source)]
         totals = [sum(spent[name, side] for name in members) for side in (224, 32)]
         lines.append(f"| {source} | {len(members)} | {totals[0]:.1f} | {totals[1]:.2f} | {BEFORE.get(source, '–')} |")
-    ten = brittle.benchmark("imagenet-c-bar")
+    ten = brittle.load_benchmark("imagenet-c-bar")
     image = photo("cat", 224)
     total = sum(milliseconds(partial(ten.apply, image, c, level, 0), seconds=0.15)[0] for c, level in ten.cells())
     lines.append(f"| imagenet-c-bar, 10 × 5 levels | {len(ten)} | {total:.1f} | – | {BEFORE['imagenet-c-bar']} |")

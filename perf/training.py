@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from brittle.datasets import load_dataset
-from brittle.training import Recipe, build_network, train
+from brittle.training import TrainingConfig, build_network, train
 from brittle.training.augmentation import scheme_by_name
 
 HERE = Path(__file__).parent
@@ -49,8 +49,8 @@ class Waiting:
 
 def measure(augmentation: str, images: Any, labels: Any, network: str) -> dict[str, float]:
     """The best of some turns: training with the augmentation, the wait in it, and drawing alone."""
-    module = sys.modules["brittle.training.train"]
-    scheme, recipe, plain = scheme_by_name(augmentation), Recipe(epochs=1), module.batches
+    module = sys.modules["brittle.training.trainer"]
+    scheme, recipe, plain = scheme_by_name(augmentation), TrainingConfig(epochs=1), module.batches
     turns = []
     for _ in range(TURNS):
         module.batches = waiting = Waiting(plain)
@@ -74,7 +74,7 @@ def main() -> None:
     data = load_dataset("demo")
     images = np.stack(list(data.images()))[np.arange(chosen.images) % len(data)]
     labels = np.asarray(data.labels)[np.arange(chosen.images) % len(data)]
-    train(build_network("small:4", 10), images[:128], labels[:128], Recipe(epochs=1))  # compile and warm up
+    train(build_network("small:4", 10), images[:128], labels[:128], TrainingConfig(epochs=1))  # compile and warm up
     for augmentation in AUGMENTATIONS:
         scheme_by_name(augmentation)
         measure(augmentation, images[:256], labels[:256], "small:4")

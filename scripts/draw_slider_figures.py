@@ -9,6 +9,7 @@ import polars as pl
 
 import brittle
 from brittle.datasets import cns_bench
+from brittle.evaluation import cns_scores
 from brittle.report.figures import (
     drop_figure,
     failure_figure,
@@ -21,9 +22,9 @@ from brittle.report.figures import (
     shift_curve_figure,
     slope_figure,
 )
-from brittle.report.slide_sheet import slide_sheet
-from brittle.sliders import choose_thresholds, cns_scores, find_sliders, held_out_filters, load_slider
-from brittle.sliders.ooc_labels import labelled
+from brittle.report.sheets import slide_sheet
+from brittle.sliders import choose_thresholds, find_sliders, held_out_filters, load_slider
+from brittle.sliders.filtering import labelled
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"

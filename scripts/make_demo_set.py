@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from brittle.datasets import CIFAR10_TEST_DIGEST, cifar10, cifar10_digest
-from brittle.datasets.demo_set import ACROSS, FOLDER, PER_CLASS
+from brittle.datasets.cifar import ACROSS, FOLDER, PER_CLASS
 
 
 def main() -> None:

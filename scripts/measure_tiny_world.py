@@ -22,7 +22,7 @@ from measure_real import measure_classifiers, measure_clip, measure_encoder
 from measure_sliders import measure_sliders
 from write_card import write_card
 
-from brittle.sliders.world import TINY_WORLD, tiny_world
+from brittle.sliders.demo_pipeline import DEMO_FOLDER, load_demo_pipeline
 
 PARTS = ("real", "generated", "sliders", "filter")
 LABELLED = Path(__file__).parent.parent / "tests" / "sliders" / "tiny_world_filter.csv.gz"
@@ -34,12 +34,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="the folder of the four idx files of Fashion-MNIST")
     parser.add_argument("--work", type=Path, default=Path("tiny-world-training"), help="where images are kept")
-    parser.add_argument("--world", type=Path, default=TINY_WORLD)
+    parser.add_argument("--world", type=Path, default=DEMO_FOLDER)
     parser.add_argument("--only", choices=PARTS, help="measure this part alone")
     how = parser.parse_args()
     torch.set_num_threads(1)
     how.work.mkdir(parents=True, exist_ok=True)
-    world, file = tiny_world(how.world), how.work / "measured.json"
+    world, file = load_demo_pipeline(how.world), how.work / "measured.json"
     found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     for part in [how.only] if how.only else PARTS:
         if part == "real":

@@ -31,7 +31,7 @@ from brittle.design import (
     overlap_with_intervals,
 )
 from brittle.report.figures import agreement_figure, save_figure
-from brittle.training import Recipe
+from brittle.training import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Study:
         plan = Plan(mode, self.network, tuning_images=self.tuning_images)
         plan = replace(
             plan,
-            standard=Recipe(epochs=self.epochs, warm_up=0.2, seed=seed),
+            standard=TrainingConfig(epochs=self.epochs, warm_up=0.2, seed=seed),
             tuning=replace(plan.tuning, seed=seed),
         )
-        folder, recipe = self.folder / f"{mode}{seed}", brittle.benchmark(self.candidates)
+        folder, recipe = self.folder / f"{mode}{seed}", brittle.load_benchmark(self.candidates)
         start = None if mode == "scratch" else self.folder / f"scratch{seed}" / "models" / "standard.safetensors"
         taught = _evenly(load_dataset(self.data, train=True), self.images)
         test = _evenly(load_dataset(self.data), self.test_images)

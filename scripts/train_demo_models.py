@@ -19,12 +19,12 @@ from rich.progress import Progress
 
 from brittle.datasets import load_dataset
 from brittle.models import from_torch, save_weights
-from brittle.models.demo_models import DEMO_WEIGHTS
+from brittle.models.networks import DEMO_WEIGHTS
 from brittle.models.small_resnet import SmallResNet
-from brittle.training import Recipe, train
+from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import AugMix
 
-RECIPE = Recipe(epochs=24, learning_rate=0.15)
+RECIPE = TrainingConfig(epochs=24, learning_rate=0.15)
 AUGMENT = {"standard": None, "augmix": AugMix()}
 
 

@@ -25,7 +25,7 @@ from train_encoder import train_encoder
 from train_unet import pipeline, train_unet
 from train_vae import latents, train_vae
 
-from brittle.sliders.world import TINY_WORLD
+from brittle.sliders.demo_pipeline import DEMO_FOLDER
 
 PARTS = ("vae", "unet", "clip", "encoder", *PLANS)
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="the folder of the four idx files of Fashion-MNIST")
     parser.add_argument("--work", type=Path, default=Path("tiny-world-training"), help="where checkpoints are kept")
-    parser.add_argument("--out", type=Path, default=TINY_WORLD, help="where the world is written")
+    parser.add_argument("--out", type=Path, default=DEMO_FOLDER, help="where the world is written")
     parser.add_argument("--only", choices=PARTS, help="make this part alone")
     how = parser.parse_args()
     torch.set_num_threads(1)

@@ -19,9 +19,9 @@ from fake_layouts import WNIDS, cifar_batches
 from graphs import write
 from slide_cases import publish
 
-from brittle.benchmarks import Benchmark, Entry, benchmark
+from brittle.benchmarks import Benchmark, Entry, load_benchmark
 from brittle.datasets import load_dataset, photo
-from brittle.datasets.class_table import imagenet_classes
+from brittle.datasets.classes import imagenet_classes
 from brittle.design import OverlapMatrix
 from brittle.sliders import ClassToken, load_slider, save_tokens
 from imitations.timm import colour
@@ -105,7 +105,10 @@ def predictions(path: Path, data: str, recipe: str) -> None:
     """What somebody else's program said of each image."""
     ids = list(load_dataset(data).ids)
     rows = ["sample,corruption,level,prediction,confidence"]
-    for cell, level in [("clean", 0), *((corruption.id, level) for corruption, level in benchmark(recipe).cells())]:
+    for cell, level in [
+        ("clean", 0),
+        *((corruption.id, level) for corruption, level in load_benchmark(recipe).cells()),
+    ]:
         rows += [f"{sample},{cell},{level},{number % 7},0.5" for number, sample in enumerate(ids)]
     path.write_text("\n".join(rows))
 
@@ -174,7 +177,7 @@ USERS: dict[str, Callable[[Path], object]] = {
     "val": lambda path: pictures(path, WNIDS),
     "ImageNet-C": lambda path: [
         pictures(path / "imagenet-c" / entry.corruption.name / str(level), WNIDS[:2], side=224)
-        for entry in benchmark("imagenet-c").entries
+        for entry in load_benchmark("imagenet-c").entries
         for level in entry.levels
     ],
     "imagenet-a": lambda path: pictures(path, [row.wnid for row in imagenet_classes() if row.in_a]),
@@ -196,8 +199,8 @@ USERS: dict[str, Callable[[Path], object]] = {
     "a.npz": predictions_npz,
     "drops.csv": lambda path: drops(
         path,
-        [entry.corruption.name for entry in benchmark("imagenet-c").entries]
-        + [entry.id for entry in benchmark("syn2nat-candidates").entries],
+        [entry.corruption.name for entry in load_benchmark("imagenet-c").entries]
+        + [entry.id for entry in load_benchmark("syn2nat-candidates").entries],
     ),
     "natural.csv": lambda path: drops(path, ["imagenet-a", "imagenet-r"]),
     "m.csv": matrix,

@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 
 import brittle
 from brittle.cli import app
-from brittle.datasets import demo_set
-from brittle.sliders import Sampling, world
+from brittle.datasets import cifar as demo_set
+from brittle.sliders import Sampling
+from brittle.sliders import demo_pipeline as world
 from example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
@@ -128,7 +129,7 @@ def test_every_corruption_has_a_table_for_its_page() -> None:
     assert spec is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)  # type: ignore[union-attr]
-    for corruption in brittle.corruptions():
+    for corruption in brittle.list_corruptions():
         rows = generate.parameter_table(corruption)
         assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
 
@@ -143,8 +144,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Shelf"]:
     (place / "samples.csv").write_text("\n".join(lines[: demo_set.ACROSS + 1]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo_set, "FOLDER", place)
-        patch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
-        patch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+        patch.setattr(world, "DEMO_SAMPLING", Sampling(steps=2, side=32))
+        patch.setattr(world, "DEMO_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
         yield Shelf(tmp_path_factory.mktemp("shelf"))
 
 

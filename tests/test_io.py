@@ -9,23 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittle._io import create, file_name, is_whole, replacing, sweep
+from brittle._io import atomic_write, create, file_name, is_whole, sweep
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset, write_arrays
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.decode import decode
+from brittle.evaluation.decoding import decode
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from brittle._io import replacing
+from brittle._io import atomic_write
 
 place, ready = Path(sys.argv[1]), Path(sys.argv[3])
 (ready / sys.argv[2]).touch()
 while len(list(ready.iterdir())) < 2:
     time.sleep(0.01)
 for turn in range(40):
-    with replacing(place) as part:
+    with atomic_write(place) as part:
         with part.open("w") as file:
             for _ in range(50):
                 file.write(sys.argv[2] * 1000)
@@ -49,9 +49,9 @@ def test_two_processes_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_two_writers_of_one_process_have_places_of_their_own(tmp_path: Path) -> None:
-    with replacing(tmp_path / "a") as outer:
+    with atomic_write(tmp_path / "a") as outer:
         outer.write_text("outer")
-        with replacing(tmp_path / "a") as inner:
+        with atomic_write(tmp_path / "a") as inner:
             inner.write_text("inner")
         assert (tmp_path / "a").read_text() == "inner"
     assert (tmp_path / "a").read_text() == "outer"
@@ -59,7 +59,7 @@ def test_two_writers_of_one_process_have_places_of_their_own(tmp_path: Path) -> 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     def fail() -> None:
-        with replacing(tmp_path / "a") as part:
+        with atomic_write(tmp_path / "a") as part:
             part.write_text("half")
             raise KeyboardInterrupt
 
@@ -128,7 +128,7 @@ def test_the_content_is_on_disk_before_the_name_and_the_name_before_anything_els
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = record(monkeypatch)
-    with replacing(tmp_path / "a.toml") as part:
+    with atomic_write(tmp_path / "a.toml") as part:
         part.write_text("a = 1\n")
     assert seen == [("fsync", part.name), ("replace", "a.toml"), ("fsync", tmp_path.name)]
 
@@ -211,7 +211,7 @@ def test_every_name_is_a_harmless_file_and_no_two_the_same(tmp_path: Path) -> No
         assert "/" not in file
         assert file[0] not in ".-"
         assert len(file) <= 100
-        with replacing(tmp_path / f"{file}.txt") as part:
+        with atomic_write(tmp_path / f"{file}.txt") as part:
             part.write_text(file)
     assert len(list(tmp_path.iterdir())) == len(NAMES)
     assert file_name("imagenet-c/fog") == "imagenet-c.fog"

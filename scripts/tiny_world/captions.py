@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from brittle.sliders import ClipPrompts
-from brittle.sliders.shifts import NEGATIVE_PROMPT, positive_prompt, shift_words
-from brittle.sliders.train_token import TEMPLATES
-from brittle.sliders.world import WORLD_CLASSES, WORLD_SHIFTS
+from brittle.sliders.demo_pipeline import DEMO_CLASSES, DEMO_SHIFTS
+from brittle.sliders.pipeline import NEGATIVE_PROMPT, positive_prompt, shift_words
+from brittle.sliders.tokens import TEMPLATES
 
 OPENINGS = ("a picture of a {}", "a photo of a {}", "{}", "an image of a {}", "a picture of one {}")
 ALONE = ("a photo in {}", "a picture in {}", "an image in {}")
@@ -18,11 +18,11 @@ NOTHING = ("", "", NEGATIVE_PROMPT)
 @lru_cache
 def captions(label: int, shift: int | None) -> tuple[str, ...]:
     """All captions of an image; the words before the library's own are as likely as these."""
-    name = WORLD_CLASSES[label]
+    name = DEMO_CLASSES[label]
     plain = [opening.format(name) for opening in OPENINGS]
     if shift is None:
         return tuple(plain)
-    words = shift_words(WORLD_SHIFTS[shift])
+    words = shift_words(DEMO_SHIFTS[shift])
     within = [f"{text} in {words}" for text in plain[:4]]
     return (
         *within,
@@ -34,7 +34,7 @@ def captions(label: int, shift: int | None) -> tuple[str, ...]:
 
 def shift_captions(shift: int) -> tuple[str, ...]:
     """Captions that name the shift alone."""
-    return tuple(text.format(shift_words(WORLD_SHIFTS[shift])) for text in ALONE)
+    return tuple(text.format(shift_words(DEMO_SHIFTS[shift])) for text in ALONE)
 
 
 def class_captions(label: int) -> tuple[str, ...]:
@@ -45,9 +45,9 @@ def class_captions(label: int) -> tuple[str, ...]:
 def corpus() -> list[str]:
     """Every text that the tokenizer should know the words of."""
     found = [NEGATIVE_PROMPT, *ALONE]
-    for label, name in enumerate(WORLD_CLASSES):
+    for label, name in enumerate(DEMO_CLASSES):
         found += captions(label, None)
         found += [template.format(name) for template in TEMPLATES]
-        for shift in range(len(WORLD_SHIFTS)):
+        for shift in range(len(DEMO_SHIFTS)):
             found += [*captions(label, shift), *shift_captions(shift)]
     return found

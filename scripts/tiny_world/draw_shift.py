@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.corruptions import corrupt
 
 STEPS: dict[str, tuple[tuple[str, float, float], ...]] = {

@@ -9,9 +9,9 @@ import numpy as np
 from draw_shift import draw_shift
 from numpy.typing import NDArray
 
-from brittle.arrays import Image
-from brittle.datasets.fashion_mnist import fashion_mnist
-from brittle.sliders.world import WORLD_SHIFTS
+from brittle._types import Image
+from brittle.datasets.mnist import fashion_mnist
+from brittle.sliders.demo_pipeline import DEMO_SHIFTS
 
 EDGE = 2
 """Black pixels on each side, from 28 to 32."""
@@ -35,12 +35,12 @@ def make_data(folder: str | Path, work: Path, *, train: bool) -> Clothes:
         edge = ((EDGE, EDGE), (EDGE, EDGE), (0, 0))
         plain = np.stack([np.pad(image, edge) for image in clothes.images()])
         rng = np.random.default_rng(int(train))
-        shift = rng.integers(0, len(WORLD_SHIFTS), len(plain))
+        shift = rng.integers(0, len(DEMO_SHIFTS), len(plain))
         amount = rng.uniform(0, 1, len(plain)) if train else np.ones(len(plain))
         first = 0 if train else 1_000_000
         shifted = np.stack(
             [
-                draw_shift(image, WORLD_SHIFTS[which], much, first + i)
+                draw_shift(image, DEMO_SHIFTS[which], much, first + i)
                 for i, (image, which, much) in enumerate(zip(plain, shift, amount, strict=True))
             ]
         )

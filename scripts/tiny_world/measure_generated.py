@@ -9,25 +9,25 @@ import numpy as np
 from measure_real import class_texts, percent, shift_texts
 from PIL import Image as Pil
 
-from brittle.arrays import Image
+from brittle._types import Image
+from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, DemoPipeline
+from brittle.sliders.pipeline import shift_words
 from brittle.sliders.sampling import Sampling, draw_images
-from brittle.sliders.shifts import shift_words
-from brittle.sliders.world import JUDGE, WORLD_SAMPLING, TinyWorld
 
 
 def measure_generated(
-    world: TinyWorld,
+    world: DemoPipeline,
     *,
     plain: int = 50,
     shifted: int = 5,
-    sampling: Sampling = WORLD_SAMPLING,
+    sampling: Sampling = DEMO_SAMPLING,
     sheet: Path | None = None,
 ) -> dict[str, Any]:
     """Accuracy in percent on images without a shift, and with one in the prompt; `sheet` is a picture of some."""
     pipeline, clip, judge = (
         world.pipeline(device="cpu"),
         world.clip(device="cpu"),
-        world.classifier(JUDGE, device="cpu"),
+        world.classifier(ORACLE, device="cpu"),
     )
     by_class, by_shift = clip.texts(class_texts(world)), clip.texts(shift_texts(world))
     rows, right, seen = [], [], []

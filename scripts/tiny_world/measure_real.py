@@ -8,16 +8,16 @@ import numpy as np
 from make_data import Clothes
 
 from brittle.sliders import ClipPrompts
-from brittle.sliders.shifts import shift_words
-from brittle.sliders.world import JUDGE, TinyWorld
+from brittle.sliders.demo_pipeline import ORACLE, DemoPipeline
+from brittle.sliders.pipeline import shift_words
 
 PART = 500
 
 
-def measure_classifiers(world: TinyWorld, clothes: Clothes) -> dict[str, Any]:
+def measure_classifiers(world: DemoPipeline, clothes: Clothes) -> dict[str, Any]:
     """Accuracy in percent on all test images, and on those of each shift at its full amount."""
     found: dict[str, Any] = {}
-    for name in (*world.classifiers, JUDGE):
+    for name in (*world.classifiers, ORACLE):
         model = world.classifier(name, device="cpu")
         right = {}
         for kind in ("plain", "shifted"):
@@ -31,7 +31,7 @@ def measure_classifiers(world: TinyWorld, clothes: Clothes) -> dict[str, Any]:
     return found
 
 
-def measure_clip(world: TinyWorld, clothes: Clothes) -> dict[str, float]:
+def measure_clip(world: DemoPipeline, clothes: Clothes) -> dict[str, float]:
     """Zero-shot accuracy in percent: the class on plain and on shifted images, and which shift it is."""
     clip = world.clip(device="cpu")
     plain, shifted = (
@@ -46,7 +46,7 @@ def measure_clip(world: TinyWorld, clothes: Clothes) -> dict[str, float]:
     }
 
 
-def measure_encoder(world: TinyWorld, clothes: Clothes, count: int = 1000) -> dict[str, float]:
+def measure_encoder(world: DemoPipeline, clothes: Clothes, count: int = 1000) -> dict[str, float]:
     """How alike it finds a piece of clothing and the same one in a shift, and two pieces; and neighbours' classes."""
     encoder = world.encoder(device="cpu")
     plain, shifted = (encoder.images(images[:count]) for images in (clothes.plain, clothes.shifted))
@@ -60,12 +60,12 @@ def measure_encoder(world: TinyWorld, clothes: Clothes, count: int = 1000) -> di
     }
 
 
-def class_texts(world: TinyWorld) -> list[str]:
+def class_texts(world: DemoPipeline) -> list[str]:
     """The library's prompts for the classes."""
     return [ClipPrompts().name.format(name=name) for name in world.classes]
 
 
-def shift_texts(world: TinyWorld) -> list[str]:
+def shift_texts(world: DemoPipeline) -> list[str]:
     """The library's prompts for the shifts."""
     return [ClipPrompts().shift.format(shift=shift_words(shift)) for shift in world.shifts]
 

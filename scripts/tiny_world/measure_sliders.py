@@ -14,23 +14,28 @@ from brittle.datasets import cns_bench
 from brittle.sliders import (
     SCALES,
     Slider,
+    draw_trajectory,
     image_scores,
     load_slider,
     rises_throughout,
     shift_curves,
-    slide,
     train_slider,
 )
+from brittle.sliders.demo_pipeline import DEMO_SAMPLING, DEMO_TRAINING, ORACLE, DemoPipeline
 from brittle.sliders.sampling import draw_images
-from brittle.sliders.world import JUDGE, WORLD_SAMPLING, WORLD_TRAINING, TinyWorld
-from brittle.sliders.write_slides import write_slides
+from brittle.sliders.trajectory_files import write_trajectories
 
 SHIFTS = ("heavy_snow", "heavy_rain", "heavy_fog", "heavy_sandstorm", "cartoon_style")
 CLASSES = ("trouser", "sneaker", "bag")
 
 
 def measure_sliders(
-    world: TinyWorld, work: Path, *, shifts: tuple[str, ...] = SHIFTS, names: tuple[str, ...] = CLASSES, seeds: int = 10
+    world: DemoPipeline,
+    work: Path,
+    *,
+    shifts: tuple[str, ...] = SHIFTS,
+    names: tuple[str, ...] = CLASSES,
+    seeds: int = 10,
 ) -> dict[str, Any]:
     """Train a slider for each shift and class, slide, and read the curves."""
     pipeline = world.pipeline(device="cpu")
@@ -41,20 +46,22 @@ def measure_sliders(
             slider, took = _slider(pipeline, name, shift, work / "sliders" / f"{shift}-{name}")
             seconds.append(took)
             number = world.classes.index(name)
-            write_slides(
+            write_trajectories(
                 *(pipeline, slider, folder, SCALES, range(1, seeds + 1)),
                 number=number,
                 name=name,
-                sampling=WORLD_SAMPLING,
+                sampling=DEMO_SAMPLING,
                 batch_size=len(SCALES),
                 file_format="png",
             )
-            ours = slide(pipeline, slider, (0.0,), (1, 2), sampling=WORLD_SAMPLING)[:, 0]
-            words = [WORLD_SAMPLING.words(name)]
-            plain = np.concatenate([draw_images(pipeline, words, (seed,), WORLD_SAMPLING) for seed in (1, 2)])
+            ours = draw_trajectory(pipeline, slider, (0.0,), (1, 2), sampling=DEMO_SAMPLING)[:, 0]
+            words = [DEMO_SAMPLING.words(name)]
+            plain = np.concatenate([draw_images(pipeline, words, (seed,), DEMO_SAMPLING) for seed in (1, 2)])
             equal.append(bool((ours == plain).all()))
             late, always = (
-                slide(pipeline, slider, (0.0, 2.0), (1, 2, 3), active=active, sampling=WORLD_SAMPLING, batch_size=6)
+                draw_trajectory(
+                    pipeline, slider, (0.0, 2.0), (1, 2, 3), active=active, sampling=DEMO_SAMPLING, batch_size=6
+                )
                 for active in (0.75, 1.0)
             )
             near.append(_moved(late))
@@ -67,7 +74,7 @@ def measure_sliders(
     for by in ("shift", "name"):
         found[f"ΔCLIP by {by}"] = _curves(shift_curves(scores, by=by), by)
     accuracy: dict[str, Any] = {}
-    for model in (*world.classifiers, JUDGE):
+    for model in (*world.classifiers, ORACLE):
         right = world.classifier(model, device="cpu").scores(images).argmax(1) == label
         for shift in shifts:
             of = slides.columns["shift"] == shift
@@ -97,7 +104,7 @@ def _slider(pipeline: Any, name: str, shift: str, place: Path) -> tuple[Slider, 
     if clock.is_file():
         return load_slider(place), float(clock.read_text(encoding="utf-8"))
     began = time.monotonic()
-    slider = train_slider(pipeline, name, shift, **WORLD_TRAINING)
+    slider = train_slider(pipeline, name, shift, **DEMO_TRAINING)
     took = time.monotonic() - began
     slider.save(place)
     clock.write_text(f"{took:.1f}\n", encoding="utf-8")

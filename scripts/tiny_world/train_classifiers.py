@@ -9,8 +9,8 @@ import numpy as np
 from make_data import Clothes
 
 from brittle.models import build_network, save_trained
-from brittle.sliders.world import WORLD_CLASSES
-from brittle.training import Recipe, train
+from brittle.sliders.demo_pipeline import DEMO_CLASSES
+from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import AugMix
 
 HALF = (0.5, 0.5, 0.5)
@@ -41,8 +41,8 @@ def train_classifier(name: str, clothes: Clothes, work: Path, folder: Path) -> N
         return
     plan = PLANS[name]
     spec = f"small:{plan.width}"
-    network = build_network(spec, len(WORLD_CLASSES))
-    recipe = Recipe(epochs=plan.epochs, learning_rate=0.1, crop=2, mean=HALF, std=HALF)
+    network = build_network(spec, len(DEMO_CLASSES))
+    recipe = TrainingConfig(epochs=plan.epochs, learning_rate=0.1, crop=2, mean=HALF, std=HALF)
     images, labels = clothes.plain, clothes.labels
     if plan.shifts:
         images, labels = np.concatenate([images, clothes.shifted]), np.concatenate([labels, labels])
@@ -54,4 +54,4 @@ def train_classifier(name: str, clothes: Clothes, work: Path, folder: Path) -> N
     augment = AugMix() if plan.augmix else None
     train(network, images, labels, recipe, augment=augment, checkpoint=work / f"{name}.pt", progress=progress)
     about = {"recipe": repr(recipe), "augmentation": repr(augment), "shifts": str(plan.shifts)}
-    save_trained(network, file, spec, WORLD_CLASSES, HALF, HALF, about)
+    save_trained(network, file, spec, DEMO_CLASSES, HALF, HALF, about)

@@ -8,7 +8,7 @@ from typing import Any
 
 from save_parts import size
 
-from brittle.sliders.shifts import shift_words
+from brittle.sliders.pipeline import shift_words
 
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
 """Between these, the card is written by scripts/measure_tiny_world.py."""

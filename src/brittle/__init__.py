@@ -3,18 +3,14 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from brittle.benchmarks import Benchmark, benchmark, benchmarks
-from brittle.benchmarks import benchmark as load_benchmark
-from brittle.corruptions import Corruption, Transform, corrupt
-from brittle.corruptions import find as corruption
-from brittle.corruptions import select as corruptions
+from brittle.benchmarks import Benchmark, list_benchmarks, load_benchmark
+from brittle.corruptions import Corruption, Transform, corrupt, get_corruption, list_corruptions
 from brittle.corruptions.imagenet_p import sequence
 
 if _TYPE_CHECKING:
-    from brittle import datasets, design, distance, evaluation, metrics, models, report, sliders, training
     from brittle.datasets import Dataset, load_dataset
     from brittle.evaluation import Results, evaluate, load_results
-    from brittle.metrics import published
+    from brittle.metrics import published_table
     from brittle.models import Model, load_model
 
 __version__ = "0.1.0"
@@ -28,7 +24,7 @@ _LAZY = {
     "load_dataset": "datasets",
     "load_model": "models",
     "load_results": "evaluation",
-    "published": "metrics",
+    "published_table": "metrics",
 }
 """What is loaded when it is first asked for, and the room it is in."""
 
@@ -40,27 +36,17 @@ __all__ = [
     "Results",
     "Transform",
     "__version__",
-    "benchmark",
-    "benchmarks",
     "corrupt",
-    "corruption",
-    "corruptions",
-    "datasets",
-    "design",
-    "distance",
     "evaluate",
-    "evaluation",
+    "get_corruption",
+    "list_benchmarks",
+    "list_corruptions",
     "load_benchmark",
     "load_dataset",
     "load_model",
     "load_results",
-    "metrics",
-    "models",
-    "published",
-    "report",
+    "published_table",
     "sequence",
-    "sliders",
-    "training",
 ]
 
 
@@ -71,13 +57,13 @@ def __getattr__(name: str) -> object:
         return getattr(_import_module(f"brittle.{_LAZY[name]}"), name)
     if name.startswith("_"):  # asked for by tools that look at modules, not by people
         raise AttributeError(f"module 'brittle' has no attribute {name!r}", name=name)
-    from brittle.datasets.near import nearest
+    from brittle._errors import did_you_mean
 
     raise AttributeError(
-        f"brittle has no {name!r}; {nearest(name, [known for known in __all__ if not known.startswith('_')])}",
+        f"brittle has no {name!r}; {did_you_mean(name, [known for known in __dir__() if not known.startswith('_')])}",
         name=name,
     )
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_ROOMS])

@@ -1,4 +1,4 @@
-"""Files: there completely or not at all, under names that are safe, in folders that one run claims."""
+"""Files that are whole or not there, TOML, and folders that belong to one piece of work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import time
 import tomllib
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 if sys.platform != "win32":
     import fcntl
@@ -57,7 +58,7 @@ def sweep(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
+def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary place to write to, which becomes `path` when the block ends well and vanishes when it does not.
 
     The content reaches the disk before the name does, so that a power cut leaves the old file or the new one. Many
@@ -66,13 +67,13 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     temporary = part(path)
     try:
         yield temporary
-        put(temporary, path, durable=durable)
+        atomic_rename(temporary, path, durable=durable)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def put(temporary: Path, path: Path, *, durable: bool = True) -> None:
+def atomic_rename(temporary: Path, path: Path, *, durable: bool = True) -> None:
     """Give a file that was written under a temporary name its own: first its content to the disk, then the name."""
     if not durable:
         temporary.replace(path)
@@ -296,3 +297,68 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
     ".safetensors": _is_safetensors,
     ".pt": lambda path, _size: zipfile.is_zipfile(path),
 }
+
+
+def dumps(data: Mapping[str, Any]) -> str:
+    """Plain values first, then one [[key]] block for each item of a list of tables."""
+    lines = [f"{key} = {_value(value)}" for key, value in data.items() if not _is_blocks(value)]
+    for key, value in data.items():
+        if _is_blocks(value):
+            for block in value:
+                lines += ["", f"[[{key}]]", *(f"{name} = {_value(item)}" for name, item in block.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _is_blocks(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str | Path):
+        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    raise TypeError(f"a recipe cannot hold {value!r} ({type(value).__name__})")
+
+
+RESULTS = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
+"""What a folder holds once work was done in it."""
+
+
+def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
+    """Write down in `path` what a folder holds, or raise if it holds something else already."""
+    wanted = json.loads(json.dumps(about))
+    with locked(path.parent):
+        if missing_or_damaged(path, "it is written again if there is nothing beside it"):
+            if path.is_file() and any(item.suffix in RESULTS for item in path.parent.rglob("*")):
+                raise ValueError(
+                    f"{str(path)!r} is empty or cut off, so nobody knows how the {what} beside it were made; choose "
+                    "another folder, or remove this one"
+                )
+            path.unlink(missing_ok=True)
+            create(path, json.dumps(wanted, indent=1))
+        known = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in wanted.items():
+        if known.get(key) != value:
+            raise ValueError(
+                f"{str(path.parent)!r} holds {what} with {key} {known.get(key)}, and this asks for {value}; choose "
+                "another folder"
+            )
+
+
+def weights_key(path: str | Path | None) -> str | None:
+    """A file of weights by its name and what is in it: another file of the same name is another start."""
+    if path is None:
+        return None
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file of weights {str(path)!r} to start from")
+    return f"{file.name} {sha256(file.read_bytes()).hexdigest()[:8]}"

@@ -31,21 +31,21 @@ PUBLISHED_ORDER = [
     ("name", "cells"), [("imagenet-c", 75), ("imagenet-c-extra", 20), ("cifar10-c", 75), ("tiny-imagenet-c", 75)]
 )
 def test_bundled_recipes_load_and_survive_a_round_trip(name: str, cells: int, tmp_path: Path) -> None:
-    benchmark = brittle.benchmark(name)
+    benchmark = brittle.load_benchmark(name)
     assert (benchmark.name, len(benchmark), len(list(benchmark.cells()))) == (name, cells, cells)
     benchmark.save(tmp_path / "copy.toml")
-    copy = brittle.benchmark(tmp_path / "copy.toml")
+    copy = brittle.load_benchmark(tmp_path / "copy.toml")
     assert copy == benchmark
     assert copy.hash == benchmark.hash
 
 
 def test_the_published_order_is_kept() -> None:
-    assert [entry.corruption.name for entry in brittle.benchmark("imagenet-c").entries] == PUBLISHED_ORDER
-    assert set(brittle.benchmarks()) >= {"imagenet-c", "imagenet-c-extra", "cifar10-c", "tiny-imagenet-c"}
+    assert [entry.corruption.name for entry in brittle.load_benchmark("imagenet-c").entries] == PUBLISHED_ORDER
+    assert set(brittle.list_benchmarks()) >= {"imagenet-c", "imagenet-c-extra", "cifar10-c", "tiny-imagenet-c"}
 
 
 def test_the_hash_is_of_the_pixels_not_of_the_words() -> None:
-    benchmark = brittle.benchmark("imagenet-c")
+    benchmark = brittle.load_benchmark("imagenet-c")
     same = replace(benchmark, name="x", title="y", source="z")
     assert same.hash == benchmark.hash
     others = [
@@ -62,7 +62,7 @@ def test_the_hash_is_of_the_pixels_not_of_the_words() -> None:
 
 def test_a_recipe_knows_its_own_corruptions_by_their_short_names() -> None:
     image = photo("cat", 32)
-    out = brittle.benchmark("noc-candidates").apply(image, "contrast", 3, 0)
+    out = brittle.load_benchmark("noc-candidates").apply(image, "contrast", 3, 0)
     np.testing.assert_array_equal(out, brittle.corrupt(image, "noc/contrast", 3, sample=0))
 
 
@@ -124,16 +124,16 @@ def test_broken_recipes_are_explained(text: str, message: str, tmp_path: Path) -
     path = tmp_path / "broken.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        brittle.benchmark(path)
+        brittle.load_benchmark(path)
 
 
 def test_a_severity_can_be_drawn_for_each_sample(tmp_path: Path) -> None:
     path = tmp_path / "drawn.toml"
     path.write_text("name = 'drawn'\nseed = 3\nuniform = [1, 5]\n[[corruption]]\nid = 'imagenet-c/brightness'\n")
-    benchmark = brittle.benchmark(path)
-    assert list(benchmark.cells()) == [(brittle.corruption("imagenet-c/brightness"), (1, 5))]
+    benchmark = brittle.load_benchmark(path)
+    assert list(benchmark.cells()) == [(brittle.get_corruption("imagenet-c/brightness"), (1, 5))]
     benchmark.save(path)
-    assert brittle.benchmark(path) == benchmark
+    assert brittle.load_benchmark(path) == benchmark
     images = np.full((50, 4, 4, 3), 60, np.uint8)
     out = benchmark.apply(images, "imagenet-c/brightness", (1, 5), range(50))
     greys = out[:, 0, 0, 0].astype(int)
@@ -147,6 +147,6 @@ def test_a_severity_can_be_drawn_for_each_sample(tmp_path: Path) -> None:
 
 def test_unknown_benchmarks_get_a_hint() -> None:
     with pytest.raises(ValueError, match="did you mean 'imagenet-c'"):
-        brittle.benchmark("imagenetc")
+        brittle.load_benchmark("imagenetc")
     with pytest.raises(FileNotFoundError, match=r"there is no recipe file 'none.toml'"):
-        brittle.benchmark("none.toml")
+        brittle.load_benchmark("none.toml")

@@ -29,7 +29,7 @@ def ties(design_folder: Path) -> None:
 
 def test_recipes_have_the_levels_that_were_measured(run: Run) -> None:
     """Of a folder of `brittle overlap`, of its categories, or of another recipe if that is asked for."""
-    candidates = brittle.benchmark("cifar10-noc-candidates")
+    candidates = brittle.load_benchmark("cifar10-noc-candidates")
     names = tuple(entry.id for entry in candidates.entries)
     scores = np.full((23, 23), 0.05) + 0.95 * np.eye(23)
     half = np.ix_(range(12), range(12))
@@ -37,24 +37,24 @@ def test_recipes_have_the_levels_that_were_measured(run: Run) -> None:
     matrix = OverlapMatrix(names, scores, candidates=candidates)
     matrix.save("overlap/overlap.parquet")
     good(run("build", "non-overlapping", "overlap", "-o", "mine.toml"))
-    built = brittle.benchmark("mine.toml")
+    built = brittle.load_benchmark("mine.toml")
     assert len(built.entries) == 12
     assert all(entry == candidates.entry(entry.id) for entry in built.entries)
     good(run("build", "non-overlapping", "overlap", "--levels-from", "noc-candidates", "-o", "other.toml"))
-    assert {entry.levels for entry in brittle.benchmark("other.toml").entries} == {((1.0, 5.0),)}
+    assert {entry.levels for entry in brittle.load_benchmark("other.toml").entries} == {((1.0, 5.0),)}
     groups = Categories({"a": names[:12], "b": names[12:]}, candidates=candidates)
     for file, extra in (("groups.toml", ()), ("groups2.csv", ("--overlap", "overlap"))):
         groups.save(file)
         good(run("build", "balanced", "-c", file, "-n", 2, "-k", 2, *extra, "-o", "balanced.toml"))
-        assert all(entry == candidates.entry(entry.id) for entry in brittle.benchmark("balanced.toml").entries)
+        assert all(entry == candidates.entry(entry.id) for entry in brittle.load_benchmark("balanced.toml").entries)
 
 
 def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None:
     printed = good(
         run("build", "non-overlapping", "noc-table8", "-t", 0.1, "--table", "sub/s.csv", "-o", "sub/noc.toml")
     )
-    recipe = brittle.benchmark(design_folder / "sub" / "noc.toml")
-    assert {entry.id for entry in recipe.entries} == {e.id for e in brittle.benchmark("imagenet-noc").entries}
+    recipe = brittle.load_benchmark(design_folder / "sub" / "noc.toml")
+    assert {entry.id for entry in recipe.entries} == {e.id for e in brittle.load_benchmark("imagenet-noc").entries}
     assert {entry.levels for entry in recipe.entries} == {((1.0, 5.0),)}
     assert recipe.name == "noc"
     assert re.search(r"0\.1 +8 ", printed)
@@ -66,8 +66,8 @@ def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None
     how = ["--sweep", "s.svg", "--thresholds", "0.1,0.2,0.6", "--name", "mine", "-o", "six.toml"]
     printed = good(run("build", "non-overlapping", "noc-table7", "-t", 0.3, *how))
     best = non_overlapping(published_overlap("noc-table7"), 0.3)
-    assert [entry.id for entry in brittle.benchmark("six.toml").entries] == list(best.members)
-    assert brittle.benchmark("six.toml").name == "mine"
+    assert [entry.id for entry in brittle.load_benchmark("six.toml").entries] == list(best.members)
+    assert brittle.load_benchmark("six.toml").name == "mine"
     assert len(re.findall(r"^ +0\.\d+ +\d+ ", printed, re.M)) == 4
     assert (design_folder / "s.svg").is_file()
 

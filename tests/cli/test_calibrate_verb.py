@@ -31,7 +31,7 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
     printed = good(run("calibrate", "-m", "nets.py:by_heart", *how))
     both = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert both["noc/brightness"] == first["noc/brightness"]
-    recipe = brittle.benchmark("ours.toml")
+    recipe = brittle.load_benchmark("ours.toml")
     assert recipe.image_size == 32
     for entry in recipe.entries:
         low, high = both[entry.id]["severities"]

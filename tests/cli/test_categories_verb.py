@@ -25,7 +25,7 @@ def test_categories_and_balanced_benchmarks_of_them(run: Run, design_folder: Pat
     assert len(Categories.load("4.csv")) == 4
     how = ["build", "balanced", "--categories", "three.toml", "-n", 3, "-k", 2]
     good(run(*how, "--overlap", "noc-table7", "-b", "imagenet-c", "-o", "best.toml"))
-    best = brittle.benchmark("best.toml")
+    best = brittle.load_benchmark("best.toml")
     matrix = published_overlap("noc-table7")
     chosen = [entry.corruption.name for entry in best.entries]
     pairs = [(a, b) for a in chosen for b in chosen if a < b and groups.of(a) == groups.of(b)]
@@ -38,7 +38,7 @@ def test_categories_and_balanced_benchmarks_of_them(run: Run, design_folder: Pat
     assert len(set(rows)) == 20
     assert {len(row) for row in rows} == {6}
     good(run("build", "balanced", "-c", "syn2nat", "-n", 6, "-k", 3, "-o", "s.toml"))
-    assert len(brittle.benchmark("s.toml").entries) == 18
+    assert len(brittle.load_benchmark("s.toml").entries) == 18
 
 
 def test_masked_corruptions_are_left_out_of_categories_and_named(run: Run) -> None:

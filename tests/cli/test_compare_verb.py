@@ -13,7 +13,7 @@ from typer.testing import Result
 
 import brittle
 from brittle.datasets import arrays
-from brittle.datasets.cifar_names import CIFAR10
+from brittle.datasets.cifar import CIFAR10
 from brittle.evaluation.cell import plan
 from brittle.evaluation.store import Store, model_folder
 
@@ -32,8 +32,8 @@ def fill(folder: Path, recipe: str, models: dict[str, float], images: int = 10_0
     data = arrays(np.zeros((images, 1, 1, 3), np.uint8), labels, CIFAR10, name="cifar10")
     store, rng = Store(folder), np.random.default_rng(0)
     store.claim_for(data)
-    store.keep_recipe(brittle.benchmark(recipe))
-    cells = plan(brittle.benchmark(recipe))
+    store.keep_recipe(brittle.load_benchmark(recipe))
+    cells = plan(brittle.load_benchmark(recipe))
     for name, wrong in models.items():
         store.keep_model(Named(name), 1)
         for place, cell in enumerate(cells):
@@ -84,7 +84,7 @@ def test_published_rows_have_full_names_sources_and_a_heading(run: Run, whole: P
 def test_every_corruption_is_listed_worst_first(run: Run, whole: Path) -> None:
     text = good(run("compare", whole))
     table = text.split("worst first")[1]
-    order = [entry.corruption.name for entry in brittle.benchmark("cifar10-c").entries]
+    order = [entry.corruption.name for entry in brittle.load_benchmark("cifar10-c").entries]
     assert re.findall(r"^ ([a-z]\w+) +\d", table, re.MULTILINE) == order
     assert "CE" in table
     found = json.loads(run("compare", whole, "--json").stdout)["cifar10-c"]["models"][0]

@@ -30,7 +30,7 @@ def test_correlations_from_tables_and_from_runs(run: Run, design_folder: Path) -
         cells = ["-b", "cifar10-c", "-c", "fog,snow,frost,contrast", "-s", "2"]
         assert run("run", "-m", f"nets.py:{net}", "-d", "demo", "--limit", 60, *cells, "-o", "syn").exit_code == 0
         assert run("run", "-m", f"nets.py:{net}", "-d", "demo", "--limit", 37, "-o", "nat").exit_code == 0
-    recipe = brittle.Benchmark("pair", tuple(brittle.benchmark("imagenet-c").entry(c) for c in ("fog", "snow")))
+    recipe = brittle.Benchmark("pair", tuple(brittle.load_benchmark("imagenet-c").entry(c) for c in ("fog", "snow")))
     recipe.save("pair.toml")
     printed = good(
         run("correlate", "--synthetic", "syn", "--natural", "odd=nat", *how, "-b", "pair.toml", "-o", "r.csv")

@@ -22,7 +22,7 @@ def test_build_dissimilar_writes_a_recipe_that_runs(run: Run) -> None:
     result = run(*how, *few, "-k", 2, "--runs", 2, "-o", "sub/mine.toml")
     printed = good(result)
     assert "2 of 5 candidates" in printed
-    recipe = brittle.benchmark("sub/mine.toml")
+    recipe = brittle.load_benchmark("sub/mine.toml")
     assert [len(entry.levels) for entry in recipe.entries] == [5, 5]
     table = pl.read_csv("sub/mine.csv")
     assert set(table.filter(pl.col("picked"))["candidate"]) == {entry.id for entry in recipe.entries}

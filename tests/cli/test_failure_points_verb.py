@@ -13,13 +13,13 @@ from PIL import Image as Pil
 from typer.testing import Result
 
 import brittle
-from brittle.arrays import Image
-from brittle.datasets.cifar_names import CIFAR10
+from brittle._types import Image
+from brittle.datasets.cifar import CIFAR10
 from brittle.evaluation import load_failure_points
 from brittle.evaluation.failure_summary import SearchedFolder, summarize_failure_points
 from brittle.metrics import FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
-from brittle.report.thumbnail import resized
+from brittle.report.sheets import resized
 
 Run = Callable[..., Result]
 
@@ -81,7 +81,7 @@ def test_what_is_printed_are_the_quantiles_and_what_they_do(folder: Path) -> Non
             assert (f"({found.low:.2f}–" if np.isfinite(found.low or 0) else "(> 5–") in words
         change = searched.change(one)
         assert change is not None
-        entry = brittle.benchmark("cifar10-c").entry(one.corruption).corruption
+        entry = brittle.load_benchmark("cifar10-c").entry(one.corruption).corruption
         assert change.parameters == entry.parameters(change.severity, 32)
         for name, value in change.parameters.items():
             assert f"{name} {value:.3g}" in words

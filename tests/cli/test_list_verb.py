@@ -17,7 +17,7 @@ def test_no_id_or_parameter_is_cut(run: Run, columns: int) -> None:
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= columns
     words = set(result.stdout.split())
-    for corruption in brittle.corruptions():
+    for corruption in brittle.list_corruptions():
         assert {corruption.id, corruption.source} & words
         assert {corruption.id, corruption.name} & words
         assert set(corruption.levels) <= words
@@ -54,16 +54,16 @@ def test_a_bare_name_means_imagenet_c_or_the_set_that_was_chosen(run: Run, argum
 
 def test_json_has_every_level(run: Run) -> None:
     found = json.loads(run("list", "--json", "--size", 64).stdout)
-    assert [item["id"] for item in found] == [corruption.id for corruption in brittle.corruptions()]
+    assert [item["id"] for item in found] == [corruption.id for corruption in brittle.list_corruptions()]
     for item in found:
-        assert item["parameters"]["4"] == brittle.corruption(item["id"]).parameters(4, 64)
-        assert item["moves_pixels"] is brittle.corruption(item["id"]).moves_pixels
+        assert item["parameters"]["4"] == brittle.get_corruption(item["id"]).parameters(4, 64)
+        assert item["moves_pixels"] is brittle.get_corruption(item["id"]).moves_pixels
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_those_that_move_pixels_are_marked_and_the_mark_is_explained(run: Run, columns: int) -> None:
     lines = run("list", columns=columns).stdout.splitlines()
-    for corruption in brittle.corruptions():
+    for corruption in brittle.list_corruptions():
         rows = [line for line in lines if {corruption.id, corruption.name} & set(line.split()[:1])]
         marked = {"↔" in line for line in rows if corruption.family in line.split()}
         assert corruption.moves_pixels in marked, corruption.id
@@ -71,7 +71,7 @@ def test_those_that_move_pixels_are_marked_and_the_mark_is_explained(run: Run, c
     assert "↔" not in run("list", "--family", "noise", columns=columns).stdout
 
 
-@pytest.mark.parametrize("corruption", brittle.corruptions(), ids=lambda corruption: corruption.id)
+@pytest.mark.parametrize("corruption", brittle.list_corruptions(), ids=lambda corruption: corruption.id)
 def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
     result = run("list", corruption.id, "--size", 100)
     assert result.exit_code == 0

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")
 
 CLI = Path(__file__).parents[2] / "src" / "brittle" / "cli"
 HERE = {"run", "import_", "overlap", "train", "failure_points"}
-SLIDES = {"slide/train", "slide/sample", "slide/measure", "slide/filter_"}
+SLIDES = {"slide/train", "slide/sample", "slide/measure", "slide/filter"}
 """Tried in slide/test_slide_next.py."""
 
 OWN = """
@@ -78,17 +78,19 @@ def test_after_failure_points(run: Run) -> None:
 def test_after_an_overlap(run: Run) -> None:
     how = ["overlap", *TRAIN, "--standard-epochs", 1, "--mode", "batchnorm", "--images", 64]
     works(good(run(*how, "-o", "out")))
-    assert {entry.levels for entry in brittle.benchmark("recipe.toml").entries} == {((3.0, 5.0),)}
-    assert OverlapMatrix.load("out/overlap.parquet").candidates == brittle.benchmark("two.toml")
+    assert {entry.levels for entry in brittle.load_benchmark("recipe.toml").entries} == {((3.0, 5.0),)}
+    assert OverlapMatrix.load("out/overlap.parquet").candidates == brittle.load_benchmark("two.toml")
 
 
 @pytest.mark.parametrize("table", ["noc-table7", "noc-table8"])
 def test_after_a_published_overlap(run: Run, table: str) -> None:
     works(good(run("overlap", "--from-table", table, "-o", "published")))
     known = {
-        entry.id: entry.levels for name in ("imagenet-c", "imagenet-noc") for entry in brittle.benchmark(name).entries
+        entry.id: entry.levels
+        for name in ("imagenet-c", "imagenet-noc")
+        for entry in brittle.load_benchmark(name).entries
     }
-    recipe = brittle.benchmark("recipe.toml")
+    recipe = brittle.load_benchmark("recipe.toml")
     assert len(recipe.entries) == {"noc-table7": 3, "noc-table8": 8}[table]
     assert all(entry.levels == known[entry.id] for entry in recipe.entries)
 

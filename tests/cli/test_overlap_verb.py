@@ -11,8 +11,7 @@ from typer.testing import Result
 from verb_checks import good, refused
 
 import brittle
-from brittle.cli.overlap import _print
-from brittle.cli.overlap_plan import candidates_of
+from brittle.cli.overlap import _print, candidates_of
 from brittle.design import OverlapMatrix, published_overlap
 
 Run = Callable[..., Result]
@@ -43,7 +42,7 @@ def test_a_published_matrix_needs_no_training(run: Run) -> None:
     printed = good(run("overlap", "--from-table", "noc-table7", "-o", "published"))
     assert re.search(r"gaussian_noise +imagenet-c/shot_noise +0\.97", printed)
     found = OverlapMatrix.load("published/overlap.csv")
-    assert found.candidates == brittle.benchmark("imagenet-c")
+    assert found.candidates == brittle.load_benchmark("imagenet-c")
     np.testing.assert_allclose(found.scores, published_overlap("noc-table7").scores)
 
 
@@ -54,8 +53,8 @@ def test_candidates_are_a_recipe_or_names() -> None:
         "imagenet-c/fog": (1.0, 2.0, 3.0, 4.0, 5.0),
         **dict(zip(("noc/rain", "syn2nat/random_gamma"), published, strict=True)),
     }
-    assert candidates_of("imagenet-c") == brittle.benchmark("imagenet-c")
-    assert candidates_of("two.toml") == brittle.benchmark("two.toml")
+    assert candidates_of("imagenet-c") == brittle.load_benchmark("imagenet-c")
+    assert candidates_of("two.toml") == brittle.load_benchmark("two.toml")
 
 
 def test_what_was_hardly_learned_is_named_by_the_matrix(run: Run) -> None:

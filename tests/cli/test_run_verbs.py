@@ -137,7 +137,7 @@ def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> 
 
 def test_predictions_made_elsewhere_are_a_run(run: Run, tmp_path: Path) -> None:
     data = load_dataset("demo")
-    recipe = brittle.benchmark("cifar10-c")
+    recipe = brittle.load_benchmark("cifar10-c")
     rng = np.random.default_rng(0)
     tables = [pl.DataFrame({"sample": list(map(str, data.ids)), "corruption": "clean", "level": 0.0})]
     for corruption, level in recipe.cells():

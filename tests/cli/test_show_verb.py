@@ -32,9 +32,9 @@ def test_the_sheet_is_the_one_asked_for(
     result = run("show", *arguments, "-o", tmp_path / "new" / "sheet.png")
     assert result.exit_code == 0, result.stderr
     if corruptions is None:
-        corruptions = brittle.benchmark("imagenet-c-extra").entries
+        corruptions = brittle.load_benchmark("imagenet-c-extra").entries
     if corruptions == "all":
-        corruptions = brittle.corruptions()
+        corruptions = brittle.list_corruptions()
     picture = photo("coffee" if "coffee" in arguments else "cat", 300)
     expected = contact_sheet(picture, corruptions, severities, **how)
     assert (np.asarray(Pil.open(tmp_path / "new" / "sheet.png")) == np.asarray(expected)).all()

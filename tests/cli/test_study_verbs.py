@@ -10,9 +10,8 @@ from typer.testing import Result
 from verb_checks import good, refused, words_of
 
 import brittle
-from brittle.models.from_weights import save_trained
-from brittle.models.network import build_network
-from brittle.training import Recipe
+from brittle.models.networks import build_network, save_trained
+from brittle.training import TrainingConfig
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
@@ -56,7 +55,10 @@ def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
     mix = ["study", "mixing", *how, "-b", "three.toml", "--near", "contrast", "--far", "none", "--no-errors", *LOOK]
     for folder, seed in (("a", 0), ("b", 1)):
         Path(folder).mkdir()
-        network, about = build_network("small:4", 4, seed=seed), ("small:4", "abcd", Recipe().mean, Recipe().std)
+        network, about = (
+            build_network("small:4", 4, seed=seed),
+            ("small:4", "abcd", TrainingConfig().mean, TrainingConfig().std),
+        )
         save_trained(network, f"{folder}/net.safetensors", *about)
     good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))
     good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))

@@ -56,7 +56,7 @@ def test_a_network_learns_a_benchmark_and_is_run_on_another(run: Run, folder: Pa
 def test_training_goes_on_from_its_checkpoint_and_from_no_other(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = sys.modules["brittle.training.train"]
+    module = sys.modules["brittle.training.trainer"]
     good(run(*TRAIN, "--epochs", 3, "-o", "calm.safetensors"))
     keep, calls = module._keep, []
 

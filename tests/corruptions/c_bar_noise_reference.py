@@ -13,7 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.words import normals
+from brittle.corruptions.kernels.random_words import normals
 
 Array = np.ndarray
 

@@ -19,7 +19,7 @@ from PIL import Image as Pil
 from scipy import ndimage
 
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.words import normals, uniforms
+from brittle.corruptions.kernels.random_words import normals, uniforms
 
 Array = np.ndarray
 

@@ -8,8 +8,8 @@ from c_bar_noise_reference import REFERENCE
 
 import brittle
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.coloured_noise import LARGEST, blue_noise, brown_noise
-from brittle.corruptions.kernels.trigonometry import angle, cosine, sine
+from brittle.corruptions.kernels.arithmetic import angle, cosine, sine
+from brittle.corruptions.kernels.noise import LARGEST, blue_noise, brown_noise
 from brittle.datasets import photo
 
 FIELDS = ("blue_noise", "brownish_noise", "blue_noise_sample")
@@ -26,7 +26,7 @@ FIELDS = ("blue_noise", "brownish_noise", "blue_noise_sample")
     ],
 )
 def test_fast_and_plain_readings_agree(name: str, shape: tuple[int, int, int]) -> None:
-    corruption = brittle.corruption(f"c-bar/{name}")
+    corruption = brittle.get_corruption(f"c-bar/{name}")
     image = photo("cat", 224)[: shape[0], : shape[1], : shape[2]].copy()
     for severity in (0.3, 2.35, 5, 10):
         for sample in range(3):
@@ -61,7 +61,7 @@ def test_fast_and_plain_readings_agree(name: str, shape: tuple[int, int, int]) -
 def test_parameters_are_the_published_multiples_of_the_magnitude(
     name: str, parameter: str, per_unit: float | str, side: int
 ) -> None:
-    corruption = brittle.corruption(f"c-bar/{name}")
+    corruption = brittle.get_corruption(f"c-bar/{name}")
     slope = float(per_unit.split()[0]) * side if isinstance(per_unit, str) else per_unit
     start = -2.5 if parameter == "threshold" else 0
     assert corruption.max_severity == 10
@@ -139,7 +139,7 @@ def test_polynomials_are_sines_and_angles(value: float) -> None:
 
 @pytest.mark.parametrize("name", ["imagenet-c-bar", "cifar10-c-bar"])
 def test_recipes_hold_ten_corruptions_at_five_magnitudes(name: str) -> None:
-    recipe = brittle.benchmark(name)
+    recipe = brittle.load_benchmark(name)
     assert [len(entry.levels) for entry in recipe.entries] == [5] * 10
     assert all(entry.id.startswith("c-bar/") for entry in recipe.entries)
 

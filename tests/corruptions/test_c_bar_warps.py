@@ -10,7 +10,7 @@ from scipy import ndimage
 
 import brittle
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.spline_coefficients import spline_coefficients
+from brittle.corruptions.kernels.splines import spline_coefficients
 from brittle.datasets import photo
 
 SMALL_SHARE = {
@@ -24,7 +24,7 @@ SMALL_SHARE = {
 @pytest.mark.parametrize("side", [32, 224])
 @pytest.mark.parametrize("name", READINGS)
 def test_agrees_with_a_plain_reading(name: str, side: int) -> None:
-    corruption = brittle.corruption(f"c-bar/{name}")
+    corruption = brittle.get_corruption(f"c-bar/{name}")
     severities = (0.7, 2.5, 6, corruption.max_severity) if side == 32 else (4.9,)
     for picture, sample in (("cat", 3), ("coffee", 4)):
         image = photo(picture, side)
@@ -76,7 +76,7 @@ def test_agrees_with_a_plain_reading(name: str, side: int) -> None:
     ],
 )
 def test_parameters_follow_the_published_formulas(name: str, formulas: dict, side: int) -> None:
-    corruption = brittle.corruption(f"c-bar/{name}")
+    corruption = brittle.get_corruption(f"c-bar/{name}")
     assert corruption.max_severity == (12 if name == "color_dither" else 10)
     for s in (0.5, 1, 2.35, 5.6, 9.15, 10):
         expected = {parameter: formula(s, side) for parameter, formula in formulas.items()}
@@ -85,7 +85,7 @@ def test_parameters_follow_the_published_formulas(name: str, formulas: dict, sid
 
 @pytest.mark.parametrize(("s", "count"), [(0.5, 1), (1, 3), (1.5, 4), (2, 6), (2.5, 8)])
 def test_cifar_has_the_published_number_of_lines(s: float, count: int) -> None:
-    assert math.floor(brittle.corruption("c-bar/lines").parameters(s, 32)["line_count"] + 1e-9) == count
+    assert math.floor(brittle.get_corruption("c-bar/lines").parameters(s, 32)["line_count"] + 1e-9) == count
 
 
 @pytest.mark.parametrize(("s", "levels"), [(0.5, 14), (1, 13), (2.9, 12), (3, 11), (11.99, 3), (12, 2)])
@@ -159,7 +159,7 @@ def test_spline_coefficients_are_scipys(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("name", ["chromatic_abberation", "circular_motion_blur", "perspective_no_bars"])
 def test_some_agree_on_pictures_that_are_not_square(name: str, shape: tuple[int, int]) -> None:
     image = photo("cat", 90)[: shape[0], : shape[1]]
-    corruption = brittle.corruption(f"c-bar/{name}")
+    corruption = brittle.get_corruption(f"c-bar/{name}")
     read = READINGS[name](image, Draws(0, corruption.id, 0), **corruption.parameters(6, shape))
     gap = np.abs(brittle.corrupt(image, corruption, 6).astype(int) - read)
     assert (gap > 1).mean() <= 1e-3

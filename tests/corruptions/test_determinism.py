@@ -14,7 +14,7 @@ import pytest
 import brittle
 from brittle.datasets import photo
 
-ALL = [c.id for c in brittle.corruptions()]
+ALL = [c.id for c in brittle.list_corruptions()]
 GOLDEN = Path(__file__).parent / "golden.json"
 SIDES = (32, 64, 224, 299)
 

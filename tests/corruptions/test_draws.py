@@ -8,8 +8,8 @@ from scipy import stats
 
 import brittle
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.compiled import compiled
-from brittle.corruptions.kernels.words import normal_table, normals, uniforms, word
+from brittle.corruptions.kernels.arithmetic import compiled
+from brittle.corruptions.kernels.random_words import normal_table, normals, uniforms, word
 
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
 

@@ -7,17 +7,15 @@ from scipy import ndimage
 
 import brittle
 from brittle.corruptions import Draws
-from brittle.corruptions.imagenet_c import frost
-from brittle.corruptions.kernels.drops import mud_layer, water_layer
-from brittle.corruptions.kernels.gaussian import gaussian
+from brittle.corruptions.imagenet_c import weather as frost
+from brittle.corruptions.imagenet_c.digital import smooth_noise
+from brittle.corruptions.imagenet_c.weather import _read, find_textures
+from brittle.corruptions.imagenet_c.weather import plasma as fast_plasma
+from brittle.corruptions.kernels.blur import gaussian, motion_blur, zoom
 from brittle.corruptions.kernels.jpeg import jpeg
-from brittle.corruptions.kernels.motion import motion_blur
-from brittle.corruptions.kernels.plasma import plasma as fast_plasma
-from brittle.corruptions.kernels.poisson import count_photons
-from brittle.corruptions.kernels.smooth_noise import smooth_noise
-from brittle.corruptions.kernels.textures import _read, find_textures
-from brittle.corruptions.kernels.words import normals
-from brittle.corruptions.kernels.zoom import zoom
+from brittle.corruptions.kernels.noise import count_photons
+from brittle.corruptions.kernels.random_words import normals
+from brittle.corruptions.kernels.shapes import mud_layer, water_layer
 from brittle.datasets import photo
 
 RANDOM = [name for name in REFERENCE if name not in DETERMINISTIC]
@@ -29,7 +27,7 @@ def test_deterministic_ones_agree_pixel_by_pixel(name: str, side: int) -> None:
     for picture in ("cat", "coffee"):
         image = photo(picture, side)
         for severity in range(1, 6):
-            parameters = brittle.corruption(f"imagenet-c/{name}").parameters(severity, side)
+            parameters = brittle.get_corruption(f"imagenet-c/{name}").parameters(severity, side)
             gap = np.abs(
                 brittle.corrupt(image, f"imagenet-c/{name}", severity).astype(int)
                 - REFERENCE[name](image, None, **parameters)
@@ -43,7 +41,7 @@ def test_deterministic_ones_agree_pixel_by_pixel(name: str, side: int) -> None:
 def test_random_ones_agree_in_distribution(name: str, severity: int) -> None:
     """Mean, standard deviation, detail and distance to the clean image, over 24 draws, within 5 sampling errors."""
     image = photo("cat", 32)
-    parameters: dict[str, object] = dict(brittle.corruption(f"imagenet-c/{name}").parameters(severity, 32))
+    parameters: dict[str, object] = dict(brittle.get_corruption(f"imagenet-c/{name}").parameters(severity, 32))
     if name == "frost":
         parameters["textures"] = [_read(path, 1, 3) for path in find_textures(frost.BUNDLED)]
     ours, read = [], []
@@ -100,7 +98,7 @@ def test_black_stays_black_even_at_the_largest_random_word() -> None:
 def test_pixelate_has_pillows_boxes_at_any_size(height: int, width: int) -> None:
     image = np.random.default_rng(0).integers(0, 256, (height, width, 3), np.uint8)
     for severity in range(1, 6):
-        parameters = brittle.corruption("imagenet-c/pixelate").parameters(severity, (height, width))
+        parameters = brittle.get_corruption("imagenet-c/pixelate").parameters(severity, (height, width))
         np.testing.assert_array_equal(
             brittle.corrupt(image, "imagenet-c/pixelate", severity), REFERENCE["pixelate"](image, None, **parameters)
         )
@@ -128,7 +126,7 @@ def test_elastic_fields_have_the_measured_strength(alpha: float, sigma: float, r
 @pytest.mark.parametrize("sigma", [9.0, 19.52, 40.0, 170.8])
 def test_smoothing_through_cosines_is_smoothing(sigma: float) -> None:
     key = Draws(0, "e", 0).key("dx")
-    from brittle.corruptions.kernels.words import uniforms
+    from brittle.corruptions.kernels.random_words import uniforms
 
     noise = uniforms(key, 90, 130).astype(float)
     slow = ndimage.gaussian_filter(noise, sigma, mode="reflect", truncate=3)
@@ -161,7 +159,7 @@ def test_long_trails_are_close_to_exact_ones() -> None:
 @pytest.mark.parametrize(("side", "coverage"), [(224, (3.8, 15, 24, 12, 20)), (32, (3.0, 8.8, 32, 4.2, 7.0))])
 def test_spatter_covers_what_was_measured(side: int, coverage: tuple[float, ...]) -> None:
     for severity, expected in enumerate(coverage, start=1):
-        p = brittle.corruption("spatter").parameters(severity, side)
+        p = brittle.get_corruption("spatter").parameters(severity, side)
         share = []
         for i in range(40):
             field = gaussian(p["loc"] + p["scale"] * normals(Draws(0, "s", i).key("s"), side, side), p["sigma"])
@@ -186,7 +184,7 @@ def test_zoom_reads_between_pixels_as_scipy_does() -> None:
 
 def test_glass_blur_copies_and_never_swaps() -> None:
     """Row 0 and column 0 are never touched, and colours get lost, which an exchange cannot do."""
-    from brittle.corruptions.kernels.shuffle import copy_from_neighbours
+    from brittle.corruptions.imagenet_c.blur import copy_from_neighbours
 
     image = np.stack([*np.mgrid[:40, :40], np.zeros((40, 40))], -1).astype(np.uint8)
     out = copy_from_neighbours(image, Draws(0, "g", 0).key("o"), 1, 1)

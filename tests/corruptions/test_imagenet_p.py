@@ -143,7 +143,7 @@ def test_an_index_out_of_range_is_named() -> None:
 
 
 def test_published_films_are_read(tmp_path) -> None:
-    from brittle.datasets import find_films, read_film, read_film_array
+    from brittle.datasets import find_sequences, read_sequence, read_sequence_array
 
     frames = film("brightness", photo("cat", 64)).astype(np.uint8)
     (tmp_path / "n01440764").mkdir()
@@ -152,17 +152,17 @@ def test_published_films_are_read(tmp_path) -> None:
     for frame in frames:
         writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
     writer.release()
-    assert find_films(tmp_path) == ["n01440764/val_1.mp4"]
-    read = read_film(path)
+    assert find_sequences(tmp_path) == ["n01440764/val_1.mp4"]
+    read = read_sequence(path)
     assert read.shape == frames.shape
     assert np.abs(read.astype(int) - frames).mean() < 6
     np.save(tmp_path / "brightness.npy", frames[None])
-    np.testing.assert_array_equal(read_film_array(tmp_path / "brightness.npy")[0], frames)
+    np.testing.assert_array_equal(read_sequence_array(tmp_path / "brightness.npy")[0], frames)
     (tmp_path / "broken.mp4").write_text("no film")
     for call, wrong, message in (
-        (read_film, "broken.mp4", "is not a film that OpenCV can read"),
-        (read_film_array, "n01440764", "there is no file"),
-        (read_film, "none.mp4", "there is no film"),
+        (read_sequence, "broken.mp4", "is not a film that OpenCV can read"),
+        (read_sequence_array, "n01440764", "there is no file"),
+        (read_sequence, "none.mp4", "there is no film"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
             call(tmp_path / wrong)

@@ -9,7 +9,7 @@ from PIL import Image as Pil
 import brittle
 from brittle.datasets import photo
 
-ALL = [c.id for c in brittle.corruptions()]
+ALL = [c.id for c in brittle.list_corruptions()]
 every_corruption = pytest.mark.parametrize("name", ALL)
 few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
@@ -49,18 +49,18 @@ def test_severity_zero_is_an_equal_copy(name: str) -> None:
         assert not np.shares_memory(out, image)
 
 
-@pytest.mark.parametrize("name", [c.id for c in brittle.corruptions() if c.fades and c.levels])
+@pytest.mark.parametrize("name", [c.id for c in brittle.list_corruptions() if c.fades and c.levels])
 @pytest.mark.parametrize("side", [32, 64, 224])
 def test_near_severity_zero_is_near_the_image(name: str, side: int) -> None:
     image = photo("cat", side)
     assert np.abs(brittle.corrupt(image, name, 0.01).astype(int) - image).mean() < 1.6
 
 
-@pytest.mark.parametrize("name", [c.id for c in brittle.corruptions() if c.monotone and c.levels])
+@pytest.mark.parametrize("name", [c.id for c in brittle.list_corruptions() if c.monotone and c.levels])
 @pytest.mark.parametrize("side", [32, 64])
 def test_no_effect_collapses_between_two_levels(name: str, side: int) -> None:
     image = photo("cat", side)
-    corruption = brittle.corruption(name)
+    corruption = brittle.get_corruption(name)
 
     def distance(severity: float) -> float:
         outs = [brittle.corrupt(image, name, severity, sample=i).astype(int) for i in range(3)]
@@ -140,7 +140,7 @@ def test_grey_noise_is_as_strong_as_colour_noise(name: str) -> None:
 @every_corruption
 @pytest.mark.parametrize("side", [32, 224])
 def test_distance_to_the_clean_image_grows_with_severity(name: str, side: int) -> None:
-    corruption = brittle.corruption(name)
+    corruption = brittle.get_corruption(name)
     severities = [0, 0.5, *range(1, corruption.max_severity + 1)]
     images = {each: photo(each, side).astype(int) for each in ("cat", "coffee")}
     distance = [

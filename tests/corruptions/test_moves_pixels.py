@@ -48,7 +48,7 @@ def share_of_moved_dots(found: brittle.Corruption) -> float:
     return float(np.mean(moved))
 
 
-@pytest.mark.parametrize("found", brittle.corruptions(), ids=lambda found: found.id)
+@pytest.mark.parametrize("found", brittle.list_corruptions(), ids=lambda found: found.id)
 def test_what_is_declared_is_what_happens_to_dots(found: brittle.Corruption) -> None:
     assert found.moves_pixels == (share_of_moved_dots(found) > 0)
 
@@ -63,5 +63,5 @@ def test_geometry_moves_pixels_unless_it_says_otherwise(monkeypatch: pytest.Monk
             """Nothing happens here."""
             return image
 
-        declared.append(registry.find("mine/same").moves_pixels)
+        declared.append(registry.get_corruption("mine/same").moves_pixels)
     assert declared == [True, False, False, True]

@@ -7,17 +7,17 @@ from scipy import ndimage, stats
 
 import brittle
 from brittle.corruptions import Draws
-from brittle.corruptions.kernels.mean_filter import mean_filter
-from brittle.corruptions.kernels.rotate_hue import rotate_hue
+from brittle.corruptions.kernels.colour import rotate_hue
+from brittle.corruptions.noc.noise import mean_filter
 from brittle.datasets import photo
 
-NOC = [c.name for c in brittle.corruptions(source="noc")]
+NOC = [c.name for c in brittle.list_corruptions(source="noc")]
 AREA = {"rain": 121, "circle": 121, "rhombus": 98}
 
 ANY_SIZE = [
     name
     for name in REFERENCE
-    if name == "blur" or not any(level.px for level in brittle.corruption(f"noc/{name}").levels.values())
+    if name == "blur" or not any(level.px for level in brittle.get_corruption(f"noc/{name}").levels.values())
 ]
 
 
@@ -92,7 +92,7 @@ def test_every_drop_halves_what_is_left_once(severity: float) -> None:
     """On black, k drops leave 2⁻ᵏ of the darkness; all drops lie fully inside, so the k sum to 121 a drop."""
     out = brittle.corrupt(np.zeros((224, 224, 1), np.uint8), "noc/rain", severity)
     drops = np.rint(-np.log2(1 - np.minimum(out, 254) / 255)).sum()
-    assert drops == 121 * brittle.corruption("noc/rain").parameters(severity)["count"]
+    assert drops == 121 * brittle.get_corruption("noc/rain").parameters(severity)["count"]
 
 
 @pytest.mark.parametrize("side", [32, 100, 448])
@@ -100,7 +100,7 @@ def test_every_drop_halves_what_is_left_once(severity: float) -> None:
 def test_shapes_cover_the_same_share_at_every_size(name: str, side: int) -> None:
     image = np.full((side, side, 1), 137, np.uint8)
     covered = [(brittle.corrupt(image, f"noc/{name}", 0.2, sample=i) != 137).mean() for i in range(400)]
-    count = brittle.corruption(f"noc/{name}").parameters(0.2)["count"]
+    count = brittle.get_corruption(f"noc/{name}").parameters(0.2)["count"]
     expected = 1 - (1 - AREA[name] / 224**2) ** count
     assert np.mean(covered) == pytest.approx(expected, abs=5 * np.std(covered) / 20)
 

@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 import brittle
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.corruptions import Draws, corruption, levels, registry
 
 
 def test_all_nineteen_are_there_in_their_families() -> None:
-    found = brittle.corruptions(source="imagenet-c")
+    found = brittle.list_corruptions(source="imagenet-c")
     families = {
         family: [c.name for c in found if c.family == family] for family in ("noise", "blur", "weather", "digital")
     }
     assert sum(map(len, families.values())) == len(found) >= 19
     assert all(len(names) >= 4 for names in families.values())
-    assert [c.id for c in brittle.corruptions(source="imagenet-c", family="noise")] == [
+    assert [c.id for c in brittle.list_corruptions(source="imagenet-c", family="noise")] == [
         f"imagenet-c/{name}_noise" for name in ("gaussian", "impulse", "shot", "speckle")
     ]
 
 
 def test_a_corruption_knows_itself() -> None:
-    fog = brittle.corruption("fog")
-    assert fog is brittle.corruption("imagenet-c/fog") is brittle.corruption(fog)
+    fog = brittle.get_corruption("fog")
+    assert fog is brittle.get_corruption("imagenet-c/fog") is brittle.get_corruption(fog)
     assert (fog.id, fog.name, fog.family, fog.source, fog.max_severity) == (
         "imagenet-c/fog", "fog", "weather", "imagenet-c", 5,
     )  # fmt: skip
@@ -32,7 +32,7 @@ def test_a_corruption_knows_itself() -> None:
     assert fog.table_sides == (32, 64, 224, 299)
 
 
-@pytest.mark.parametrize("c", brittle.corruptions(), ids=lambda c: c.id)
+@pytest.mark.parametrize("c", brittle.list_corruptions(), ids=lambda c: c.id)
 def test_every_corruption_is_documented(c: brittle.Corruption) -> None:
     assert len(c.summary) > 30
     assert c.summary.endswith(".")
@@ -41,7 +41,8 @@ def test_every_corruption_is_documented(c: brittle.Corruption) -> None:
 def test_calling_it_is_corrupting() -> None:
     image = np.full((9, 9, 3), 70, np.uint8)
     np.testing.assert_array_equal(
-        brittle.corruption("snow")(image, 2, seed=3, sample="a"), brittle.corrupt(image, "snow", 2, seed=3, sample="a")
+        brittle.get_corruption("snow")(image, 2, seed=3, sample="a"),
+        brittle.corrupt(image, "snow", 2, seed=3, sample="a"),
     )
 
 
@@ -60,22 +61,22 @@ def test_calling_it_is_corrupting() -> None:
 )
 def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
     with pytest.raises(ValueError, match=f"there is no corruption '{name}'; {hint}"):
-        brittle.corruption(name)
+        brittle.get_corruption(name)
 
 
-@pytest.mark.parametrize("name", [c.name for c in brittle.corruptions(source="imagenet-c")])
+@pytest.mark.parametrize("name", [c.name for c in brittle.list_corruptions(source="imagenet-c")])
 def test_a_bare_name_means_imagenet_c(name: str) -> None:
-    assert brittle.corruption(name).id == f"imagenet-c/{name}"
+    assert brittle.get_corruption(name).id == f"imagenet-c/{name}"
 
 
 def test_a_name_that_only_other_sets_share_is_refused_with_the_choices() -> None:
     with pytest.raises(ValueError, match=r"'blur'.*noc/blur, syn2nat/blur"):
-        brittle.corruption("blur")
+        brittle.get_corruption("blur")
 
 
 def test_names_are_strings() -> None:
     with pytest.raises(TypeError, match="named by a string such as 'fog', got -2"):
-        brittle.corruption(-2)  # type: ignore[arg-type]
+        brittle.get_corruption(-2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_names_are_strings() -> None:
 )
 def test_unknown_sources_and_families_are_named(given: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        brittle.corruptions(**given)  # type: ignore[arg-type]
+        brittle.list_corruptions(**given)  # type: ignore[arg-type]
 
 
 def test_unknown_options_are_named() -> None:
@@ -112,7 +113,7 @@ def test_a_new_corruption_is_one_function(own_corruption: str) -> None:
     assert brittle.corrupt(image, "reddish", 1.5)[0, 0].tolist() == [115, 100, 100]
     assert brittle.corrupt(image, own_corruption, 3, bonus=5)[0, 0].tolist() == [145, 100, 100]
     assert brittle.corrupt(image[..., 0], "reddish", 3)[0, 0] == round(0.299 * 140 + 0.701 * 100)
-    assert brittle.corruption("reddish") in brittle.corruptions(source="mine")
+    assert brittle.get_corruption("reddish") in brittle.list_corruptions(source="mine")
     with pytest.raises(ValueError, match=r"between 0 \(clean\) and 3, got 4"):
         brittle.corrupt(image, "reddish", 4)
 
@@ -176,11 +177,11 @@ def test_a_wrong_declaration_is_refused() -> None:
 
 def test_a_corruption_is_known_by_its_description_until_its_code_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run keeps of a user's own corruption is enough for tables, and says what is missing for pictures."""
-    fog = brittle.corruption("imagenet-c/fog")
+    fog = brittle.get_corruption("imagenet-c/fog")
     monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
     about = json.loads(json.dumps({**registry.describe(fog), "id": "mine/haze", "source": "mine"}))
     registry.stand_in(about)
-    described = brittle.corruption("mine/haze")
+    described = brittle.get_corruption("mine/haze")
     assert not described.loaded
     assert fog.loaded
     assert (described.family, described.max_severity, described.table_sides) == (
@@ -198,6 +199,6 @@ def test_a_corruption_is_known_by_its_description_until_its_code_comes(monkeypat
         del rng
         return np.full_like(image, 255)
 
-    assert brittle.corruption("mine/haze").loaded
+    assert brittle.get_corruption("mine/haze").loaded
     registry.stand_in(about)  # code that is here stays
-    assert brittle.corruption("mine/haze").loaded
+    assert brittle.get_corruption("mine/haze").loaded

@@ -6,7 +6,7 @@ import pytest
 import brittle
 from brittle.corruptions.severity import choose_table, evenly, integers, levels
 
-ALL = [c.id for c in brittle.corruptions()]
+ALL = [c.id for c in brittle.list_corruptions()]
 SIDES = frozenset({32, 64, 224, 299})
 
 
@@ -40,7 +40,7 @@ def test_other_sizes_take_the_nearest_table_and_scale_it(side: int, table: int, 
 
 
 def test_lengths_grow_with_the_image_and_strengths_do_not() -> None:
-    blur, noise = brittle.corruption("imagenet-c/gaussian_blur"), brittle.corruption("gaussian_noise")
+    blur, noise = brittle.get_corruption("imagenet-c/gaussian_blur"), brittle.get_corruption("gaussian_noise")
     assert blur.parameters(5, 448)["sigma"] == 12
     assert blur.parameters(5, 448, table=224)["sigma"] == 6
     assert noise.parameters(5, 448) == noise.parameters(5, 224)
@@ -49,7 +49,7 @@ def test_lengths_grow_with_the_image_and_strengths_do_not() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_parameters_are_continuous(name: str) -> None:
-    corruption = brittle.corruption(name)
+    corruption = brittle.get_corruption(name)
     for level in range(1, 6):
         at, before = corruption.parameters(level), corruption.parameters(level - 1e-9)
         for parameter, value in at.items():
@@ -81,7 +81,7 @@ def test_numpy_numbers_are_severities() -> None:
 )
 def test_bad_sizes_are_named(given: dict[str, int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        brittle.corruption("fog").parameters(1, **given)  # type: ignore[arg-type]
+        brittle.get_corruption("fog").parameters(1, **given)  # type: ignore[arg-type]
 
 
 def test_even_parameters_move_evenly() -> None:

@@ -20,7 +20,7 @@ def corrupted(image: np.ndarray, name: str, sample: int = 0, severity: float = 5
 
 
 def test_all_forty_are_there_one_of_them_twice() -> None:
-    found = {c.name: c for c in brittle.corruptions(source="syn2nat")}
+    found = {c.name: c for c in brittle.list_corruptions(source="syn2nat")}
     assert len(found) == 40
     assert found["image_compression"].alias_of == "syn2nat/jpeg_compression"
     assert {name for name, c in found.items() if c.alias_of is None} == set(REFERENCE) | PIXELWISE_NOISE
@@ -38,7 +38,7 @@ def test_severity_five_is_the_published_range_pixel_by_pixel(name: str) -> None:
             assert gap.mean() < 0.15
 
 
-@pytest.mark.parametrize("c", brittle.corruptions(source="syn2nat"), ids=lambda c: c.name)
+@pytest.mark.parametrize("c", brittle.list_corruptions(source="syn2nat"), ids=lambda c: c.name)
 def test_each_severity_goes_a_fifth_of_the_way(c: brittle.Corruption) -> None:
     assert c.max_severity == 5
     for parameter, level in c.levels.items() if c.name not in CURVED else ():
@@ -55,7 +55,7 @@ def test_some_are_on_or_off(name: str) -> None:
 
 
 def test_both_compressions_are_one_function() -> None:
-    one, other = brittle.corruption("syn2nat/jpeg_compression"), brittle.corruption("syn2nat/image_compression")
+    one, other = brittle.get_corruption("syn2nat/jpeg_compression"), brittle.get_corruption("syn2nat/image_compression")
     assert one.function is other.function
 
 
@@ -156,7 +156,7 @@ def test_rain_always_falls_to_the_right() -> None:
 
 def test_fog_has_the_published_number_of_discs() -> None:
     """Rings of hw//10 and 2·(hw//10) discs; a pixel in n of them has 255·(1 − (1 − a)^n) of black."""
-    from brittle.corruptions.syn2nat.random_fog import _points
+    from brittle.corruptions.syn2nat.weather import _points
 
     for hw in range(59, 75):
         midx, midy, count, ring = 112 - 2 * hw, 112 - hw, 0, 1
@@ -166,7 +166,7 @@ def test_fog_has_the_published_number_of_discs() -> None:
         assert len(_points(Draws(0, "f", 0), hw, 1.0)[0]) == count
 
 
-@pytest.mark.parametrize("name", [c.name for c in brittle.corruptions(source="syn2nat")])
+@pytest.mark.parametrize("name", [c.name for c in brittle.list_corruptions(source="syn2nat")])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (2, 3), (3, 2), (5, 700), (700, 5), (37, 211)])
 def test_any_proportions_work(name: str, shape: tuple[int, int]) -> None:
     image = np.random.default_rng(0).integers(0, 256, (*shape, 3), dtype=np.uint8)
@@ -176,8 +176,8 @@ def test_any_proportions_work(name: str, shape: tuple[int, int]) -> None:
 
 
 def test_the_recipes_hold_the_published_names() -> None:
-    chosen, candidates = brittle.benchmark("syn2nat"), brittle.benchmark("syn2nat-candidates")
+    chosen, candidates = brittle.load_benchmark("syn2nat"), brittle.load_benchmark("syn2nat-candidates")
     assert [len(recipe.entries) for recipe in (chosen, candidates)] == [18, 40]
-    assert {e.id for e in candidates.entries} == {c.id for c in brittle.corruptions(source="syn2nat")}
+    assert {e.id for e in candidates.entries} == {c.id for c in brittle.list_corruptions(source="syn2nat")}
     assert {e.id for e in chosen.entries} < {e.id for e in candidates.entries}
     assert all(e.levels == (5,) for e in (*chosen.entries, *candidates.entries))

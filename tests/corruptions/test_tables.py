@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import brittle
-from brittle.corruptions.kernels.disk import disk
-from brittle.corruptions.kernels.zoom import zoom_factors
+from brittle.corruptions.imagenet_c.blur import disk
+from brittle.corruptions.kernels.blur import zoom_factors
 
 TABLES = tomllib.loads((Path(__file__).parent / "imagenet_c_tables.toml").read_text())
 OUR_NAMES = {"wibble_decay": "decay"}
@@ -18,7 +18,7 @@ OUR_NAMES = {"wibble_decay": "decay"}
 @pytest.mark.parametrize("name", TABLES)
 def test_published_parameters_are_hit_exactly(name: str, side: int) -> None:
     for severity, row in enumerate(TABLES[name][f"at{side}"], start=1):
-        ours = brittle.corruption(f"imagenet-c/{name}").parameters(severity, side)
+        ours = brittle.get_corruption(f"imagenet-c/{name}").parameters(severity, side)
         if name == "zoom_blur":
             np.testing.assert_allclose(zoom_factors(ours["largest_zoom"], int(ours["layers"])), row, rtol=1e-12)
             continue

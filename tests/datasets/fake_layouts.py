@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pil
 
-from brittle.datasets.class_table import imagenet_classes
+from brittle.datasets.classes import imagenet_classes
 
 WNIDS = [row.wnid for row in imagenet_classes()]
 

@@ -8,7 +8,8 @@ import pytest
 import brittle
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets import array_layout, read_array, write_arrays
+from brittle.datasets import export as array_layout
+from brittle.datasets import read_array, write_arrays
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), np.uint8)
 LABELS = np.arange(7)

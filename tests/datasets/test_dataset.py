@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fake_layouts import WNIDS, class_folders, picture, pixels
 
-from brittle.datasets import BrokenImage, Dataset, array_file, arrays, image_folder
+from brittle.datasets import Dataset, UnreadableImage, array_file, arrays, image_folder
 
 IMAGES = pixels(4, 5, 6, 3)
 
@@ -161,7 +161,7 @@ def test_broken_files_are_counted_each_with_its_reason(tmp_path: Path) -> None:
     assert "not an image" in reasons["a/text.jpg"]
     assert "truncated" in reasons["a/cut.png"]
     (tmp_path / "a" / "good.png").unlink()
-    with pytest.raises(BrokenImage, match="No such file"):
+    with pytest.raises(UnreadableImage, match="No such file"):
         data.image(2)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pil
 
-from brittle.datasets import BrokenImage, find_images, photo, read_image
+from brittle.datasets import UnreadableImage, find_images, photo, read_image
 
 PHOTO = Pil.fromarray(photo(size=40)).crop((0, 0, 40, 30))
 GREY = PHOTO.convert("L")
@@ -93,7 +93,7 @@ BROKEN = {
 def test_a_broken_file_says_why(tmp_path: Path, kind: str) -> None:
     data, reason = BROKEN[kind]
     (tmp_path / "file.jpg").write_bytes(data)
-    with pytest.raises(BrokenImage, match=reason):
+    with pytest.raises(UnreadableImage, match=reason):
         read_image(tmp_path / "file.jpg")
 
 

@@ -11,7 +11,7 @@ import brittle
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo, write_folders
-from brittle.datasets.folder_layout import output_names
+from brittle.datasets.export import output_names
 
 RECIPE = Benchmark("two", (Entry("fog", (1, 2.5)), Entry("saturate", (5,))), seed=3)
 
@@ -132,9 +132,9 @@ def test_overwrite_removes_what_the_earlier_recipe_wrote_and_nothing_else(source
 def test_corruptions_of_one_name_get_folders_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from brittle.corruptions import registry
     from brittle.corruptions.registry import Corruption
-    from brittle.datasets.published import names
+    from brittle.datasets.export import names
 
-    fog = brittle.corruption("fog")
+    fog = brittle.get_corruption("fog")
     twin = Corruption("other/fog", fog.family, "other", fog.function, fog.levels, fog.options)
     monkeypatch.setitem(registry._by_id, "other/fog", twin)
     recipe = Benchmark("twins", (Entry("imagenet-c/fog", (1,)), Entry("other/fog", (1,)), Entry("snow", (1,))))

@@ -8,8 +8,8 @@ import pytest
 from fake_layouts import pixels
 from PIL import Image as Pil
 
-from brittle.datasets import BrokenImage, from_hugging_face, from_torch
-from brittle.datasets.any_image import any_image
+from brittle.datasets import UnreadableImage, from_hugging_face, from_torch
+from brittle.datasets.images import any_image
 
 IMAGE = pixels(6, 5, 3)
 DEEP = Pil.fromarray(IMAGE[..., 0].astype(np.uint16) * 257)
@@ -69,7 +69,7 @@ def test_every_kind_of_image_becomes_rgb(kind: str) -> None:
         (np.full((4, 4, 3), np.nan), ValueError, "0 to 1"),
         (IMAGE.transpose(2, 0, 1), ValueError, "channels"),
         (3, TypeError, "2 or 3 dimensions"),
-        ({"bytes": b"no image", "path": None}, BrokenImage, "not an image"),
+        ({"bytes": b"no image", "path": None}, UnreadableImage, "not an image"),
     ],
 )
 def test_what_is_no_image_is_told(value: Any, error: type[Exception], sentence: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from fake_layouts import WNIDS, class_folders, picture, pixels
 
 from brittle.datasets import Dataset, imagenet, imagenet_a, imagenet_r, imagenet_sketch, imagenet_v2, objectnet
-from brittle.datasets.class_table import imagenet_classes, imagenet_names, objectnet_folders
+from brittle.datasets.classes import imagenet_classes, imagenet_names, objectnet_folders
 
 IN_A = [row.wnid for row in imagenet_classes() if row.in_a]
 IN_R = [row.wnid for row in imagenet_classes() if row.in_r]

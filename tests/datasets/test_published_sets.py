@@ -19,7 +19,7 @@ from brittle.datasets import (
     write_arrays,
     write_folders,
 )
-from brittle.datasets.cifar_names import CIFAR10, CIFAR100
+from brittle.datasets.cifar import CIFAR10, CIFAR100
 
 LABELS = np.arange(20) % 10
 

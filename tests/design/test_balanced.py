@@ -92,7 +92,7 @@ def test_std_groups_of_syn2nat() -> None:
     """Substitution turns (6, 2) benchmarks into exactly the eight groups of Table 3."""
     start = balanced(FORTY, 6, 2)
     groups = by_imbalance(unbalanced(start, FORTY), FORTY)
-    columns = list(metrics.published("syn2nat-table3").columns)[2:]
+    columns = list(metrics.published_table("syn2nat-table3").columns)[2:]
     assert list(groups) == [float(name.removeprefix("std_")) for name in columns]
     assert list(groups) == [0.6, 0.8, 1.0, 1.2, 1.4, 1.5, 1.8, 2.2]
     assert list(by_imbalance(start, FORTY)) == [0]

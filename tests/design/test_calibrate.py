@@ -5,7 +5,7 @@ import pytest
 
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
-from brittle.design.calibrate import calibrate, calibrated
+from brittle.design.calibration import calibrate, calibrated
 from brittle.evaluation import evaluate
 from brittle.models import from_callable
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from brittle._random import generator
 from brittle.design import Categories, OverlapMatrix, agreement, categories, hierarchical, published_overlap
 from brittle.design.clustering import k_means
-from brittle.design.draw import generator
 
 
 def grouped(sizes: tuple[int, ...], seed: int = 0) -> OverlapMatrix:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brittle.design.claim import claim, weights_key
+from brittle._io import claim, weights_key
 
 
 def test_a_folder_is_claimed_once(tmp_path: Path) -> None:

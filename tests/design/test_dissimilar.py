@@ -8,11 +8,8 @@ import pytest
 import brittle
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
-from brittle.design.dissimilar import dissimilar
-from brittle.design.sampled_datasets import disjoint_pairs, sampled_halves
-from brittle.design.scan import Scan, nearest_distances
-from brittle.design.scan_candidates import scan_candidates, scan_errors, scan_levels
-from brittle.design.severity_sets import severity_sets
+from brittle.design.dissimilarity import disjoint_pairs, dissimilar, sampled_halves, severity_sets
+from brittle.design.scanning import Scan, nearest_distances, scan_candidates, scan_errors, scan_levels
 from brittle.distance import feature_images
 from brittle.models import demo_model
 
@@ -195,7 +192,7 @@ def test_a_scan_measures_errors_and_distances(tmp_path) -> None:
 
 def test_the_published_ten_are_among_the_bundled_candidates() -> None:
     for data in ("cifar10", "imagenet"):
-        listed = brittle.benchmark(f"{data}-c-bar-candidates")
+        listed = brittle.load_benchmark(f"{data}-c-bar-candidates")
         assert len(listed.entries) == 30
-        for entry in brittle.benchmark(f"{data}-c-bar").entries:
+        for entry in brittle.load_benchmark(f"{data}-c-bar").entries:
             assert set(entry.levels) <= set(listed.entry(entry.id).levels)

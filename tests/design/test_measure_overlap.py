@@ -10,7 +10,7 @@ from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
-from brittle.training import Recipe
+from brittle.training import TrainingConfig
 
 RNG = np.random.default_rng(0)
 COLOURS = RNG.integers(40, 216, (4, 3))
@@ -25,12 +25,14 @@ def squares(labels: np.ndarray, seed: int) -> np.ndarray:
 TRAINING = arrays(squares(LABELS, 1), LABELS, list("abcd"), name="training")
 TEST = arrays(squares(LABELS[:64], 2), LABELS[:64], list("abcd"), name="test")
 CANDIDATES = Benchmark("two", (Entry("noc/brightness", ((3, 5),)), Entry("noc/hue", ((3, 5),))))
-QUICK = Recipe(epochs=6, batch_size=32, learning_rate=0.05, crop=0)
+QUICK = TrainingConfig(epochs=6, batch_size=32, learning_rate=0.05, crop=0)
 
 
 @pytest.mark.parametrize("mode", ["scratch", "finetune", "batchnorm"])
 def test_every_mode_teaches(mode: str, tmp_path: Path) -> None:
-    plan = Plan(mode, "small:4", standard=QUICK, tuning=Recipe(epochs=4, batch_size=32, learning_rate=0.05, crop=0))
+    plan = Plan(
+        mode, "small:4", standard=QUICK, tuning=TrainingConfig(epochs=4, batch_size=32, learning_rate=0.05, crop=0)
+    )
     results = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
     table = accuracy_table(results, CANDIDATES)
     assert table.shape == (3, 3)

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brittle.design import OverlapMatrix, non_overlapping, published_overlap, sweep
-from brittle.design.cliques import cliques_of_size, graph_of
-from brittle.design.lightest import lightest_cliques, weight_of
+from brittle.design.cliques import cliques_of_size, graph_of, lightest_cliques, weight_of
 
 
 def matrix(scores: np.ndarray) -> OverlapMatrix:

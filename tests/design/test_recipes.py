@@ -12,7 +12,7 @@ from brittle.design import OverlapMatrix, benchmark_of, members_in, published_ca
 
 
 def test_members_keep_what_they_have_among_the_candidates() -> None:
-    candidates = brittle.benchmark("noc-candidates")
+    candidates = brittle.load_benchmark("noc-candidates")
     recipe = benchmark_of(["rain", "noc/hue"], candidates, name="two")
     assert [entry.id for entry in recipe.entries] == ["noc/rain", "noc/hue"]
     assert [entry.levels for entry in recipe.entries] == [((1.0, 5.0),)] * 2
@@ -20,7 +20,7 @@ def test_members_keep_what_they_have_among_the_candidates() -> None:
 
 
 def test_members_keep_what_they_have_in_the_matrix_that_was_measured() -> None:
-    candidates = brittle.benchmark("cifar10-noc-candidates")
+    candidates = brittle.load_benchmark("cifar10-noc-candidates")
     names = [entry.id for entry in candidates.entries]
     matrix = OverlapMatrix(tuple(names), np.eye(len(names)), candidates=candidates)
     recipe = benchmark_of(["rain", "noc/hue"], matrix, name="two")
@@ -30,7 +30,7 @@ def test_members_keep_what_they_have_in_the_matrix_that_was_measured() -> None:
 
 
 def test_names_meet_with_and_without_their_set() -> None:
-    recipe = brittle.benchmark("imagenet-noc")
+    recipe = brittle.load_benchmark("imagenet-noc")
     ids = [entry.id for entry in recipe.entries]
     plain = [one.rpartition("/")[2] for one in ids]
     assert members_in(recipe, ids) == tuple(ids)
@@ -58,14 +58,14 @@ def test_the_published_memberships_of_syn2nat() -> None:
     known = published_categories("syn2nat")
     assert (len(known), len(known.names), known.smallest) == (6, 20, 3)
     for name in known.names:
-        assert brittle.corruption(name).id == name
+        assert brittle.get_corruption(name).id == name
     first = [one for group in known.members.values() for one in group[:3]]
-    assert first == [entry.id for entry in brittle.benchmark("syn2nat").entries]
+    assert first == [entry.id for entry in brittle.load_benchmark("syn2nat").entries]
     with pytest.raises(ValueError, match=r"there are no published categories 'noc'; there are: syn2nat"):
         published_categories("noc")
 
 
-@pytest.mark.parametrize("first", ["pass", "from brittle.design.measure_overlap import Plan"])
+@pytest.mark.parametrize("first", ["pass", "from brittle.design.overlap_training import Plan"])
 def test_the_door_is_light_and_functions_keep_their_names(first: str) -> None:
     light = "import sys, brittle.design as d; heavy = 'torch' in sys.modules"
     code = f"{light}; {first}; from brittle.design import measure_overlap, calibrate, coverage, match_error"

@@ -8,22 +8,28 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from brittle._io import claim
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan
-from brittle.design.claim import claim
-from brittle.design.mixing import mixing_points, mixture_of
-from brittle.design.scheme_models import scheme_models
-from brittle.design.scheme_study import run_together, scheme_correlations, scheme_features, scheme_points
+from brittle.design.studies import (
+    mixing_points,
+    mixture_of,
+    run_together,
+    scheme_correlations,
+    scheme_features,
+    scheme_models,
+    scheme_points,
+)
 from brittle.distance import corruption_features, feature_images, mmd, msd, transform_features
-from brittle.training import Corrupted, Recipe
+from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, FlipCrop, some_schemes
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(128) % 3
 SHOWN = np.clip(RNG.normal(0, 40, (128, 16, 16, 3)) + np.eye(3)[LABELS][:, None, None] * 200, 0, 255).astype(np.uint8)
 DATA = arrays(SHOWN, LABELS, ["red", "green", "blue"])
-SHORT = Recipe(epochs=1, batch_size=32, learning_rate=0.05, crop=2)
+SHORT = TrainingConfig(epochs=1, batch_size=32, learning_rate=0.05, crop=2)
 PLAN = Plan("finetune", "small:4", standard=SHORT, tuning=SHORT, tuning_images=64)
 NOISE = Benchmark("noise", (Entry("imagenet-c/gaussian_noise", (2.0, 5.0)), Entry("imagenet-c/contrast", (3.0,))))
 

@@ -7,9 +7,9 @@ import pytest
 
 import brittle
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets.class_table import imagenet_names
+from brittle.datasets.classes import imagenet_names
 from brittle.design import Reference, alexnet_reference, fits_alexnet, published_single_scores, single_scores
-from brittle.metrics import baseline, errors_from_relative, published
+from brittle.metrics import baseline, errors_from_relative, published_table
 from brittle.report.figures import balance_figure
 
 NAMES = ("fog", "snow", "rain")
@@ -52,11 +52,11 @@ def test_the_published_errors_give_the_published_balance(
     table: str, recipe: str, errors: str, spread: float, std: float
 ) -> None:
     """NOC's Tables 7 and 8, turned back into errors, and scored as NOC's section 5.3 scores them."""
-    printed, alexnet = published(table), baseline(errors)
+    printed, alexnet = published_table(table), baseline(errors)
     names = printed.text("trained_with")[1:]
     clean = printed.numbers("clean_error")
     under = errors_from_relative(printed.numbers(*names) / 100, clean, alexnet.of(names), alexnet.clean_error)
-    entries = tuple(map(brittle.benchmark(recipe).entry, names))
+    entries = tuple(map(brittle.load_benchmark(recipe).entry, names))
     ids = [entry.id for entry in entries]
     reference = alexnet_reference(Benchmark("members", entries))
     correct = cube(np.column_stack([clean, under]).tolist(), samples=20_000)
@@ -101,18 +101,18 @@ def test_bad_input_is_told() -> None:
 
 
 def test_alexnets_errors_belong_to_a_recipe_and_to_its_data() -> None:
-    noc, names = brittle.benchmark("noc-candidates"), imagenet_names()
+    noc, names = brittle.load_benchmark("noc-candidates"), imagenet_names()
     assert fits_alexnet(noc, names, 224)
-    assert fits_alexnet(brittle.benchmark("imagenet-c"), names, 224)
+    assert fits_alexnet(brittle.load_benchmark("imagenet-c"), names, 224)
     assert not fits_alexnet(noc, names, 32)
     assert not fits_alexnet(noc, names[:100], 224)
-    assert not fits_alexnet(brittle.benchmark("cifar10-noc-candidates"), names, 224)
+    assert not fits_alexnet(brittle.load_benchmark("cifar10-noc-candidates"), names, 224)
     assert not fits_alexnet(replace(noc, storage="jpeg85"), names, 224)
     assert alexnet_reference(noc).errors["noc/rain"] == 0.748
     with pytest.raises(ValueError, match="noc/rain of 'mine' has other levels"):
         alexnet_reference(Benchmark("mine", (Entry("noc/rain", ((1, 3),)),)))
     with pytest.raises(ValueError, match="not for c-bar/"):
-        alexnet_reference(brittle.benchmark("imagenet-c-bar"))
+        alexnet_reference(brittle.load_benchmark("imagenet-c-bar"))
 
 
 def test_the_figure_shows_every_model_and_names_the_reference() -> None:

@@ -17,7 +17,7 @@ from brittle.distance import (
     leak_scores,
     transform_features,
 )
-from brittle.distance.rank_test import rank_test
+from brittle.distance.leakage import rank_test
 from brittle.evaluation import evaluate
 from brittle.metrics import holm
 from brittle.training import Corrupted

@@ -13,7 +13,7 @@ from extractors import THREE, Linear, few_images, network
 from brittle.corruptions.draws import Draws
 from brittle.datasets import arrays, load_dataset
 from brittle.distance import FeatureImages, corruption_features, feature_images, transform_features
-from brittle.distance.rows import BLOCK
+from brittle.distance.features import BLOCK
 from brittle.models import from_callable
 from brittle.training import Corrupted
 from brittle.training.augmentation import AugMix, FlipCrop, FromCallable, PatchGaussian, fixed

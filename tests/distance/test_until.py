@@ -7,7 +7,7 @@ import pytest
 from extractors import THREE, few_images, network
 
 from brittle.distance import corruption_features, distances, distances_until, transform_features
-from brittle.distance.until import relative_width
+from brittle.distance.measures import relative_width
 from brittle.training.augmentation import AugMix, scheme_by_name
 
 MINE = """

@@ -16,7 +16,7 @@ from brittle.metrics import baseline
 from brittle.models import from_callable
 
 DATA = load_dataset("demo").subset(range(0, 1000, 10))
-RECIPE = brittle.benchmark("cifar10-c")
+RECIPE = brittle.load_benchmark("cifar10-c")
 
 
 def made_up(accuracy: dict[str, float], *, seed: int = 0) -> Results:

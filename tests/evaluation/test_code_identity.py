@@ -204,7 +204,7 @@ def dim(by: int):
 
 
 def test_a_changed_corruption_is_another_cell_and_is_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.select()  # all of brittle's own are known before a copy is made
+    registry.list_corruptions()  # all of brittle's own are known before a copy is made
     monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
     model = from_callable(lambda x: np.eye(10)[(x.mean((1, 2, 3)) / 26).astype(int)], name="m")
     first = plan(dim(1))
@@ -220,8 +220,8 @@ def test_a_changed_corruption_is_another_cell_and_is_not_mixed(tmp_path: Path, m
 
 
 def test_the_keys_of_brittles_own_corruptions_are_those_of_their_recipe() -> None:
-    assert {found.code for found in brittle.corruptions()} == {""}
-    recipe = brittle.benchmark("imagenet-c-extra")
+    assert {found.code for found in brittle.list_corruptions()} == {""}
+    recipe = brittle.load_benchmark("imagenet-c-extra")
     for cell in plan(recipe)[1:]:
         alone = Benchmark("x", (Entry(cell.corruption, (cell.level,)),), seed=recipe.seed)
         assert cell.key == alone.hash[:8]

@@ -15,7 +15,7 @@ from PIL import Image as Pil
 
 import brittle
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets import BrokenImage, arrays, image_folder
+from brittle.datasets import UnreadableImage, arrays, image_folder
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
 from brittle.evaluation.store import Store
@@ -33,7 +33,7 @@ def dataset(count: int = 50, *, broken: tuple[int, ...] = ()) -> Dataset:
 
     def read(index: int) -> np.ndarray:
         if index in broken:
-            raise BrokenImage("cut off")
+            raise UnreadableImage("cut off")
         return images[index]
 
     ids = [f"{i}.png" for i in range(count)]
@@ -104,7 +104,7 @@ def test_models_share_a_run_and_levels_become_a_matrix(tmp_path: Path) -> None:
 
 
 def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
-    from brittle.evaluation.decode import decode
+    from brittle.evaluation.decoding import decode
 
     data = dataset(broken=(3, 10))
     results = evaluate(model(), data, RECIPE, tmp_path / "run")

@@ -8,8 +8,8 @@ import pytest
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import search_failure_points
-from brittle.evaluation.bisect import bisect
-from brittle.evaluation.source import Drawn
+from brittle.evaluation.cell import Drawn
+from brittle.evaluation.failure_search import bisect
 from brittle.metrics import failure_points
 from brittle.models import from_callable
 

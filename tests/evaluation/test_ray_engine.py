@@ -79,7 +79,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import brittle.evaluation.cluster as ours
+    import brittle.evaluation.engines as ours
 
     monkeypatch.setattr(ours, "RETRIES", 1)
     cells = tmp_path / "ray" / "cells"
@@ -119,9 +119,9 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
-    from brittle.evaluation.lost_work import lost_work
+    from brittle.evaluation.engines import ray_error
 
-    told = lost_work(ray, error, "fog 3", 6)
+    told = ray_error(ray, error, "fog 3", 6)
     assert type(told) is RuntimeError
     assert re.search(sentence, str(told))
     assert str(told).endswith("; what was finished is kept, the same command goes on")
@@ -156,7 +156,7 @@ def test_a_worker_with_another_brittle_is_refused_with_both_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """The tasks say that they come from another version, or from the same version with other code."""
-    import brittle.evaluation.cluster as ours
+    import brittle.evaluation.engines as ours
 
     honest = ours.version_and_code
 
@@ -180,7 +180,7 @@ def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
 
 
 def test_an_address_where_nothing_answers_is_told_at_once() -> None:
-    from brittle.evaluation.cluster import check_reachable
+    from brittle.evaluation.engines import check_reachable
 
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(ConnectionError, match=f"there is no Ray cluster at '{address}'"):

@@ -13,8 +13,8 @@ import pytest
 import brittle
 from brittle.benchmarks import Benchmark
 from brittle.datasets import load_dataset
-from brittle.datasets.cifar_names import CIFAR10
-from brittle.datasets.class_table import imagenet_names
+from brittle.datasets.cifar import CIFAR10
+from brittle.datasets.classes import imagenet_names
 from brittle.evaluation import Results, as_baseline, comparable, evaluate, find_reference, load_results, scores
 from brittle.evaluation.references import MOVED, REFERENCES
 from brittle.models import from_callable
@@ -39,7 +39,7 @@ ALL = {"imagenet": (np.arange(50_000) % 1000, imagenet_names()), "cifar10": (np.
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_all_of_the_images_through_a_bundled_recipe_get_published_numbers(name: str) -> None:
-    recipe = brittle.benchmark(name)
+    recipe = brittle.load_benchmark(name)
     found = comparable(seen(*ALL[name.partition("-")[0].replace("noc", "imagenet")], recipe), recipe)
     assert found.recipe == name
     assert found.refusal() == ""
@@ -48,7 +48,7 @@ def test_all_of_the_images_through_a_bundled_recipe_get_published_numbers(name: 
     assert found.notes
 
 
-CIFAR10_C, IMAGENET_C = brittle.benchmark("cifar10-c"), brittle.benchmark("imagenet-c")
+CIFAR10_C, IMAGENET_C = brittle.load_benchmark("cifar10-c"), brittle.load_benchmark("imagenet-c")
 WHAT_IS_NOT_COMPARABLE = {
     "a recipe that is merely called so": (
         *ALL["cifar10"],
@@ -98,18 +98,18 @@ def test_what_is_drawn_counts_and_not_the_name(tmp_path: Path) -> None:
     labels, classes = ALL["cifar10"]
     turned = replace(CIFAR10_C, name="mine", seed=7, version=3, entries=CIFAR10_C.entries[::-1])
     assert comparable(seen(labels, classes, turned), turned).recipe == "cifar10-c"
-    assert comparable(seen(labels, classes, brittle.benchmark("tiny-imagenet-c")), turned).refusal() != ""
+    assert comparable(seen(labels, classes, brittle.load_benchmark("tiny-imagenet-c")), turned).refusal() != ""
     own = replace(CIFAR10_C, name="own", entries=CIFAR10_C.entries[:2])
     assert comparable(seen(labels, classes, own), own).refusal() == ""  # nobody published anything on it
     (tmp_path / "a.png").write_bytes(b"")
     assert turned.with_textures(tmp_path).draws_like(CIFAR10_C)
     assert not replace(IMAGENET_C, storage="jpeg85").draws_like(IMAGENET_C)
-    assert replace(IMAGENET_C, storage="jpeg85").draws_like(brittle.benchmark("imagenet-c-released"))
+    assert replace(IMAGENET_C, storage="jpeg85").draws_like(brittle.load_benchmark("imagenet-c-released"))
 
 
 def test_footnotes_say_what_differs_from_the_released_files(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"")
-    released = brittle.benchmark("imagenet-c-released")
+    released = brittle.load_benchmark("imagenet-c-released")
 
     def note(recipe: Benchmark, **run: Any) -> str:
         return " ".join(comparable(seen(*ALL["imagenet"], recipe, **run), recipe).notes)
@@ -140,11 +140,11 @@ def test_footnotes_cite_what_was_measured() -> None:
 
 def test_textures_are_set_on_what_has_some(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"")
-    recipe = brittle.benchmark("imagenet-c-released").with_textures(tmp_path)
+    recipe = brittle.load_benchmark("imagenet-c-released").with_textures(tmp_path)
     assert [e.id for e in recipe.entries if e.options] == [FROST]
     assert recipe.entry(FROST).options["textures"] == str(tmp_path)
     with pytest.raises(ValueError, match="'imagenet-noc'"):
-        brittle.benchmark("imagenet-noc").with_textures(tmp_path)
+        brittle.load_benchmark("imagenet-noc").with_textures(tmp_path)
     with pytest.raises(ValueError, match="is not a folder"):
         recipe.with_textures(tmp_path / "none")
 

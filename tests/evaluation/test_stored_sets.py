@@ -9,7 +9,7 @@ import pytest
 
 import brittle
 from brittle.datasets import load_dataset, write_arrays, write_folders
-from brittle.datasets.stored_set import stored_set
+from brittle.datasets.published_sets import stored_set
 from brittle.evaluation import evaluate, evaluate_stored, load_results, scores
 from brittle.metrics import baseline
 from brittle.models import ModelError, from_callable
@@ -33,12 +33,12 @@ def table(folder: Path) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def cifar_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("stored") / "CIFAR-10-C"
-    write_arrays(IMAGES, root, brittle.benchmark("cifar10-c"), labels=DATA.labels, jobs=1)
+    write_arrays(IMAGES, root, brittle.load_benchmark("cifar10-c"), labels=DATA.labels, jobs=1)
     return root
 
 
 def test_arrays_on_disk_give_the_rows_of_their_recipe(cifar_c: Path, tmp_path: Path) -> None:
-    recipe = brittle.benchmark("cifar10-c")
+    recipe = brittle.load_benchmark("cifar10-c")
     stored = stored_set(f"cifar-c:{cifar_c}")
     assert stored is not None
     assert len(stored.cells) == 75
@@ -62,7 +62,7 @@ def test_arrays_on_disk_give_the_rows_of_their_recipe(cifar_c: Path, tmp_path: P
 
 
 def test_pictures_that_brittle_wrote_by_another_recipe_are_not_taken_for_the_published_ones(tmp_path: Path) -> None:
-    recipe = brittle.benchmark("cifar10-c")
+    recipe = brittle.load_benchmark("cifar10-c")
     write_arrays(IMAGES[:4], tmp_path / "c", replace(recipe, table=224), labels=DATA.labels[:4], jobs=1)
     stored = stored_set(f"cifar-c:{tmp_path / 'c'}")
     assert stored is not None
@@ -75,7 +75,9 @@ def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
     for i, image in enumerate(IMAGES[:6]):
         (tmp_path / "clean" / f"{i % 2}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(tmp_path / "clean" / f"{i % 2}" / f"{i}.png")
-    recipe = replace(brittle.benchmark("tiny-imagenet-c"), entries=brittle.benchmark("tiny-imagenet-c").entries[:1])
+    recipe = replace(
+        brittle.load_benchmark("tiny-imagenet-c"), entries=brittle.load_benchmark("tiny-imagenet-c").entries[:1]
+    )
     write_folders(tmp_path / "clean", tmp_path / "c", recipe, jobs=1)
     victim = sorted((tmp_path / "c" / "gaussian_noise" / "1").rglob("*.JPEG"))[0]
     victim.write_bytes(victim.read_bytes()[:100])
@@ -104,7 +106,7 @@ def test_other_pictures_and_other_clean_images_are_refused(cifar_c: Path, tmp_pa
     assert stored is not None
     evaluate_stored(MODEL, stored, tmp_path / "run")
     other = tmp_path / "other" / "CIFAR-10-C"
-    write_arrays(IMAGES[::-1].copy(), other, brittle.benchmark("cifar10-c"), labels=DATA.labels[::-1], jobs=1)
+    write_arrays(IMAGES[::-1].copy(), other, brittle.load_benchmark("cifar10-c"), labels=DATA.labels[::-1], jobs=1)
     others = stored_set(f"cifar-c:{other}")
     assert others is not None
     with pytest.raises(ValueError, match="the files of brightness 1 and 74 more of 75 cells are others"):
@@ -121,7 +123,9 @@ def tiny_c(tmp_path: Path) -> Path:
     for i, image in enumerate(IMAGES[:6]):
         (tmp_path / "clean" / f"{i % 2}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(tmp_path / "clean" / f"{i % 2}" / f"{i}.png")
-    recipe = replace(brittle.benchmark("tiny-imagenet-c"), entries=brittle.benchmark("tiny-imagenet-c").entries[:2])
+    recipe = replace(
+        brittle.load_benchmark("tiny-imagenet-c"), entries=brittle.load_benchmark("tiny-imagenet-c").entries[:2]
+    )
     write_folders(tmp_path / "clean", tmp_path / "Tiny-C", recipe, jobs=1)
     return tmp_path / "Tiny-C"
 

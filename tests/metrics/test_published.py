@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from brittle import metrics
-from brittle.metrics.published_scores import COLUMNS, PRINTED
-from brittle.metrics.tables import FOLDER
+from brittle.metrics.published_tables import COLUMNS, FOLDER, PRINTED
 
 IMAGENET_C = list(metrics.baseline().errors)[:15]
 NOC = ["quantization", "blur", "vertical_artifacts", "rain", "border", "shear", "brightness", "hue"]
@@ -31,7 +30,7 @@ def baseline_of(names: list[str]) -> metrics.Baseline:
 )
 def test_relative_mce_of_noc(table: str, corruptions: list[str], odd_rows: dict[str, float]) -> None:
     """From the printed terms to errors and back to the printed means."""
-    read = metrics.published(table)
+    read = metrics.published_table(table)
     base = baseline_of(corruptions)
     terms = read.numbers(*corruptions) / 100
     clean = 0.25  # of any model: it cancels
@@ -45,30 +44,30 @@ def test_relative_mce_of_noc(table: str, corruptions: list[str], odd_rows: dict[
 
 @pytest.mark.parametrize(("table", "spread", "std"), [("imagenet-c", 40, 12.1), ("imagenet-noc", 11, 3.7)])
 def test_balance_of_noc(table: str, spread: float, std: float) -> None:
-    found = metrics.balance(metrics.published(f"noc-table2-{table}").numbers("relative_mCE"))
+    found = metrics.balance(metrics.published_table(f"noc-table2-{table}").numbers("relative_mCE"))
     assert (found.range, round(found.std, 1)) == (spread, std)
 
 
 def test_relative_error_of_resnet50_on_quantization() -> None:
-    row, base = metrics.published("noc-table6").row("ResNet-50"), metrics.baseline("alexnet-imagenet-noc")
+    row, base = metrics.published_table("noc-table6").row("ResNet-50"), metrics.baseline("alexnet-imagenet-noc")
     error = metrics.errors_from_relative([float(row["quantization"]) / 100], 0.239, base.of(["quantization"]), 0.435)
     assert error == pytest.approx(0.443, abs=5e-4)
-    measured = metrics.published("noc-candidates-june-2020").row("quantization")["resnet50_error"]
+    measured = metrics.published_table("noc-candidates-june-2020").row("quantization")["resnet50_error"]
     assert error == pytest.approx(measured, abs=0.005)
 
 
 def test_mce_of_resnet50_on_imagenet_c() -> None:
     """NOC's relative terms and AlexNet's constants give the plain mCE of the leaderboard, 76.7 %."""
-    base, row = metrics.baseline(), metrics.published("noc-table5").row("ResNet-50")
+    base, row = metrics.baseline(), metrics.published_table("noc-table5").row("ResNet-50")
     terms = [float(row[name]) / 100 for name in IMAGENET_C]
     errors = metrics.errors_from_relative(terms, 0.239, base.of(IMAGENET_C), base.clean_error)
-    printed = metrics.published("imagenet-c-leaderboard").row("ResNet-50")["mCE"]
+    printed = metrics.published_table("imagenet-c-leaderboard").row("ResNet-50")["mCE"]
     assert 100 * metrics.mce(errors, base.of(IMAGENET_C)) == pytest.approx(printed, abs=0.1)
 
 
 @pytest.mark.parametrize("table", C_BAR_PRINTED)
 def test_unnormalised_error_of_c_bar(table: str) -> None:
-    read, name = metrics.published(table), C_BAR_PRINTED[table]
+    read, name = metrics.published_table(table), C_BAR_PRINTED[table]
     columns = list(read.columns)[6:]
     assert len(columns) == 10
     bar = read.numbers(f"{name}_bar_error")
@@ -80,7 +79,7 @@ def test_unnormalised_error_of_c_bar(table: str) -> None:
 
 def test_mean_correlations_of_syn2nat() -> None:
     for table in ("syn2nat-table2", "syn2nat-table3"):
-        read = metrics.published(table)
+        read = metrics.published_table(table)
         values = read.numbers(*list(read.columns)[1:])
         odd = np.abs(values[:-1].mean(axis=0) - values[-1]) > 0.0011
         assert [name for name, is_odd in zip(list(read.columns)[1:], odd, strict=True) if is_odd] == (
@@ -97,34 +96,34 @@ def test_standard_deviations_of_syn2nat() -> None:
         return [[k, *rest] for k in range(1, min(total, most) + 1) for rest in splits(total - k, parts - 1, k)]
 
     found = sorted({round(metrics.balance(split).std, 1) for split in splits(12, 6, 12)})
-    printed = [float(name.removeprefix("std_")) for name in list(metrics.published("syn2nat-table3").columns)[1:]]
+    printed = [float(name.removeprefix("std_")) for name in list(metrics.published_table("syn2nat-table3").columns)[1:]]
     assert found == printed == [0.0, 0.6, 0.8, 1.0, 1.2, 1.4, 1.5, 1.8, 2.2]
 
 
 def test_every_table_reads_and_names_its_source() -> None:
-    assert len(metrics.published_names()) == 30
-    for name in metrics.published_names():
-        table = metrics.published(name)
+    assert len(metrics.list_published_tables()) == 30
+    for name in metrics.list_published_tables():
+        table = metrics.published_table(name)
         assert len(table) > 1
         assert table.what
         assert table.source
         first = table.text(next(iter(table.columns)))[0]
         assert table.row(first)
     listed = {line.split("`")[1] for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith("| `")}
-    assert listed == set(metrics.published_names())
+    assert listed == set(metrics.list_published_tables())
 
 
 def test_no_table_prints_a_bare_ce() -> None:
-    for name in metrics.published_names():
-        assert not {"CE", "ce"} & set(metrics.published(name).columns)
+    for name in metrics.list_published_tables():
+        assert not {"CE", "ce"} & set(metrics.published_table(name).columns)
 
 
 def test_wrong_names_are_told_the_right_ones() -> None:
     with pytest.raises(ValueError, match=r"did you mean 'noc-table5'.*syn2nat-table3"):
-        metrics.published("noc-tabel5")
+        metrics.published_table("noc-tabel5")
     with pytest.raises(ValueError, match="alexnet-imagenet-c, alexnet-imagenet-noc, reference-cifar10-c"):
         metrics.baseline("resnet")
-    table = metrics.published("noc-table5")
+    table = metrics.published_table("noc-table5")
     for wrong in (lambda: table["mCE"], lambda: table.row("ResNet-51")):
         with pytest.raises(KeyError, match="it has"):
             wrong()

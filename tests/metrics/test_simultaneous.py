@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from brittle.metrics import difference, differences, holm
-from brittle.metrics.simultaneous import largest_t
+from brittle.metrics.paired import largest_t
 
 
 def right(share: float, seed: int, n: int = 400) -> np.ndarray:

@@ -15,10 +15,10 @@ from networks import images
 from PIL import Image
 from safetensors.torch import save_file
 
+from brittle._optional import require
 from brittle.models import from_timm, from_torchvision, load_model, save_weights
-from brittle.models.needs import needs
 
-torchvision = needs("torchvision")
+torchvision = require("torchvision")
 timm = import_module("timm")  # it imports torchvision itself, so only now
 
 SIDES = [(300, 260), (240, 333), (64, 64)]
@@ -57,7 +57,7 @@ def test_pixels_are_those_of_timm(architecture: str, sides: tuple) -> None:
 @pytest.mark.parametrize("crop_mode", ["squash", "center"])
 @pytest.mark.parametrize("crop_pct", [0.8, 0.95, 1.0])
 def test_every_crop_of_timm(crop_mode: str, crop_pct: float) -> None:
-    from brittle.models.from_timm import _preprocessing
+    from brittle.models.hubs import _preprocessing
 
     config = {"input_size": (3, 96, 96), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
     config |= {"crop_pct": crop_pct, "crop_mode": crop_mode}

@@ -7,7 +7,7 @@ import pytest
 
 from brittle.datasets import load_dataset
 from brittle.models import DEMO_MODELS, demo_model
-from brittle.models.demo_models import DEMO_WEIGHTS
+from brittle.models.networks import DEMO_WEIGHTS
 
 CARD = (DEMO_WEIGHTS / "README.md").read_text(encoding="utf-8")
 

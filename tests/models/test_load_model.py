@@ -14,9 +14,9 @@ from graphs import write
 from networks import images, small_net
 from test_transformers import save
 
+from brittle._optional import EXTRAS, INSTALL, how_to_install
 from brittle.models import SCHEMES, Preprocessing, from_callable, from_torch, load_model, save_weights
-from brittle.models.load_model import model_options, model_texts
-from brittle.models.needs import EXTRAS, INSTALL, how_to_install
+from brittle.models.load import model_options, model_texts
 from brittle.models.small_resnet import SmallResNet
 
 FILE = """

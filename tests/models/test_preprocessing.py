@@ -7,7 +7,7 @@ from networks import images
 from PIL import Image
 
 from brittle.models import Preprocessing
-from brittle.models.resize import INTERPOLATIONS
+from brittle.models.preprocessing import INTERPOLATIONS
 
 HALF = ((0.5, 0.4, 0.3), (0.2, 0.25, 0.3))
 

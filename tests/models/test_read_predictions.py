@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from brittle.models import read_predictions
+from brittle.evaluation import read_predictions
 
 ROWS = [
     ("a.png", "clean", 0.0, 3, 0.5),

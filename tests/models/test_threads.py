@@ -8,13 +8,13 @@ import sys
 import pytest
 import torch
 
-from brittle.threads import PATIENCE, check_threads, cores, torch_threads, use_threads
+from brittle._parallel import PATIENCE, check_threads, cores, torch_threads, use_threads
 
 CODE = """
 import json, os, sys
 {first}
-from brittle.models.needs import needs
-needs("torch")
+from brittle._optional import require
+require("torch")
 print(json.dumps({{name: os.environ.get(name) for name in {names}}}))
 """
 
@@ -47,7 +47,7 @@ def test_the_command_line_says_so_first() -> None:
 
 def test_torch_computes_with_so_many_threads_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr("brittle.threads._given", None)
+    monkeypatch.setattr("brittle._parallel._given", None)
     before = torch.get_num_threads()
     with torch_threads(before + 1):
         assert torch.get_num_threads() == before + 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle import benchmark
+from brittle import load_benchmark
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets import BrokenImage
+from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import Results, evaluate, load_results
 from brittle.models import from_callable
@@ -36,7 +36,9 @@ MIXED = Benchmark(
         Entry("noc/brightness", ((1, 5),)),
     ),
 )
-RANGES = Benchmark("ranges", tuple(Entry(entry.id, entry.levels) for entry in benchmark("imagenet-noc").entries[:3]))
+RANGES = Benchmark(
+    "ranges", tuple(Entry(entry.id, entry.levels) for entry in load_benchmark("imagenet-noc").entries[:3])
+)
 COLOURS = np.array([[150, 100, 100], [100, 100, 150], [100, 150, 100], [150, 150, 60]])
 
 
@@ -52,7 +54,7 @@ def dataset(
 
     def read(index: int) -> np.ndarray:
         if index in broken:
-            raise BrokenImage(f"cut off at <{index}>")
+            raise UnreadableImage(f"cut off at <{index}>")
         return images[index].astype(np.uint8)
 
     ids = list(range(count)) if name == "squares" else [f"{name}/{i}.png" for i in range(count)]

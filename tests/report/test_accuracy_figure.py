@@ -10,7 +10,7 @@ from brittle.models import from_callable
 from brittle.report.figures import accuracy_figure
 
 DATA = load_dataset("demo").subset(range(40))
-TWO = brittle.Benchmark("two", tuple(brittle.benchmark("cifar10-c").entry(name) for name in ("fog", "contrast")))
+TWO = brittle.Benchmark("two", tuple(brittle.load_benchmark("cifar10-c").entry(name) for name in ("fog", "contrast")))
 
 
 @pytest.fixture(scope="module")
@@ -35,4 +35,4 @@ def test_models_and_benchmarks_can_be_chosen(results: Results) -> None:
     with pytest.raises(ValueError, match="at least one benchmark"):
         accuracy_figure(results, [])
     with pytest.raises(ValueError, match="no model was run through all"):
-        accuracy_figure(results, [brittle.benchmark("cifar10-c-bar")])
+        accuracy_figure(results, [brittle.load_benchmark("cifar10-c-bar")])

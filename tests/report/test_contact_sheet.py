@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 import brittle
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.benchmarks import Entry
 from brittle.datasets import photo
 from brittle.report import contact_sheet
-from brittle.report.family_colours import FAMILY_COLOURS
+from brittle.report.style import FAMILY_COLOURS
 
 CAT = photo(size=64)
-ALL = brittle.corruptions()
+ALL = brittle.list_corruptions()
 
 
 def _shown(sheet: Image, picture: Image) -> bool:

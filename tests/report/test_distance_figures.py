@@ -12,8 +12,8 @@ from test_figures import MEASURE, texts, tips
 from test_report_in_a_browser import BROWSER, browse
 
 import brittle
-from brittle.design.dissimilar import Dissimilar
-from brittle.design.scheme_study import scheme_correlations
+from brittle.design.dissimilarity import Dissimilar
+from brittle.design.studies import scheme_correlations
 from brittle.distance import CorruptionFeatures, Leak, LeakCheck, distances
 from brittle.report.figures import (
     convergence_figure,
@@ -23,10 +23,10 @@ from brittle.report.figures import (
     mixing_figure,
     study_figure,
 )
-from brittle.report.nearest_sheet import NearestRow, nearest_sheet
+from brittle.report.nearest import NearestRow, nearest_sheet
 
 RNG = np.random.default_rng(7)
-NAMES = [entry.id for entry in brittle.benchmark("cifar10-c").entries]
+NAMES = [entry.id for entry in brittle.load_benchmark("cifar10-c").entries]
 CELLS = CorruptionFeatures(
     tuple((name, level) for name in NAMES for level in (1.0, 3.0)), RNG.normal(3, 1, (30, 6, 4)).astype(np.float32)
 )
@@ -53,7 +53,7 @@ def leaks() -> LeakCheck:
 
 
 def far(runs: int = 3) -> Dissimilar:
-    names = tuple(entry.id for entry in brittle.benchmark("cifar10-c-bar-candidates").entries)
+    names = tuple(entry.id for entry in brittle.load_benchmark("cifar10-c-bar-candidates").entries)
     shifts = RNG.normal(0, 1, (runs, 30))
     shifts[:, 4] = np.nan
     return Dissimilar(names, shifts, dict.fromkeys(names[:4], (1.0, 2.0, 3.0, 4.0, 5.5)), 0.27, 0.2694, 100_000)

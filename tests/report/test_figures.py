@@ -29,7 +29,7 @@ from brittle.report.figures import (
     save_figure,
     sweep_figure,
 )
-from brittle.report.page.palette import contrast
+from brittle.report.style import contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = published_overlap("noc-table7")
@@ -68,16 +68,16 @@ def correlations() -> pl.DataFrame:
 
 FIGURES = {
     "overlap": lambda: overlap_figure(TABLE),
-    "long names": lambda: overlap_figure(masked_matrix([c.id for c in brittle.corruptions(source="c-bar")])),
+    "long names": lambda: overlap_figure(masked_matrix([c.id for c in brittle.list_corruptions(source="c-bar")])),
     "two": lambda: overlap_figure(masked_matrix(["noc/rain", "<odd> & name"])),
-    "forty": lambda: category_figure(*split([c.id for c in brittle.corruptions(source="syn2nat")])),
+    "forty": lambda: category_figure(*split([c.id for c in brittle.list_corruptions(source="syn2nat")])),
     "categories": lambda: category_figure(TABLE, categories(TABLE)),
     "sweep": lambda: sweep_figure(sweep(TABLE, [0.05, 0.1, 0.3]), chosen=0.1),
     "one threshold": lambda: sweep_figure(sweep(TABLE, [-1])),
     "correlation": lambda: correlation_figure(correlations()),
     "coverage": lambda: coverage_figure(TABLE, ["fog", "snow"], of=TABLE.names),
     "calibration": lambda: calibration_figure(
-        [calibration(e.id) for e in brittle.benchmark("noc-candidates").entries], robustness=(0.95, 0.5)
+        [calibration(e.id) for e in brittle.load_benchmark("noc-candidates").entries], robustness=(0.95, 0.5)
     ),
 }
 

@@ -5,16 +5,15 @@ import numpy as np
 from PIL import ImageFont
 
 import brittle
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo
-from brittle.evaluation.predict import Classes, predict
-from brittle.evaluation.probe import probe
+from brittle.evaluation.cell import Classes, predict
+from brittle.evaluation.probing import probe
 from brittle.models import from_callable
-from brittle.report.flip_sheet import Seen, flip_sheet
-from brittle.report.page.palette import MODELS
-from brittle.report.strip_sheet import probe_sheet, shorten
-from brittle.report.thumbnail import resized
+from brittle.report.sheets import resized
+from brittle.report.strips import Seen, flip_sheet, probe_sheet, shorten
+from brittle.report.style import MODELS
 
 CAT = photo(size=64)
 RECIPE = Benchmark("two", (Entry("imagenet-c/fog", (1,)), Entry("imagenet-c/contrast", (1,))), seed=3)
@@ -54,7 +53,7 @@ def test_every_model_is_drawn_where_it_flips_and_the_others_at_their_strongest()
 
 
 def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:
-    recipe = brittle.benchmark("imagenet-c")
+    recipe = brittle.load_benchmark("imagenet-c")
     models = [spread_below(35, "a model with a name that is longer than its pictures"), spread_below(12, "b")]
     seen = [Seen(model.name, probe(model, CAT, recipe, draws=1, tolerance=0.5)) for model in models]
     sheet = flip_sheet(CAT, recipe, seen, thumb=64)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from brittle.report.family_colours import FAMILY_COLOURS
-from brittle.report.page.palette import (
+from brittle.report.style import (
     DARK,
+    FAMILY_COLOURS,
     HEAT,
     LIGHT,
     MODELS,

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sliders"))
 from cns_folder import cns_folder
 
 from brittle.datasets import cns_bench
+from brittle.evaluation import cns_scores
 from brittle.evaluation.results import Results
 from brittle.report import report_html
 from brittle.report.figures import (
@@ -29,8 +30,7 @@ from brittle.report.figures import (
     shift_curve_figure,
     slope_figure,
 )
-from brittle.report.slide_sheet import slide_sheet
-from brittle.sliders import cns_scores
+from brittle.report.sheets import slide_sheet
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<b>ü & "co"</script>'

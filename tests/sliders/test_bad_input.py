@@ -10,8 +10,7 @@ import tiny_world
 import torch
 
 import brittle.sliders as sliders
-from brittle.models.from_diffusion import from_diffusion
-from brittle.models.load_pipeline import load_pipeline
+from brittle.models.diffusion import from_diffusion, load_pipeline
 from brittle.sliders import Sampling, Slider
 
 CASES: dict[str, tuple[type[Exception], str, Callable]] = {
@@ -72,21 +71,25 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
         "no published shift 'heavy snwo'; did you mean 'heavy_snow'",
         lambda _: sliders.published_shift("heavy snwo"),
     ),
-    "no scales": (ValueError, "scales are distinct numbers", lambda w: sliders.slide(w.pipeline, w.slider, [], [1])),
+    "no scales": (
+        ValueError,
+        "scales are distinct numbers",
+        lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [], [1]),
+    ),
     "a scale that is no number": (
         ValueError,
         "scales are distinct numbers",
-        lambda w: sliders.slide(w.pipeline, w.slider, [float("nan")], [1]),
+        lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [float("nan")], [1]),
     ),
     "the same seed twice": (
         ValueError,
         r"seeds are distinct whole numbers .* got \[1, 1\]",
-        lambda w: sliders.slide(w.pipeline, w.slider, [0], [1, 1]),
+        lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [0], [1, 1]),
     ),
     "active in percent": (
         ValueError,
         "active is a share of the timesteps between 0 and 1, got 75",
-        lambda w: sliders.slide(w.pipeline, w.slider, [0], [1], active=75),
+        lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [0], [1], active=75),
     ),
     "an unknown scheduler": (
         ValueError,
@@ -101,41 +104,41 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     "a slider of another network": (
         ValueError,
         "is for another network: it turns 'nowhere'",
-        lambda w: sliders.slide(
+        lambda w: sliders.draw_trajectory(
             w.pipeline, Slider("bag", "fog", {"nowhere.lora_A.weight": torch.ones(4, 3)}), [0], [1]
         ),
     ),
     "weights of another size": (
         ValueError,
         "the slider is for another network",
-        lambda w: sliders.slide(
+        lambda w: sliders.draw_trajectory(
             w.pipeline, Slider("bag", "fog", {k: v[:, :1] for k, v in w.slider.weights.items()}), [0], [1]
         ),
     ),
     "scales without 0": (
         ValueError,
         r"scales must have 0, the image that all others are compared with; got \[1, 2\]",
-        lambda w: sliders.write_slides(w.pipeline, w.slider, w.tmp, [1, 2], [1], number=0, name="bag"),
+        lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, [1, 2], [1], number=0, name="bag"),
     ),
     "a scale that cannot be a file's name": (
         ValueError,
         "files are named by thousandths of a scale of at least 0; -1.0 cannot be, use slide",
-        lambda w: sliders.write_slides(w.pipeline, w.slider, w.tmp, [0, -1], [1], number=0, name="bag"),
+        lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, [0, -1], [1], number=0, name="bag"),
     ),
     "a class out of range": (
         ValueError,
         "number is the class's index between 0 and 999, got 1000",
-        lambda w: sliders.write_slides(w.pipeline, w.slider, w.tmp, number=1000, name="bag"),
+        lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=1000, name="bag"),
     ),
     "a class with a slash": (
         ValueError,
         "name is the class in words, without slashes",
-        lambda w: sliders.write_slides(w.pipeline, w.slider, w.tmp, number=0, name="a/b"),
+        lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=0, name="a/b"),
     ),
     "an unknown file format": (
         ValueError,
         "file_format must be one of jpg, png, got 'gif'",
-        lambda w: sliders.write_slides(w.pipeline, w.slider, w.tmp, number=0, name="a", file_format="gif"),
+        lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=0, name="a", file_format="gif"),
     ),
     "a folder that is no slider": (FileNotFoundError, "is no slider", lambda w: sliders.load_slider(w.tmp)),
     "a damaged card": (
@@ -237,7 +240,7 @@ def test_adapters_of_somebody_else_are_not_touched(slider) -> None:
     pipeline = tiny_world.pipeline()
     pipeline.unet.add_adapter(LoraConfig(r=2, target_modules=["to_q"]), adapter_name="mine")
     with pytest.raises(ValueError, match=r"has adapters already; call pipeline\.unload_lora_weights\(\) first"):
-        sliders.slide(pipeline, slider, [0], [1])
+        sliders.draw_trajectory(pipeline, slider, [0], [1])
     assert list(pipeline.unet.peft_config) == ["mine"]
 
 
@@ -246,7 +249,7 @@ def test_a_missing_extra_names_the_command(package: str, pipeline, slider, pipel
     monkeypatch.setitem(sys.modules, package, None)
     call = {
         "diffusers": lambda: load_pipeline(pipeline_folder),
-        "peft": lambda: sliders.slide(pipeline, slider, [0], [1]),
+        "peft": lambda: sliders.draw_trajectory(pipeline, slider, [0], [1]),
     }[package]
     with pytest.raises(ModuleNotFoundError, match=rf"{package}, which is not installed.*'\.\[sliders\]'"):
         call()
@@ -256,8 +259,6 @@ def test_importing_sliders_loads_nothing_heavy() -> None:
     import subprocess
 
     heavy = ["torch", "diffusers", "transformers", "peft", "accelerate"]
-    code = (
-        f"import brittle.sliders, brittle.models.from_diffusion, sys; print([m for m in {heavy} if m in sys.modules])"
-    )
+    code = f"import brittle.sliders, brittle.models.diffusion, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -4,12 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle.evaluation import cns_scores, trajectories
 from brittle.evaluation.results import Results
+from brittle.evaluation.trajectory_scores import Trajectories, accuracy_table, margin_table, rce_table
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
-from brittle.sliders import cns_scores, trajectories
-from brittle.sliders.cns_accuracy import accuracy_table, margin_table
-from brittle.sliders.cns_rce import rce_table
-from brittle.sliders.trajectories import Trajectories
 
 SCALES = (0.0, 0.5, 1.0)
 #             model, shift: right or wrong of each trajectory at each scale

@@ -8,8 +8,7 @@ import tiny_world
 import torch
 
 from brittle.models import Model
-from brittle.models.from_diffusion import from_diffusion
-from brittle.models.load_pipeline import load_pipeline
+from brittle.models.diffusion import from_diffusion, load_pipeline
 
 PROMPTS = ["a photo of a bag", "a photo of a sneaker", "fog"]
 IMAGES = tiny_world.photos(3, 16)[:, :, :16]

@@ -5,7 +5,7 @@ import pytest
 
 from brittle.datasets import Dataset, arrays
 from brittle.models import from_callable
-from brittle.sliders import judge_labels
+from brittle.sliders import oracle_labels
 
 
 def slides(labels: list[int]) -> Dataset:
@@ -18,13 +18,13 @@ def test_sure_unsure_and_wrong() -> None:
     chances = np.array([[0.9, 0.06, 0.04], [0.5, 0.3, 0.2], [0.9, 0.06, 0.04], [0.2, 0.2, 0.6]])
     judge = from_callable(lambda shown: np.log(chances[shown[:, 0, 0, 0].astype(int)]), name="judge")
     data = slides([0, 1, 2, 2])
-    said = judge_labels(data, judge, batch_size=3)
+    said = oracle_labels(data, judge, batch_size=3)
     assert list(said) == [str(sample) for sample in data.ids]
     assert list(said.values()) == ["class", "partial", "not class", "class"]
-    assert list(judge_labels(data, judge, unsure=0.35).values()) == ["class", "not class", "not class", "class"]
+    assert list(oracle_labels(data, judge, unsure=0.35).values()) == ["class", "not class", "not class", "class"]
 
 
 def test_images_without_labels_cannot_be_judged() -> None:
     data = arrays(np.zeros((1, 4, 4, 3), np.uint8), None, name="nameless")
     with pytest.raises(ValueError, match="'nameless' has no labels to judge by"):
-        judge_labels(data, from_callable(lambda shown: np.zeros((len(shown), 3)), name="judge"))
+        oracle_labels(data, from_callable(lambda shown: np.zeros((len(shown), 3)), name="judge"))

@@ -8,9 +8,9 @@ from brittle.sliders import (
     NEGATIVE_PROMPT,
     SCHEDULERS,
     Sampling,
+    draw_trajectory,
     load_published_slider,
     load_slider,
-    slide,
     two_prompts,
 )
 
@@ -31,7 +31,7 @@ def plain(pipeline, prompt: str, seed: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def slid(pipeline, slider) -> np.ndarray:
-    return slide(pipeline, slider, (0, 1, 2.5), (1, 7), sampling=FEW)
+    return draw_trajectory(pipeline, slider, (0, 1, 2.5), (1, 7), sampling=FEW)
 
 
 class Watch:
@@ -63,7 +63,7 @@ def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline, slid) -> None:
 
 def test_batches_of_scales_and_seeds_are_the_same_pictures(pipeline, slider, slid) -> None:
     steps = []
-    batched = slide(
+    batched = draw_trajectory(
         pipeline, slider, (0, 1, 2.5), (1, 7), sampling=FEW, batch_size=4, progress=lambda *at: steps.append(at)
     )
     assert np.abs(batched.astype(int) - slid).max() <= 1
@@ -74,7 +74,7 @@ def test_the_slider_is_off_in_the_noisy_steps_and_noise_is_the_seeds(pipeline, s
     ways = {}
     for scale in (0.0, 2.5):
         with Watch(pipeline, slider) as ways[scale]:
-            slide(pipeline, slider, [scale], [3], sampling=Sampling(steps=50))
+            draw_trajectory(pipeline, slider, [scale], [3], sampling=Sampling(steps=50))
     still, moved = ways[0.0], ways[2.5]
     assert moved.times == list(range(981, 0, -20))
     assert moved.on == [t <= 750 for t in moved.times]
@@ -89,7 +89,7 @@ def test_the_slider_is_off_in_the_noisy_steps_and_noise_is_the_seeds(pipeline, s
 @pytest.mark.parametrize(("active", "steps"), [(0.0, 0), (0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)])
 def test_active_is_a_share_of_the_timesteps(pipeline, slider, slid, active: float, steps: int) -> None:
     with Watch(pipeline, slider) as watch:
-        [[image]] = slide(pipeline, slider, [1.0], [1], active=active, sampling=FEW)
+        [[image]] = draw_trajectory(pipeline, slider, [1.0], [1], active=active, sampling=FEW)
     assert watch.times == [751, 501, 251, 1]
     assert watch.on == [i >= 4 - steps for i in range(4)]
     assert np.array_equal(image, slid[0, 0]) == (steps == 0)
@@ -98,7 +98,7 @@ def test_active_is_a_share_of_the_timesteps(pipeline, slider, slid, active: floa
 
 def test_it_is_a_lora_that_diffusers_reads(pipeline, slider, tmp_path) -> None:
     slider.save(tmp_path)
-    [[ours]] = slide(pipeline, slider, [1.5], [1], active=1.0, sampling=FEW)
+    [[ours]] = draw_trajectory(pipeline, slider, [1.5], [1], active=1.0, sampling=FEW)
     try:
         pipeline.load_lora_weights(tmp_path, adapter_name="theirs")
         pipeline.set_adapters("theirs", adapter_weights=1.5)
@@ -111,7 +111,7 @@ def test_it_is_a_lora_that_diffusers_reads(pipeline, slider, tmp_path) -> None:
 def test_a_saved_slider_gives_the_same_images(pipeline, slider, slid, tmp_path) -> None:
     again = load_slider(slider.save(tmp_path / "snow"))
     assert (again.prompt, again.shift, again.rank, again.alpha) == ("bag", "heavy snow", 4, 1.0)
-    np.testing.assert_array_equal(slide(pipeline, again, (0, 1, 2.5), (1, 7), sampling=FEW), slid)
+    np.testing.assert_array_equal(draw_trajectory(pipeline, again, (0, 1, 2.5), (1, 7), sampling=FEW), slid)
 
 
 def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_path) -> None:
@@ -125,7 +125,7 @@ def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_p
     torch.save(state, file)
     theirs = load_published_slider(file, pipeline, prompt="bag")
     assert (theirs.shift, theirs.rank, theirs.alpha) == ("heavy snow", 4, 1.0)
-    np.testing.assert_array_equal(slide(pipeline, theirs, (0, 1, 2.5), [1], sampling=FEW), slid[:1])
+    np.testing.assert_array_equal(draw_trajectory(pipeline, theirs, (0, 1, 2.5), [1], sampling=FEW), slid[:1])
     torch.save({**state, "lora_unet_conv_in.alpha": torch.tensor(1.0)}, file)
     with pytest.raises(ValueError, match="no slider of this pipeline: it turns 'lora_unet_conv_in'"):
         load_published_slider(file, pipeline, prompt="bag")
@@ -138,7 +138,7 @@ def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_p
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_schedulers_can_be_chosen(pipeline, slider, scheduler: str) -> None:
     before = pipeline.scheduler
-    images = slide(pipeline, slider, [0.0, -1.25], [1], sampling=Sampling(steps=3, scheduler=scheduler))
+    images = draw_trajectory(pipeline, slider, [0.0, -1.25], [1], sampling=Sampling(steps=3, scheduler=scheduler))
     assert pipeline.scheduler is before
     assert images.std() > 1
     assert not np.array_equal(images[0, 0], images[0, 1])

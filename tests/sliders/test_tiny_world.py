@@ -11,14 +11,14 @@ from brittle.sliders import (
     ClipPrompts,
     Slider,
     choose_thresholds,
+    draw_trajectory,
     held_out_filters,
-    slide,
     slider_layers,
     two_prompts,
 )
+from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, load_demo_pipeline
+from brittle.sliders.pipeline import published_shifts, shift_words
 from brittle.sliders.sampling import draw_images
-from brittle.sliders.shifts import published_shifts, shift_words
-from brittle.sliders.world import JUDGE, WORLD_SAMPLING, tiny_world
 
 MEGABYTES = 15
 LABELLED = Path(__file__).parent / "tiny_world_filter.csv.gz"
@@ -27,7 +27,7 @@ LABELLED = Path(__file__).parent / "tiny_world_filter.csv.gz"
 
 @pytest.fixture(scope="module")
 def world():
-    return tiny_world()
+    return load_demo_pipeline()
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def pipeline(world):
 @pytest.fixture(scope="module")
 def drawn(world, pipeline):
     """Four images of each class."""
-    words = [WORLD_SAMPLING.words(name) for name in world.classes for _ in range(4)]
-    return draw_images(pipeline, words, list(range(4)) * len(world.classes), WORLD_SAMPLING)
+    words = [DEMO_SAMPLING.words(name) for name in world.classes for _ in range(4)]
+    return draw_images(pipeline, words, list(range(4)) * len(world.classes), DEMO_SAMPLING)
 
 
 def test_it_is_small_and_whole(world):
@@ -53,7 +53,7 @@ def test_it_is_small_and_whole(world):
 
 def test_a_folder_without_a_world_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="pipeline"):
-        tiny_world(tmp_path)
+        load_demo_pipeline(tmp_path)
 
 
 def test_an_unknown_classifier_is_told(world):
@@ -63,7 +63,7 @@ def test_an_unknown_classifier_is_told(world):
 
 def test_the_judge_knows_what_is_drawn(world, drawn):
     labels = np.repeat(np.arange(len(world.classes)), 4)
-    assert (world.classifier(JUDGE, device="cpu").scores(drawn).argmax(1) == labels).mean() >= 0.7
+    assert (world.classifier(ORACLE, device="cpu").scores(drawn).argmax(1) == labels).mean() >= 0.7
 
 
 @pytest.mark.parametrize("name", ["small", "standard", "augmix"])
@@ -85,7 +85,7 @@ def test_a_shift_in_the_prompt_is_drawn(world, pipeline):
     texts = clip.texts([ClipPrompts().shift.replace("{shift}", shift_words(shift)) for shift in world.shifts])
     right = []
     for place, shift in enumerate(world.shifts):
-        images = two_prompts(pipeline, "bag", shift, (1, 2), sampling=WORLD_SAMPLING, batch_size=4)[:, 1]
+        images = two_prompts(pipeline, "bag", shift, (1, 2), sampling=DEMO_SAMPLING, batch_size=4)[:, 1]
         right += list((clip.images(images) @ texts.T).argmax(1) == place)
     assert np.mean(right) >= 0.6
 
@@ -105,8 +105,8 @@ def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline):
         down, up = (4, *layer.weight.shape[1:]), (layer.weight.shape[0], 4, *[1] * (layer.weight.ndim - 2))
         for name, shape in (("lora_A", down), ("lora_B", up)):
             weights[f"{path}.{name}.weight"] = torch.from_numpy(0.1 * rng.standard_normal(shape, np.float32))
-    images = slide(pipeline, Slider("bag", "heavy snow", weights), (0.0, 1.0), (5,), sampling=WORLD_SAMPLING)
-    plain = draw_images(pipeline, [WORLD_SAMPLING.words("bag")], (5,), WORLD_SAMPLING)
+    images = draw_trajectory(pipeline, Slider("bag", "heavy snow", weights), (0.0, 1.0), (5,), sampling=DEMO_SAMPLING)
+    plain = draw_images(pipeline, [DEMO_SAMPLING.words("bag")], (5,), DEMO_SAMPLING)
     assert (images[0, 0] == plain[0]).all()
     assert (images[0, 1] != plain[0]).any()
 
@@ -126,8 +126,8 @@ def test_the_filter_removes_what_it_was_told_to_of_images_it_was_not_tuned_on(wo
 
 def test_the_scores_of_the_labelled_images_are_those_of_the_world(world, pipeline):
     kept = pl.read_csv(LABELLED).filter((pl.col("scale") == 0) & (pl.col("seed") == 101)).unique("name").sort("label")
-    words = [WORLD_SAMPLING.words(name) for name in kept["name"]]
+    words = [DEMO_SAMPLING.words(name) for name in kept["name"]]
     texts = world.clip(device="cpu").texts([ClipPrompts().name.format(name=name) for name in kept["name"]])
-    again = world.clip(device="cpu").images(draw_images(pipeline, words, [101] * len(words), WORLD_SAMPLING))
+    again = world.clip(device="cpu").images(draw_images(pipeline, words, [101] * len(words), DEMO_SAMPLING))
     cosines = 100 * (again * texts).sum(1)
     np.testing.assert_allclose(cosines, kept["CLIP_class"], atol=1.5)

@@ -6,7 +6,16 @@ import pytest
 import tiny_world
 import torch
 
-from brittle.sliders import ClassToken, Sampling, add_token, load_token, load_tokens, save_tokens, slide, train_token
+from brittle.sliders import (
+    ClassToken,
+    Sampling,
+    add_token,
+    draw_trajectory,
+    load_token,
+    load_tokens,
+    save_tokens,
+    train_token,
+)
 
 QUICK = {"steps": 5, "batch_size": 2}
 
@@ -95,7 +104,7 @@ def test_the_published_folder(learnt, tmp_path: Path, slider) -> None:
     assert torch.equal(*(each.encode_prompt(prompt, "cpu", 1, False)[0] for each in (fresh, pipeline)))
     from dataclasses import replace
 
-    made = slide(fresh, replace(slider, prompt="<heavy bag-7>"), [1.0], [1], sampling=Sampling(steps=2))
+    made = draw_trajectory(fresh, replace(slider, prompt="<heavy bag-7>"), [1.0], [1], sampling=Sampling(steps=2))
     assert made.shape == (1, 1, 16, 16, 3)
     (tmp_path / "text_encoder" / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="text_encoder' cannot be read by CLIPTextModel"):

@@ -7,12 +7,10 @@ import tiny_world
 import torch
 
 from brittle._io import DamagedFile
-from brittle.sliders import Sampling, slide, slider_layers, slider_loss, slider_target, train_slider
-from brittle.sliders.adapter import adapter_on, slider_on
-from brittle.sliders.partial_denoising import half_denoised, training_scheduler
-from brittle.sliders.pipeline_key import pipeline_key
-from brittle.sliders.prompt_words import encode_prompt
-from brittle.sliders.train_slider import initialise
+from brittle.sliders import Sampling, draw_trajectory, slider_layers, slider_loss, slider_target, train_slider
+from brittle.sliders.pipeline import encode_prompt, pipeline_key
+from brittle.sliders.slider import adapter_on, slider_on
+from brittle.sliders.training import half_denoised, initialise, training_scheduler
 
 QUICK = {"steps": 6, "batch_size": 2, "denoising_steps": 4}
 RESIDUAL = [
@@ -73,7 +71,7 @@ def test_bfloat16_trains_a_float32_adapter() -> None:
     assert slider.training["precision"] == "bfloat16"
     assert {value.dtype for value in slider.weights.values()} == {torch.float32}
     assert any(value.any() for name, value in slider.weights.items() if "lora_B" in name)
-    images = slide(pipeline, slider, [0, 1], [1], sampling=Sampling(steps=2))
+    images = draw_trajectory(pipeline, slider, [0, 1], [1], sampling=Sampling(steps=2))
     assert images.std() > 1
 
 

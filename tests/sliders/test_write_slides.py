@@ -9,16 +9,15 @@ import pytest
 from PIL import Image
 
 from brittle.datasets import cns_bench
-from brittle.datasets.stored_set import stored_set
-from brittle.evaluation import evaluate_stored
+from brittle.datasets.published_sets import stored_set
+from brittle.evaluation import cns_scores, evaluate_stored
 from brittle.models import from_callable
 from brittle.sliders import (
     Sampling,
-    cns_scores,
-    slide,
-    slides_set,
+    draw_trajectory,
+    trajectory_dataset,
     write_annotations,
-    write_slides,
+    write_trajectories,
     write_two_prompts,
 )
 
@@ -29,7 +28,7 @@ EAGLE = {"number": 22, "name": "bald_eagle", "sampling": FEW}
 @pytest.fixture(scope="module")
 def folder(pipeline, slider, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("slides") / "world"
-    write_slides(pipeline, slider, place, (0, 1, 2.5), (1, 34), **EAGLE, file_format="png")
+    write_trajectories(pipeline, slider, place, (0, 1, 2.5), (1, 34), **EAGLE, file_format="png")
     return place
 
 
@@ -40,7 +39,7 @@ def test_the_layout_is_the_published_one_and_reads_back(pipeline, slider, folder
     assert data.columns["seed"].tolist() == [1, 1, 1, 34, 34, 34]
     assert data.columns["scale"].tolist() == [0, 1, 2.5] * 2
     assert data.notes == ()
-    drawn = slide(pipeline, slider, (0, 1, 2.5), (1, 34), sampling=FEW)
+    drawn = draw_trajectory(pipeline, slider, (0, 1, 2.5), (1, 34), sampling=FEW)
     np.testing.assert_array_equal(np.stack(list(data.images())), drawn.reshape(6, 16, 16, 3))
     card = json.loads((folder / "heavy_snow" / "022_bald eagle" / "sampling.json").read_text())
     assert (card["active"], card["sampling"]["steps"], card["slider"]["shift"]) == (0.75, 2, "heavy snow")
@@ -67,19 +66,21 @@ def test_what_is_there_is_not_drawn_again(pipeline, slider, tmp_path: Path) -> N
             raise problem
 
     with pytest.raises(KeyboardInterrupt):
-        write_slides(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, batch_size=1, progress=interrupt)
+        write_trajectories(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, batch_size=1, progress=interrupt)
     place = tmp_path / "heavy_snow" / "022_bald eagle"
     early = {path.name: path.read_bytes() for path in place.glob("*.jpg")}
     assert sorted(early) == ["seed_0001_scale_0000.jpg", "seed_0001_scale_1000.jpg"]
     steps = []
-    done = write_slides(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, progress=lambda *at: steps.append(at))
+    done = write_trajectories(
+        pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, progress=lambda *at: steps.append(at)
+    )
     assert (done.folder, done.drawn, done.there, steps) == (place, 2, 2, [(3, 4), (4, 4)])
     assert all((place / name).read_bytes() == content for name, content in early.items())
-    more = write_slides(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE)
+    more = write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE)
     assert (more.drawn, more.there) == (2, 4)
-    assert write_slides(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE).drawn == 0
+    assert write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE).drawn == 0
     with pytest.raises(ValueError, match="holds images made with another active; use the same settings"):
-        write_slides(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, active=0.5)
+        write_trajectories(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, active=0.5)
     assert not list(place.glob("*.part"))
 
 
@@ -109,13 +110,13 @@ def test_slides_go_through_evaluation(folder: Path, tmp_path: Path) -> None:
 def test_other_classes_and_filtered_samples(folder: Path, tmp_path: Path) -> None:
     classes = [f"thing {i}" for i in range(23)]
     keep = [sample for sample in cns_bench(folder).ids if "seed_0034" in str(sample)]
-    stored = slides_set(folder, classes=classes, keep=keep)
+    stored = trajectory_dataset(folder, classes=classes, keep=keep)
     model = from_callable(lambda x: np.tile(np.eye(23)[22], (len(x), 1)), name="23 outputs")
     rows = evaluate_stored(model, stored, tmp_path / "run").rows.collect()
     assert sorted(rows["sample"]) == sorted(keep)
     assert rows["correct"].all()
     with pytest.raises(ValueError, match="none of the 1 samples to keep"):
-        slides_set(folder, keep=["elsewhere.png"])
+        trajectory_dataset(folder, keep=["elsewhere.png"])
 
 
 def test_a_damaged_image_drops_its_trajectory(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_damaged_image_drops_its_trajectory(tmp_path: Path) -> None:
             Image.fromarray(np.full((16, 16, 3), 40 * seed, np.uint8)).save(path)
     path.write_bytes(path.read_bytes()[:50])
     model = from_callable(lambda x: np.tile(np.eye(1000)[0], (len(x), 1)), name="tench")
-    results = evaluate_stored(model, slides_set(tmp_path / "w"), tmp_path / "run")
+    results = evaluate_stored(model, trajectory_dataset(tmp_path / "w"), tmp_path / "run")
     found = cns_scores(results)
     assert found.dropped == {"heavy_fog": 1}
     assert found.accuracy["trajectories"].to_list() == [2, 2]

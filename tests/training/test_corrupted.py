@@ -7,7 +7,7 @@ import torch
 from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions.draws import Draws
 from brittle.models.small_resnet import SmallResNet
-from brittle.training import Corrupted, Recipe, adapt_batchnorm, build_network, train
+from brittle.training import Corrupted, TrainingConfig, adapt_batchnorm, build_network, train
 
 RECIPE = Benchmark("two", (Entry("noc/brightness", ((1, 5),)), Entry("noc/blur", ((2, 4),))))
 IMAGE = np.random.default_rng(0).integers(60, 200, (16, 16, 3), np.uint8)
@@ -37,7 +37,7 @@ def test_all_corruptions_of_a_benchmark_or_some() -> None:
 
 def test_batchnorm_takes_the_statistics_of_what_it_sees() -> None:
     images = np.random.default_rng(1).integers(0, 256, (64, 16, 16, 3), np.uint8)
-    recipe = Recipe(epochs=1, batch_size=16, flip=False, crop=0)
+    recipe = TrainingConfig(epochs=1, batch_size=16, flip=False, crop=0)
     torch.manual_seed(0)
     net = SmallResNet(classes=3, width=4)
     before = {name: value.clone() for name, value in net.named_parameters()}
@@ -73,5 +73,5 @@ def test_other_optimisers_and_averages_learn_too(how: dict) -> None:
     labels = np.arange(64) % 2
     images = np.clip(rng.normal(0, 30, (64, 16, 16, 3)) + labels[:, None, None, None] * 180, 0, 255).astype(np.uint8)
     net = build_network("small:4", 2)
-    losses = train(net, images, labels, Recipe(**{"epochs": 4, "batch_size": 16, "learning_rate": 0.05, **how}))
+    losses = train(net, images, labels, TrainingConfig(**{"epochs": 4, "batch_size": 16, "learning_rate": 0.05, **how}))
     assert losses[-1] < losses[0]

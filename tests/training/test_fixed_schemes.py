@@ -6,9 +6,9 @@ from augmented_images import PHOTOS, STACK
 
 from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions.draws import Draws
-from brittle.training import Corrupted, Recipe
+from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, Mixture, PatchGaussian, RandomAffine, fixed
-from brittle.training.batches import _moved
+from brittle.training.trainer import _moved
 
 BENCHMARK = Benchmark("two", (Entry("imagenet-c/fog", (3.0,)), Entry("imagenet-c/gaussian_noise", (3.0,))))
 
@@ -84,7 +84,7 @@ def test_mixtures_pick_by_weight_and_keep_each_schemes_own_samples() -> None:
 def test_flip_and_crop_are_the_trainers() -> None:
     for i in range(20):
         draws = Draws(3, "epoch 1", i)
-        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), _moved(PHOTOS[0], draws, Recipe(crop=4)))
+        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), _moved(PHOTOS[0], draws, TrainingConfig(crop=4)))
 
 
 def test_random_affines_are_small_and_leave_nothing_out() -> None:

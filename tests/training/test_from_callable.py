@@ -10,9 +10,9 @@ from augmented_images import PHOTOS
 
 from brittle.corruptions import Draws
 from brittle.training.augmentation import AugMix, FromCallable, Mixture, fixed
-from brittle.training.augmentation.from_file import FromFile
-from brittle.training.batches import batches
-from brittle.training.recipe import Recipe as TrainingRecipe
+from brittle.training.augmentation.user_schemes import FromFile
+from brittle.training.trainer import TrainingConfig as TrainingRecipe
+from brittle.training.trainer import batches
 
 
 def jitter(image: np.ndarray) -> np.ndarray:

@@ -10,12 +10,12 @@ from PIL import ImageEnhance, ImageOps
 from PIL.Image import Resampling
 from PIL.Image import Transform as Kind
 
-from brittle.training.augmentation import BASES, enhance, grey_levels, warp
+from brittle.training.augmentation import BASES, pillow_operations
 
 
 def affine(*matrix: float) -> tuple[Callable, Callable]:
     return (
-        lambda images: warp.affine(images, matrix),
+        lambda images: pillow_operations.affine(images, matrix),
         lambda p: p.transform(p.size, Kind.AFFINE, matrix, resample=Resampling.BILINEAR),
     )
 
@@ -25,18 +25,18 @@ def enhanced(ours: Callable, theirs: type, factor: float) -> tuple[Callable, Cal
 
 
 OPERATIONS: dict[str, tuple[Callable, Callable]] = {
-    "autocontrast": (grey_levels.autocontrast, ImageOps.autocontrast),
-    "equalize": (grey_levels.equalize, ImageOps.equalize),
-    "invert": (grey_levels.invert, ImageOps.invert),
-    "posterize": (lambda images: grey_levels.posterize(images, 3), lambda p: ImageOps.posterize(p, 3)),
-    "solarize": (lambda images: grey_levels.solarize(images, 204.8), lambda p: ImageOps.solarize(p, 204.8)),
+    "autocontrast": (pillow_operations.autocontrast, ImageOps.autocontrast),
+    "equalize": (pillow_operations.equalize, ImageOps.equalize),
+    "invert": (pillow_operations.invert, ImageOps.invert),
+    "posterize": (lambda images: pillow_operations.posterize(images, 3), lambda p: ImageOps.posterize(p, 3)),
+    "solarize": (lambda images: pillow_operations.solarize(images, 204.8), lambda p: ImageOps.solarize(p, 204.8)),
     "shear x": affine(1, 0.07, 0, 0, 1, 0),
     "shear y": affine(1, 0, 0, -0.05, 1, 0),
     "translate x": affine(1, 0, 2.3, 0, 1, 0),
     "translate y": affine(1, 0, 0, 0, 1, -2.9),
     **{
         f"rotate {angle}": (
-            lambda images, angle=angle: warp.rotate(images, angle),
+            lambda images, angle=angle: pillow_operations.rotate(images, angle),
             lambda p, angle=angle: p.rotate(angle, resample=Resampling.BILINEAR),
         )
         for angle in (0.3, -9.0, 27.0)
@@ -45,10 +45,10 @@ OPERATIONS: dict[str, tuple[Callable, Callable]] = {
         f"{ours.__name__} {factor}": enhanced(ours, theirs, factor)
         for factor in (0.19, 0.73, 1.0, 1.81)
         for ours, theirs in (
-            (grey_levels.brightness, ImageEnhance.Brightness),
-            (enhance.contrast, ImageEnhance.Contrast),
-            (enhance.colour, ImageEnhance.Color),
-            (enhance.sharpness, ImageEnhance.Sharpness),
+            (pillow_operations.brightness, ImageEnhance.Brightness),
+            (pillow_operations.contrast, ImageEnhance.Contrast),
+            (pillow_operations.colour, ImageEnhance.Color),
+            (pillow_operations.sharpness, ImageEnhance.Sharpness),
         )
     },
 }

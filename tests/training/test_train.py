@@ -9,14 +9,14 @@ import torch
 from brittle._io import DamagedFile
 from brittle.corruptions.draws import Draws
 from brittle.models.small_resnet import SmallResNet
-from brittle.training import Recipe, train
+from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
-from brittle.training.batches import batches
+from brittle.training.trainer import batches
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(96) % 3
 IMAGES = np.clip(RNG.normal(0, 40, (96, 16, 16, 3)) + np.eye(3)[LABELS][:, None, None] * 200, 0, 255).astype(np.uint8)
-RECIPE = Recipe(epochs=3, batch_size=16, learning_rate=0.05, crop=2)
+RECIPE = TrainingConfig(epochs=3, batch_size=16, learning_rate=0.05, crop=2)
 
 
 def network() -> SmallResNet:
@@ -42,7 +42,7 @@ def test_the_same_recipe_gives_the_same_weights() -> None:
     a, b, other = network(), network(), network()
     train(a, IMAGES, LABELS, RECIPE)
     train(b, IMAGES, LABELS, RECIPE)
-    train(other, IMAGES, LABELS, Recipe(**{**RECIPE.__dict__, "seed": 1}))
+    train(other, IMAGES, LABELS, TrainingConfig(**{**RECIPE.__dict__, "seed": 1}))
     np.testing.assert_array_equal(weights(a), weights(b))
     assert (weights(a) != weights(other)).any()
 
@@ -62,7 +62,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     assert train(fresh, IMAGES, LABELS, RECIPE, checkpoint=tmp_path / "state.pt") == losses
     np.testing.assert_array_equal(weights(fresh), weights(whole))
     with pytest.raises(ValueError, match="holds a training with another recipe"):
-        train(network(), IMAGES, LABELS, Recipe(epochs=9, batch_size=16), checkpoint=tmp_path / "state.pt")
+        train(network(), IMAGES, LABELS, TrainingConfig(epochs=9, batch_size=16), checkpoint=tmp_path / "state.pt")
 
 
 def test_each_image_is_flipped_and_cropped_by_its_own_draws() -> None:
@@ -71,7 +71,7 @@ def test_each_image_is_flipped_and_cropped_by_its_own_draws() -> None:
     }
     again = {
         i: image
-        for chosen, shown in batches(IMAGES, Recipe(**{**RECIPE.__dict__, "batch_size": 48}), None, 0)
+        for chosen, shown in batches(IMAGES, TrainingConfig(**{**RECIPE.__dict__, "batch_size": 48}), None, 0)
         for i, image in zip(chosen, shown, strict=True)
     }
     assert sorted(first) == sorted(again) == list(range(96))
@@ -79,7 +79,7 @@ def test_each_image_is_flipped_and_cropped_by_its_own_draws() -> None:
         np.testing.assert_array_equal(image, again[i])
 
 
-JSD = Recipe(**{**RECIPE.__dict__, "jsd": 12.0})
+JSD = TrainingConfig(**{**RECIPE.__dict__, "jsd": 12.0})
 
 
 def test_the_jsd_loss_learns_and_resumes_exactly(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> No
     with pytest.raises(ValueError, match="give augment, such as AugMix"):
         train(network(), IMAGES, LABELS, JSD)
     with pytest.raises(ValueError, match="jsd is a weight from 0 upwards"):
-        Recipe(jsd=-1)
-    assert "jsd" not in repr(Recipe())  # checkpoints and folders from before are still known
+        TrainingConfig(jsd=-1)
+    assert "jsd" not in repr(TrainingConfig())  # checkpoints and folders from before are still known
     assert repr(JSD).endswith("jsd=12.0)")
 
 
@@ -145,13 +145,13 @@ def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> No
 )
 def test_a_bad_recipe_is_named(how: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        train(network(), IMAGES, LABELS, Recipe(**how))
+        train(network(), IMAGES, LABELS, TrainingConfig(**how))
 
 
 def test_schedules_end_where_they_should() -> None:
-    step = Recipe(schedule="step", learning_rate=0.1, warm_up=0.0)
+    step = TrainingConfig(schedule="step", learning_rate=0.1, warm_up=0.0)
     assert [round(step.rate(p), 5) for p in (0, 0.49, 0.5, 0.74, 0.75, 0.99)] == [0.1, 0.1, 0.01, 0.01, 0.001, 0.001]
-    cosine = Recipe(learning_rate=0.1)
+    cosine = TrainingConfig(learning_rate=0.1)
     assert cosine.rate(0) == pytest.approx(0.01)
     assert cosine.rate(cosine.warm_up) == pytest.approx(0.1)
     assert cosine.rate(1) == pytest.approx(0)
@@ -209,9 +209,9 @@ def test_a_loss_that_blows_up_is_told() -> None:
 
 
 def test_the_rate_warms_up_in_every_schedule() -> None:
-    steps = Recipe(schedule="step", warm_up=0.1, learning_rate=1.0)
+    steps = TrainingConfig(schedule="step", warm_up=0.1, learning_rate=1.0)
     assert [round(steps.rate(x), 3) for x in (0, 0.05, 0.1, 0.49, 0.5, 0.75)] == [0.1, 0.55, 1, 1, 0.1, 0.01]
-    assert Recipe(schedule="step", warm_up=0.0, learning_rate=1.0).rate(0) == 1
+    assert TrainingConfig(schedule="step", warm_up=0.0, learning_rate=1.0).rate(0) == 1
 
 
 @pytest.mark.parametrize("kept", [0, 1000])

@@ -1,7 +1,14 @@
 """Which corruptions make a test."""
 
-from brittle.benchmarks.benchmark import Benchmark, benchmark, benchmarks
-from brittle.benchmarks.entry import Entry
-from brittle.benchmarks.level import Level, ends, level_name, severity_of
+from brittle.benchmarks.benchmark import (
+    Benchmark,
+    Entry,
+    Level,
+    ends,
+    level_name,
+    list_benchmarks,
+    load_benchmark,
+    severity_of,
+)
 
-__all__ = ["Benchmark", "Entry", "Level", "benchmark", "benchmarks", "ends", "level_name", "severity_of"]
+__all__ = ["Benchmark", "Entry", "Level", "ends", "level_name", "list_benchmarks", "load_benchmark", "severity_of"]

@@ -1,10 +1,10 @@
-"""A benchmark is a recipe of a few lines: corruptions, their levels, a seed. Never a folder of pictures."""
+"""A benchmark is a recipe: corruptions, their levels, a seed, a version."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
@@ -13,13 +13,94 @@ from typing import Any
 
 import numpy as np
 
-from brittle._io import replacing
-from brittle.benchmarks.entry import Entry, levels_in
-from brittle.benchmarks.level import Level, severity_of
-from brittle.benchmarks.toml import dumps
-from brittle.corruptions import Corruption, corrupt, find
-from brittle.corruptions.corrupt import batch_ids
-from brittle.corruptions.draws import check_sample, check_seed
+from brittle._io import atomic_write, dumps
+from brittle._random import check_seed
+from brittle.corruptions import Corruption, Draws, corrupt, get_corruption
+from brittle.corruptions.draws import Sample, check_sample
+from brittle.corruptions.images import batch_ids
+from brittle.corruptions.severity import check_severity
+
+Level = float | tuple[float, float]
+
+
+def check_level(level: Any, corruption: Corruption) -> Level:
+    """The level as a float or as a pair of floats, or one sentence that says what is wrong with it."""
+    if not isinstance(level, list | tuple):
+        return check_severity(level, corruption.max_severity)
+    if len(level) != 2:
+        raise ValueError(f"a range of severities is a pair [low, high], got {level!r} for {corruption.id}")
+    low, high = (check_severity(end, corruption.max_severity) for end in level)
+    if low >= high:
+        raise ValueError(f"a range of severities goes from low to high, got {list(level)} for {corruption.id}")
+    return low, high
+
+
+def severity_of(level: Level, seed: int, corruption: Corruption, sample: Sample) -> float:
+    """The severity of one sample: the level itself, or the sample's own draw from the range."""
+    if not isinstance(level, tuple):
+        return level
+    return Draws(seed, corruption.id, sample).uniform("severity", *level)
+
+
+def level_name(level: Level) -> str:
+    """1.0 is "1", 2.5 is "2.5", and the range from 1 to 5 is "1-5"."""
+    if isinstance(level, tuple):
+        return "-".join(map(level_name, level))
+    return str(int(level)) if level == int(level) else repr(level)
+
+
+def ends(level: Level) -> tuple[float, float]:
+    """The smallest and the largest severity of a level, by which levels are put in order."""
+    return level if isinstance(level, tuple) else (level, level)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One corruption of a benchmark: its levels, and the options it is called with.
+
+    A level is a severity, or a pair (low, high): then each sample's severity is drawn uniformly from that range.
+    """
+
+    id: str
+    levels: tuple[Level, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        chosen = get_corruption(self.id)
+        object.__setattr__(self, "id", chosen.id)
+        if not self.levels:
+            raise ValueError(f"{chosen.id} has no levels; give it at least one severity")
+        object.__setattr__(self, "levels", tuple(check_level(level, chosen) for level in self.levels))
+        if len(set(self.levels)) != len(self.levels):
+            raise ValueError(f"{chosen.id} names a level twice: {list(self.levels)}")
+        chosen.check_options(self.options)
+
+    @property
+    def corruption(self) -> Corruption:
+        """The corruption itself."""
+        return get_corruption(self.id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as it stands in a recipe."""
+        if len(self.levels) == 1 and isinstance(self.levels[0], tuple):
+            where: dict[str, Any] = {"uniform": list(self.levels[0])}
+        else:
+            where = {"levels": [list(x) if isinstance(x, tuple) else x for x in self.levels]}
+        return {"id": self.id, **where, **({"options": dict(self.options)} if self.options else {})}
+
+
+def levels_in(table: Mapping[str, Any], where: str) -> tuple[Level, ...] | None:
+    """What a table of a recipe says about levels: `levels = [1, 2, 3]`, or `uniform = [1, 5]`, or nothing."""
+    if "levels" in table and "uniform" in table:
+        raise ValueError(f"{where} has both levels and uniform; give one of them")
+    if "uniform" in table:
+        if not isinstance(table["uniform"], list):
+            raise ValueError(f"uniform in {where} is a range [low, high], got {table['uniform']!r}")
+        return (tuple(table["uniform"]),)
+    if "levels" in table and not isinstance(table["levels"], list):
+        raise ValueError(f"levels in {where} is a list of severities, got {table['levels']!r}")
+    return tuple(table["levels"]) if "levels" in table else None
+
 
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
@@ -80,7 +161,7 @@ class Benchmark:
     def entry(self, corruption: str | Corruption) -> Entry:
         """The entry of one corruption: by its id, or by its name where this recipe has one of that name."""
         mine = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
-        wanted = mine[0].id if len(mine) == 1 else find(corruption).id
+        wanted = mine[0].id if len(mine) == 1 else get_corruption(corruption).id
         for entry in self.entries:
             if entry.id == wanted:
                 return entry
@@ -131,7 +212,7 @@ class Benchmark:
 
     def with_textures(self, folder: str | Path) -> Benchmark:
         """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
-        from brittle.corruptions.kernels.textures import find_textures
+        from brittle.corruptions.imagenet_c.weather import find_textures
 
         find_textures(folder)
         takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
@@ -185,7 +266,7 @@ class Benchmark:
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal benchmark."""
-        with replacing(Path(path)) as part:
+        with atomic_write(Path(path)) as part:
             part.write_text(dumps(self.to_dict()), encoding="utf-8")
 
 
@@ -195,17 +276,17 @@ def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
             raise ValueError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(known))}")
 
 
-def benchmarks() -> list[str]:
+def list_benchmarks() -> list[str]:
     """The names of the bundled recipes."""
     return sorted(path.stem for path in RECIPES.glob("*.toml"))
 
 
-def benchmark(name: str | Path) -> Benchmark:
+def load_benchmark(name: str | Path) -> Benchmark:
     """A bundled benchmark by its name, or any other by the path of its recipe."""
-    if str(name) in benchmarks():
+    if str(name) in list_benchmarks():
         return Benchmark.load(RECIPES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return Benchmark.load(name)
-    close = get_close_matches(str(name), benchmarks(), n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(benchmarks())}."
+    close = get_close_matches(str(name), list_benchmarks(), n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(list_benchmarks())}."
     raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from brittle._parallel import use_threads, wait_passively
 from brittle.cli import (
     balance,
     build,
@@ -24,7 +25,6 @@ from brittle.cli import (
     failure_points,
     fetch,
     import_,
-    leak,
     overlap,
     probe,
     report,
@@ -34,10 +34,10 @@ from brittle.cli import (
     study,
     train,
 )
+from brittle.cli import distance as leak
 from brittle.cli import list as list_
 from brittle.cli.console import Verbs
-from brittle.cli.own_code import run_files
-from brittle.threads import use_threads, wait_passively
+from brittle.cli.inputs import import_files
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -96,7 +96,7 @@ def brittle(
     """Find out where an image classifier breaks, and build the tests that find it."""
     del version, traceback  # the first is done by its callback, the second is read by Verbs
     use_threads(threads)
-    run_files(imports or ())
+    import_files(imports or ())
 
 
 def _add(
@@ -138,7 +138,7 @@ _add("balance", balance.balance_verb, balance.EXAMPLES)
 _add("correlate", correlate.correlate_verb, correlate.EXAMPLES)
 _add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
 _add("distance", distance.distance_verb, distance.EXAMPLES)
-_add("leak", leak.leak_verb, leak.EXAMPLES)
+_add("leak", leak.leak_verb, leak.LEAK_EXAMPLES)
 
 builds = _group(
     "build",

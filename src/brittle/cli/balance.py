@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
-from brittle.cli.distance_plan import save_table
-from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
-from brittle.cli.several import several
+from brittle.cli.console import console, split_commas
+from brittle.cli.distance import save_table
+from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -73,9 +72,9 @@ def balance_verb(
     if benchmarks is not None:
         asked = {}
         for given in benchmarks:
-            named = given in brittle.benchmarks() or Path(given).suffix == ".toml"
-            title = brittle.benchmark(given).name if named else given
-            asked[title] = members_in(brittle.benchmark(given) if named else several([given]), names)
+            named = given in brittle.list_benchmarks() or Path(given).suffix == ".toml"
+            title = brittle.load_benchmark(given).name if named else given
+            asked[title] = members_in(brittle.load_benchmark(given) if named else split_commas([given]), names)
     used = tuple(entry for entry in recipe.entries if any(entry.id in members for members in asked.values()))
     yardstick = _reference(reference, results, recipe, replace(recipe, entries=used))
     found = {title: single_scores(correct, names, members, reference=yardstick) for title, members in asked.items()}
@@ -93,7 +92,7 @@ def _reference(given: str | None, results: Results, recipe: Benchmark, used: Ben
 
     from brittle.design import alexnet_reference, fits_alexnet, run_reference
     from brittle.evaluation import load_results
-    from brittle.evaluation.decode import IMAGES
+    from brittle.evaluation.decoding import IMAGES
 
     if given is None:
         run = results.runs[0]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
-from brittle.cli.matrix import OVERLAP, check_ending, figure_path, read_categories, read_matrix, tell_files
-from brittle.cli.several import several_numbers
+from brittle.cli.console import console, split_numbers
+from brittle.cli.inputs import OVERLAP, check_ending, figure_path, read_categories, read_matrix, tell_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +85,7 @@ def non_overlapping_verb(
         title=f"{found.size} of {len(matrix)} corruptions, every pair overlapping less than {threshold:g}",
         source="built by brittle: NOC's Algorithm 1 (Laugros, Caplier & Ospici, 2021)",
     )
-    table = sweep(matrix, sorted({*(several_numbers(thresholds, "thresholds") or THRESHOLDS), threshold}))
+    table = sweep(matrix, sorted({*(split_numbers(thresholds, "thresholds") or THRESHOLDS), threshold}))
     _print_sweep(table, threshold)
     _print_members(found)
     _save(recipe, output)
@@ -165,7 +164,7 @@ def _recipe(
     import brittle
     from brittle.design import benchmark_of
 
-    candidates = measured if levels_from is None else brittle.benchmark(levels_from)
+    candidates = measured if levels_from is None else brittle.load_benchmark(levels_from)
     if candidates is None:
         raise ValueError(
             "it is not known at which levels these corruptions were measured; give a folder of `brittle overlap`, "
@@ -182,10 +181,10 @@ def _save(recipe: Benchmark, output: Path) -> None:
 def _save_list(benchmarks: list[tuple[str, ...]], output: Path) -> None:
     import csv
 
-    from brittle._io import replacing
+    from brittle._io import atomic_write
 
     output.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(output) as part, part.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(output) as part, part.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(benchmarks)
 
 
@@ -201,7 +200,7 @@ def _print_sweep(table: pl.DataFrame, chosen: float) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from brittle.report.figures.sheet import short_names
+    from brittle.report.figures.drawing import short_names
 
     names = sorted({member for members in table["members"] for member in members})
     short = dict(zip(names, short_names(names), strict=True))

@@ -1,23 +1,65 @@
-"""`brittle calibrate`: severities at which corruptions do so much harm and no more."""
+"""`brittle calibrate`: severities at which a model loses as much as one wants."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.kept_calibrations import KeptCalibrations
-from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
+from brittle._io import atomic_write, missing_or_damaged
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_numbers
+from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.run import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
-from brittle.cli.several import several_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brittle.benchmarks import Benchmark
     from brittle.design import Calibration
+
+
+class KeptCalibrations:
+    """The calibrations found so far, in a file that belongs to one model, one data set and one wish."""
+
+    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+        self.path, self.about = path, about
+        self.found: dict[str, Any] = {}
+        if not missing_or_damaged(path, "the calibrations are made again"):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            for key, value in about.items():
+                if stored.get("about", {}).get(key) != value:
+                    known = stored.get("about", {}).get(key)
+                    if key == "candidates":
+                        differs = "of other candidates"
+                    elif key in ("model", "data"):  # a name and a digest of what it stands for
+                        differs = f"of another {key} than {value[0]!r} is now"
+                    else:
+                        differs = f"with {key} {known}, and this asks for {value}"
+                    raise ValueError(f"{str(path)!r} holds calibrations {differs}; remove it or choose another output")
+            self.found = stored["found"]
+
+    def __contains__(self, corruption: str) -> bool:
+        return corruption in self.found
+
+    def __getitem__(self, corruption: str) -> Calibration:
+        from brittle.design import Calibration
+
+        one = self.found[corruption]
+        looked = tuple((float(severity), float(value)) for severity, value in one["looked"])
+        rest = {key: tuple(one[key]) for key in ("severities", "robustness", "reached")}
+        return Calibration(corruption=corruption, looked=looked, **rest)
+
+    def add(self, one: Calibration) -> None:
+        """Keep one more, on disk too."""
+        from dataclasses import asdict
+
+        self.found[one.corruption] = asdict(one)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(self.path) as part:
+            part.write_text(json.dumps({"about": self.about, "found": self.found}, indent=1), encoding="utf-8")
+
 
 EXAMPLES = (
     (
@@ -54,20 +96,20 @@ def calibrate_verb(
     goes on after an interruption.
     """
     import brittle
+    from brittle._parallel import use_threads
     from brittle.design import calibrate
-    from brittle.evaluation.decode import image_shape
+    from brittle.evaluation.decoding import image_shape
     from brittle.models import load_model
     from brittle.report.figures import calibration_figure, save_figure
-    from brittle.threads import use_threads
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
-    values = several_numbers([robustness], "robustness values")
+    values = split_numbers([robustness], "robustness values")
     if len(values) != 2:
         raise ValueError(
             f"--robustness takes two shares, such as 0.95,0.5: where a range begins and ends; got {robustness}"
         )
-    recipe = brittle.benchmark(candidates)
+    recipe = brittle.load_benchmark(candidates)
     use_threads(threads)
     dataset = load_data(data, limit, prepare, {})
     loaded = load_model(model, device=device)

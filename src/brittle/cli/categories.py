@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
-from brittle.cli.matrix import FIGURE, OVERLAP, check_ending, figure_path, known_part, read_matrix, tell_files
+from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, known_part, read_matrix, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Categories
@@ -59,7 +59,7 @@ def categories_verb(
         found = categories(matrix, count=count, min_correlation=0.5 if bound is None else bound, seed=seed)
     _print(found)
     if check is not None:
-        from brittle.cli.drops import synthetic_drops
+        from brittle.cli.inputs import synthetic_drops
 
         drops = synthetic_drops([check], found.names)
         console().print(f"real models: {agreement(found, drops.values, drops.names)}\n")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
-from brittle.cli.matrix import tell_files
+from brittle.cli.inputs import tell_files
 from brittle.cli.scores import cell, new_table, print_corruptions, print_published, print_reference
-from brittle.cli.slide.scores import has_slides, print_slides
+from brittle.cli.slide.inputs import has_slides, print_slides
 
 if TYPE_CHECKING:
     from brittle.evaluation import Comparable, Results, Scores
@@ -101,8 +101,8 @@ def compare_verb(
 
 def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> None:
     """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
+    from brittle.evaluation import cns_scores
     from brittle.report.figures import drop_figure, save_figure
-    from brittle.sliders import cns_scores
 
     if as_json:
         typer.echo(cns_scores(results).accuracy.write_json())

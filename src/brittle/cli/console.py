@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from brittle._io import DamagedFile
+from brittle._io import DamagedFile, atomic_write
 
 if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
     from rich.console import Console
     from rich.progress import Progress
 
@@ -107,7 +109,7 @@ def say_next(*arguments: object, after: Path | str = "") -> None:
     """Print the command that comes next, ready to be typed: quoted, and with the --import of this call."""
     from rich.text import Text
 
-    from brittle.cli.own_code import IMPORTED
+    from brittle.cli.inputs import IMPORTED
 
     words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
     line = Text(f"next: {shlex.join(words)}", style="dim")
@@ -164,7 +166,7 @@ class Verbs(TyperGroup):
 
 def _missing(error: BaseException) -> str | None:
     """How to get a package that a whole room of the library needs, such as torch for training."""
-    from brittle.models.needs import INSTALL, how_to_install
+    from brittle._optional import INSTALL, how_to_install
 
     if not isinstance(error, ModuleNotFoundError) or not str(error).startswith("No module named"):
         return None
@@ -181,3 +183,52 @@ def _is_ours(error: RuntimeError) -> bool:
     from brittle.models import ModelError
 
     return type(error) is RuntimeError or isinstance(error, ModelError)
+
+
+@contextmanager
+def resumable_progress() -> Iterator[Progress]:
+    """A progress bar; Ctrl-C takes it away, says that nothing is lost, and leaves."""
+    with progress_bar() as bar:
+        try:
+            yield bar
+        except KeyboardInterrupt:
+            bar.stop()
+            interrupted()
+
+
+def split_commas(values: Sequence[str] | None) -> list[str]:
+    """Every value, in the order given, each once."""
+    words = (word.strip() for value in values or () for word in value.split(","))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def split_numbers(values: Sequence[str] | None, what: str) -> list[float]:
+    """Every number, in the order given, each once."""
+    numbers = []
+    for word in split_commas(values):
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            raise ValueError(f"{what} must be numbers such as 1,2.5,5; got {word!r}") from None
+    return list(dict.fromkeys(numbers))
+
+
+SAVING: dict[str, dict[str, Any]] = {
+    ".png": {"format": "PNG", "optimize": True},
+    ".jpg": {"format": "JPEG", "quality": 92, "subsampling": 0},
+    ".jpeg": {"format": "JPEG", "quality": 92, "subsampling": 0},
+    ".webp": {"format": "WEBP", "quality": 90, "method": 4},
+}
+
+
+def check_picture(output: Path) -> None:
+    """Raise unless a picture can be saved under this name."""
+    if output.suffix.lower() not in SAVING:
+        raise ValueError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
+
+
+def save_picture(picture: Picture, output: Path) -> None:
+    """Save a picture, and make its folder if need be."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(output) as part:
+        picture.save(part, **SAVING[output.suffix.lower()])

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
-from brittle.cli.distance_plan import save_table
-from brittle.cli.matrix import FIGURE, check_ending, figure_path, read_categories, tell_files
-from brittle.cli.several import several
+from brittle.cli.console import console, split_commas
+from brittle.cli.distance import save_table
+from brittle.cli.inputs import FIGURE, check_ending, figure_path, read_categories, tell_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +71,7 @@ def correlate_verb(
     if (natural_csv is None) == (not natural):
         raise ValueError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
     mine, world = _drops(synthetic, natural or [], natural_csv)
-    groups = _groups(mine, categories, nk or [], several(benchmarks), count, seed)
+    groups = _groups(mine, categories, nk or [], split_commas(benchmarks), count, seed)
     rows = correlation_rows(mine.values, mine.names, groups, world.columns())
     table = correlation_table(mine.values, mine.names, groups, world.columns())
     _print(table, rows)
@@ -82,7 +81,7 @@ def correlate_verb(
 
 def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -> tuple[Drops, Drops]:
     """Drops of the models that both sides know, in the same order."""
-    from brittle.cli.drops import natural_drops, synthetic_drops
+    from brittle.cli.inputs import natural_drops, synthetic_drops
     from brittle.design import read_drops
 
     mine = synthetic_drops(synthetic)
@@ -115,7 +114,7 @@ def _groups(
             drawn = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
             groups[f"({n},{k})"] = drawn
     for name in recipes:
-        recipe = brittle.benchmark(name)
+        recipe = brittle.load_benchmark(name)
         groups[recipe.name] = [members_in(recipe, drops.names)]
     return groups
 

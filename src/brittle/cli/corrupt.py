@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.recipe import TEXTURES, chosen_recipe
-from brittle.cli.several import several, several_numbers
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_commas, split_numbers
+from brittle.cli.inputs import TEXTURES, chosen_recipe
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -82,7 +81,7 @@ def corrupt_verb(
         raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
     default = "cifar10-c" if is_array else "imagenet-c"
     recipe = chosen_recipe(
-        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, default, textures
+        benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, default, textures
     )
     assert recipe is not None
     say_if_compiling(entry.corruption for entry in recipe.entries)

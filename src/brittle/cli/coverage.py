@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console
-from brittle.cli.distance_plan import save_table
-from brittle.cli.matrix import FIGURE, OVERLAP, check_ending, figure_path, read_matrix, tell_files
-from brittle.cli.several import several
+from brittle.cli.console import console, split_commas
+from brittle.cli.distance import save_table
+from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, read_matrix, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Coverage, OverlapMatrix
@@ -64,8 +63,8 @@ def _names(given: str, matrix: OverlapMatrix) -> tuple[str, ...]:
     import brittle
     from brittle.design import members_in
 
-    named = given in brittle.benchmarks() or Path(given).suffix == ".toml"
-    return members_in(brittle.benchmark(given) if named else several([given]), matrix.names)
+    named = given in brittle.list_benchmarks() or Path(given).suffix == ".toml"
+    return members_in(brittle.load_benchmark(given) if named else split_commas([given]), matrix.names)
 
 
 def _print(found: Coverage, members: tuple[str, ...]) -> None:

@@ -43,7 +43,7 @@ def demo_verb(
     models = [demo_model(name) for name in MODELS]
     data = load_data("demo", limit, None, {})
     output = output or Path("demo" if limit is None else f"demo-{len(data)}")
-    benchmarks = [brittle.benchmark(name) for name in BENCHMARKS]
+    benchmarks = [brittle.load_benchmark(name) for name in BENCHMARKS]
     say_if_compiling(entry.corruption for benchmark in benchmarks for entry in benchmark.entries)
     with progress_bar() as bar:
         try:

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli import distance_options as given
+from brittle.cli import distance as given
 from brittle.cli.build import NAME
-from brittle.cli.console import console, say_if_compiling
-from brittle.cli.distance_plan import check_features, save_table, training_part
-from brittle.cli.long_work import long_work
-from brittle.cli.matrix import FIGURE, check_ending, figure_path, tell_files
+from brittle.cli.console import console, resumable_progress, say_if_compiling
+from brittle.cli.distance import check_features, save_table, training_part
+from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.run import DATA, DEVICE, follow, load_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brittle.benchmarks import Benchmark
-    from brittle.design.dissimilar import Dissimilar
+    from brittle.design.dissimilarity import Dissimilar
     from brittle.distance import FeatureImages
 
 DISSIMILAR = (
@@ -71,15 +70,15 @@ def dissimilar_verb(
     so the same command goes on after an interruption; only calibrations are made again.
     """
     import brittle
-    from brittle.design.dissimilar import dissimilar
-    from brittle.design.scan_candidates import scan_runs
-    from brittle.evaluation.decode import image_shape
+    from brittle.design.dissimilarity import dissimilar
+    from brittle.design.scanning import scan_runs
+    from brittle.evaluation.decoding import image_shape
     from brittle.models import load_model
     from brittle.report.figures import dissimilar_figure, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
-    baseline, listed = brittle.benchmark(benchmark), brittle.benchmark(candidates)
+    baseline, listed = brittle.load_benchmark(benchmark), brittle.load_benchmark(candidates)
     _check(listed, k, tolerance)
     given.check_counts(runs=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
     loaded = [load_model(spec, device=device) for spec in models]
@@ -89,7 +88,7 @@ def dissimilar_verb(
     test = load_data(data, limit, None, {})
     shown = _images(loaded, training_part(data), images, count, seed)
     say_if_compiling()
-    with long_work() as bar:
+    with resumable_progress() as bar:
         scanned = scan_runs(
             loaded,
             test,
@@ -123,7 +122,7 @@ def dissimilar_verb(
 
 def _check(candidates: Benchmark, k: int, tolerance: float) -> None:
     """Raise if such data sets cannot be sampled, before anything is measured."""
-    from brittle.design.dissimilar import check_k
+    from brittle.design.dissimilarity import check_k
 
     if k > len(candidates.entries):
         raise ValueError(f"{candidates.name!r} has {len(candidates.entries)} candidates, so k is at most that; got {k}")
@@ -150,7 +149,7 @@ def _published(candidates: Benchmark) -> set[str]:
     import brittle
 
     known = PUBLISHED.get(candidates.name)
-    return set() if known is None else {entry.id for entry in brittle.benchmark(known).entries}
+    return set() if known is None else {entry.id for entry in brittle.load_benchmark(known).entries}
 
 
 def _recipe(found: Dissimilar, candidates: Benchmark, name: str, baseline: str, side: int) -> Benchmark:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
 from brittle.cli.probe import class_name
 from brittle.cli.run import (
     CLASSES,
@@ -28,7 +28,6 @@ from brittle.cli.run import (
     load_models,
     tell_models,
 )
-from brittle.cli.several import several
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,16 +81,16 @@ def failure_points_verb(
     per image where a grid as fine would need a hundred. The draws grow with severity, so a failure point is a point on
     a path. The run's folder gets a table of all images, a picture, and what `brittle report` needs.
     """
-    from brittle.cli.recipe import chosen_recipe
-    from brittle.cli.save import check_picture, save_picture
+    from brittle.cli.console import check_picture, save_picture
+    from brittle.cli.inputs import chosen_recipe
     from brittle.evaluation import search_failure_points
     from brittle.evaluation.failure_search import drawn_key
     from brittle.evaluation.failure_summary import SearchedFolder
-    from brittle.report.strip_sheet import failure_sheet
+    from brittle.report.strips import failure_sheet
 
     if figure is not None:
         check_picture(figure)
-    recipe = chosen_recipe(benchmark, several(corruptions), [], seed, default="imagenet-c")
+    recipe = chosen_recipe(benchmark, split_commas(corruptions), [], seed, default="imagenet-c")
     assert recipe is not None
     options = {**({"partial": True} if partial else {}), **({} if classes is None else {"classes": classes})}
     dataset = load_data(data, limit, prepare, options, tell=False)
@@ -138,7 +137,7 @@ def save_rows(rows: pl.DataFrame, path: Path) -> Path:
     """Every image's failure point as a table that spreadsheets read; one that never fails has none."""
     import polars as pl
 
-    from brittle._io import replacing
+    from brittle._io import atomic_write
 
     never = pl.col("failed").is_infinite()
     table = rows.select(
@@ -154,7 +153,7 @@ def save_rows(rows: pl.DataFrame, path: Path) -> Path:
         "max_severity",
         "resolution",
     )
-    with replacing(path) as part:
+    with atomic_write(path) as part:
         table.write_csv(part, float_precision=6)
     return path
 

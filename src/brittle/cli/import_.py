@@ -37,7 +37,7 @@ def import_verb(
     import brittle
     from brittle.evaluation import import_predictions
 
-    recipe = None if benchmark is None else brittle.benchmark(benchmark)
+    recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
     print_scores(results, first=recipe)

@@ -1,4 +1,4 @@
-"""`brittle list`: which corruptions there are, and what their severities mean."""
+"""`brittle list`: what there is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,53 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console
+from brittle.corruptions import Corruption
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from brittle.corruptions import Corruption
+
+def print_detail(corruption: Corruption, size: int | None) -> None:
+    """Print docs, options and levels; a size that was asked for comes after the published ones."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from brittle.report.style import FAMILY_COLOURS
+
+    screen = console()
+    colour = FAMILY_COLOURS.get(corruption.family, "")
+    screen.print(Text.assemble("\n", (corruption.id, "bold"), "   ", (corruption.family, colour)))
+    for paragraph in corruption.docs.split("\n\n"):
+        screen.print(Text("\n" + " ".join(paragraph.split())), width=min(screen.width, 100))
+    fits = "no longer fit the picture" if corruption.moves_pixels else "still fit the picture"
+    answer = "yes" if corruption.moves_pixels else "no"
+    screen.print(Text.assemble("\nMoves pixels  ", (answer, "bold"), f": masks, boxes and keypoints {fits}"))
+    if corruption.options:
+        options = ", ".join(f"{name}={default!r}" for name, default in corruption.options.items())
+        screen.print(Text.assemble("\nOptions  ", (options, "bold")))
+    if not corruption.levels:
+        return
+    steps = range(0, corruption.max_severity + 1, 1 if corruption.max_severity <= 5 else 2)
+    sizes = [*corruption.table_sides, *([] if size is None or size in corruption.table_sides else [size])]
+    gap = 2 if corruption.max_severity <= 5 else 1
+    table = Table(box=SIMPLE_HEAD, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("image", justify="right", no_wrap=True)
+    table.add_column("parameter", overflow="fold", style="dim")
+    for severity in steps:
+        table.add_column(str(severity) if severity else "clean", justify="right", no_wrap=True)
+    for side in sizes:
+        levels = [corruption.parameters(severity, side) for severity in steps]
+        for index, name in enumerate(corruption.levels):
+            values = (number(level[name]) for level in levels)
+            table.add_row("" if index else f"{side} px", name, *values, end_section=index + 1 == len(corruption.levels))
+    screen.print()
+    screen.print(table)
+    published = ", ".join(map(str, corruption.table_sides))
+    screen.print(
+        Text(f"Columns are severities. Sizes with a published table: {published} px; `--size` shows any other.", "dim")
+    )
+
 
 SHOWN = (1, 3, 5)
 """Of five even steps to the largest severity, those that are shown."""
@@ -52,9 +94,9 @@ def list_verb(
     """
     import brittle
 
-    chosen = brittle.corruptions(source=source, family=family)
+    chosen = brittle.list_corruptions(source=source, family=family)
     if benchmark is not None:
-        members = [entry.corruption for entry in brittle.benchmark(benchmark).entries]
+        members = [entry.corruption for entry in brittle.load_benchmark(benchmark).entries]
         chosen = [corruption for corruption in members if corruption in chosen]
     if names:
         wanted = [_named(name, chosen) for name in names]
@@ -68,7 +110,7 @@ def list_verb(
     if as_json:
         typer.echo(json.dumps([_plain(corruption, side) for corruption in chosen], indent=2))
     elif names:
-        from brittle.cli.detail import print_detail
+        pass  # walls
 
         for corruption in chosen:
             print_detail(corruption, size)
@@ -83,7 +125,7 @@ def list_verb(
         if any(corruption.moves_pixels for corruption in chosen):
             screen.print(f"[dim]{MOVES.strip()} moves pixels: masks, boxes and keypoints no longer fit the picture.[/]")
         screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
-        screen.print(f"[dim]Benchmarks: {', '.join(brittle.benchmarks())}.[/]")
+        screen.print(f"[dim]Benchmarks: {', '.join(brittle.list_benchmarks())}.[/]")
 
 
 def _named(name: str, chosen: list[Corruption]) -> Corruption:
@@ -91,7 +133,7 @@ def _named(name: str, chosen: list[Corruption]) -> Corruption:
     import brittle
 
     alike = [corruption for corruption in chosen if corruption.name == name]
-    return alike[0] if len(alike) == 1 else brittle.corruption(name)
+    return alike[0] if len(alike) == 1 else brittle.get_corruption(name)
 
 
 def number(value: float) -> str:
@@ -120,7 +162,7 @@ def _table(members: list[Corruption], size: int, width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from brittle.report.family_colours import FAMILY_COLOURS
+    from brittle.report.style import FAMILY_COLOURS
 
     wide = width >= 110
     largest = members[0].max_severity

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, progress_bar, say_if_compiling
+from brittle.cli.console import console, progress_bar, say_if_compiling, split_commas
 from brittle.cli.run import DEVICE, MEAN, STD, THREADS, load_models, tell_models
-from brittle.cli.several import several
 from brittle.cli.show import photograph
 
 if TYPE_CHECKING:
-    from brittle.arrays import Image
-    from brittle.evaluation.probe import Probe
+    from brittle._types import Image
+    from brittle.evaluation.probing import Probe
     from brittle.models import Model
 
 EXAMPLES = (
@@ -62,14 +61,14 @@ def probe_verb(
 
     No label is needed: what counts is when the prediction leaves the one for the clean photograph.
     """
-    from brittle.cli.recipe import chosen_recipe
-    from brittle.cli.save import check_picture, save_picture
-    from brittle.datasets.class_table import read_class_names
-    from brittle.datasets.photo import square
-    from brittle.evaluation.probe import probe
-    from brittle.threads import use_threads
+    from brittle._parallel import use_threads
+    from brittle.cli.console import check_picture, save_picture
+    from brittle.cli.inputs import chosen_recipe
+    from brittle.datasets.classes import read_class_names
+    from brittle.datasets.images import square
+    from brittle.evaluation.probing import probe
 
-    recipe = chosen_recipe(benchmark, several(corruptions), [], None, default="imagenet-c")
+    recipe = chosen_recipe(benchmark, split_commas(corruptions), [], None, default="imagenet-c")
     assert recipe is not None
     if output is not None:
         check_picture(output)
@@ -98,12 +97,12 @@ def probe_verb(
         return
     title = Path(photo).name
     if len(loaded) == 1:
-        from brittle.report.strip_sheet import probe_sheet
+        from brittle.report.strips import probe_sheet
 
         [(name, probed)] = found.items()
         sheet = probe_sheet(picture, recipe, name, title, probed, lambda number: class_name(number, words[name]))
     else:
-        from brittle.report.flip_sheet import Seen, flip_sheet
+        from brittle.report.strips import Seen, flip_sheet
 
         sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found], photo=title)
     save_picture(sheet, output)
@@ -138,8 +137,8 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
 
 def _usual_names(model: Model, picture: Image) -> list[str]:
     """The class names that a model brings along, those of the bundled ones, and ImageNet's for 1,000 outputs."""
-    from brittle.datasets.cifar_names import CIFAR10
-    from brittle.datasets.class_table import imagenet_names
+    from brittle.datasets.cifar import CIFAR10
+    from brittle.datasets.classes import imagenet_names
 
     if getattr(model, "classes", ()):
         return list(model.classes)  # type: ignore[attr-defined]

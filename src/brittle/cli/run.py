@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
-from brittle.cli.recipe import TEXTURES, chosen_recipe
+from brittle.cli.console import (
+    console,
+    interrupted,
+    progress_bar,
+    say_if_compiling,
+    say_next,
+    split_commas,
+    split_numbers,
+)
+from brittle.cli.inputs import TEXTURES, chosen_recipe
 from brittle.cli.scores import print_scores
-from brittle.cli.several import several, several_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,12 +144,12 @@ def run_verb(
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
     import brittle
-    from brittle.cli.slide.scores import print_slides
-    from brittle.datasets.stored_set import stored_set
+    from brittle.cli.slide.inputs import print_slides
+    from brittle.datasets.published_sets import stored_set
     from brittle.evaluation import evaluate_stored
 
     recipe = chosen_recipe(
-        benchmark, several(corruptions), several_numbers(severities, "severities"), seed, textures=textures
+        benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, textures=textures
     )
     options: dict[str, Any] = {"partial": True} if partial else {}
     stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
@@ -230,16 +237,16 @@ def load_models(
     crop: str | None = None,
 ) -> list[Model]:
     """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
-    from brittle.cli.world_model import world_model
+    from brittle.cli.inputs import demo_pipeline_model
     from brittle.models import load_model
-    from brittle.models.load_model import model_texts, option_value, options_of
+    from brittle.models.load import model_texts, option_value, options_of
 
     given = {"mean": mean, "std": std, "size": size, "crop": crop}
     shown = {option: option_value(option, text) for option, text in given.items() if text is not None}
     texts = list(dict.fromkeys(text for spec in specs for text in model_texts(spec)))
     loaded, taken = [], set()
     for text in texts:
-        world = world_model(text, device=device)
+        world = demo_pipeline_model(text, device=device)
         takes = {} if world is not None else {key: shown[key] for key in shown if key in options_of(text)}
         taken |= set(takes)
         loaded.append(world or load_model(text, device=device, bf16=bf16, **takes))
@@ -271,7 +278,7 @@ def load_data(data: str, limit: int | None, prepare: str | None, options: dict[s
 
 def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
     """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
-    from brittle.evaluation.decode import fitted
+    from brittle.evaluation.decoding import fitted
 
     fits = fitted(dataset, models, folder)
     _tell_prepared(fits)

@@ -27,7 +27,7 @@ def print_scores(results: Results, models: list[str] | None = None, first: Bench
     Of the others beside a `first` one only the scores over all corruptions are shown.
     """
     from brittle.evaluation import comparable, scores
-    from brittle.evaluation.scores import cells_of
+    from brittle.evaluation.score import cells_of
 
     recipes = results.benchmarks()
     just_run = [recipe for recipe in recipes if first is not None and recipe.hash == first.hash]

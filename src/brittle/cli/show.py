@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, progress_bar, say_if_compiling
-from brittle.cli.save import check_picture, save_picture
-from brittle.cli.several import several, several_numbers
+from brittle.cli.console import (
+    check_picture,
+    console,
+    progress_bar,
+    save_picture,
+    say_if_compiling,
+    split_commas,
+    split_numbers,
+)
 
 if TYPE_CHECKING:
-    from brittle.arrays import Image
+    from brittle._types import Image
     from brittle.benchmarks import Entry
     from brittle.corruptions import Corruption
 
@@ -56,14 +62,14 @@ def show_verb(
     from brittle.report import contact_sheet
 
     check_picture(output)
-    recipe = None if benchmark is None else brittle.benchmark(benchmark)
-    levels = several_numbers(severities, "severities")
-    named = several(corruptions)
+    recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
+    levels = split_numbers(severities, "severities")
+    named = split_commas(corruptions)
     rows: list[Entry] | list[Corruption]
     if recipe is not None:
         rows = [recipe.entry(name) for name in named] if named else list(recipe.entries)
     else:
-        rows = [brittle.corruption(name) for name in named] or brittle.corruptions(source=source)
+        rows = [brittle.get_corruption(name) for name in named] or brittle.list_corruptions(source=source)
     _check(levels, rows)
     if seed is None:
         seed = recipe.seed if recipe is not None else 0

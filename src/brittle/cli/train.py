@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
-from brittle.cli.matrix import check_ending, tell_files
-from brittle.cli.overlap_plan import training_of, weights_of
+from brittle.cli.inputs import check_ending, tell_files
+from brittle.cli.overlap import training_of, weights_of
 from brittle.cli.run import DEVICE
 
 EXAMPLES = (
@@ -65,16 +65,16 @@ def train_verb(
     A checkpoint is kept beside the output after each epoch, so that the same command goes on after an interruption.
     """
     from brittle.models import build_network, save_trained
-    from brittle.models.device import find_device
-    from brittle.models.load_weights import load_into
-    from brittle.training import Recipe, train
+    from brittle.models.torch import find_device
+    from brittle.models.weights import load_into
+    from brittle.training import TrainingConfig, train
     from brittle.training.augmentation import scheme_by_name
 
     check_ending(output, "a network", ".safetensors")
     if output.exists():
         raise ValueError(f"{str(output)!r} is there already; remove it or choose another name")
     usual = (24, 0.1) if start is None else (1, 0.02)
-    recipe = Recipe(
+    recipe = TrainingConfig(
         epochs=usual[0] if epochs is None else epochs,
         learning_rate=usual[1] if rate is None else rate,
         batch_size=batch_size,

@@ -1,8 +1,8 @@
 """What can happen to an image."""
 
-from brittle.corruptions.corrupt import corrupt
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.registry import FAMILIES, Corruption, corruption, find, select
+from brittle.corruptions.images import corrupt
+from brittle.corruptions.registry import FAMILIES, Corruption, corruption, get_corruption, list_corruptions
 from brittle.corruptions.severity import evenly, integers, levels
 from brittle.corruptions.transform import Transform
 
@@ -14,8 +14,8 @@ __all__ = [
     "corrupt",
     "corruption",
     "evenly",
-    "find",
+    "get_corruption",
     "integers",
     "levels",
-    "select",
+    "list_corruptions",
 ]

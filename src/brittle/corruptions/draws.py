@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from brittle.arrays import Key
+from brittle._types import Key
 
 Sample = int | str
 """What names an image: its index in a dataset, or its file name."""
@@ -59,10 +59,3 @@ def check_sample(sample: object) -> Sample:
     if isinstance(sample, int | np.integer) and not isinstance(sample, bool):
         return int(sample)
     raise TypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")
-
-
-def check_seed(seed: object) -> int:
-    """The seed as a plain int."""
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-        return int(seed)
-    raise TypeError(f"seed must be a whole number, got {seed!r} ({type(seed).__name__})")

@@ -12,8 +12,8 @@ from functools import cache, cached_property, lru_cache
 from operator import index
 from typing import Any, Literal, TypeVar
 
+from brittle._user_code import code_digest
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
-from brittle.corruptions.source_code import code_digest
 
 FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")
 SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
@@ -36,7 +36,7 @@ Channels = Literal["any", "rgb"]
 class Corruption:
     """A named image transform with one continuous severity axis; severity 0 is the clean image.
 
-    Call it like `brittle.corrupt`: `fog = brittle.corruption("fog"); fog(image, severity=3.5,
+    Call it like `brittle.corrupt`: `fog = brittle.get_corruption("fog"); fog(image, severity=3.5,
     sample="cat.jpg")`.
     """
 
@@ -125,7 +125,7 @@ class Corruption:
 
     def __call__(self, image: Any, severity: float, **how: Any) -> Any:
         """Corrupt an image: the same as `brittle.corrupt(image, self, severity, …)`."""
-        from brittle.corruptions.corrupt import corrupt
+        from brittle.corruptions.images import corrupt
 
         return corrupt(image, self, severity, **how)
 
@@ -254,7 +254,7 @@ def _discover() -> None:
             importlib.import_module(f"{package.__name__}.{module.name}")
 
 
-def find(name: str | Corruption) -> Corruption:
+def get_corruption(name: str | Corruption) -> Corruption:
     """The corruption of that id, or of that name: the one of imagenet-c, else the only set that has it.
 
     So "contrast" is "imagenet-c/contrast" though noc has one too, and "blur", which noc and syn2nat have, is refused.
@@ -289,7 +289,7 @@ def _suggestion(name: str) -> str:
     return "`brittle list` shows them all"
 
 
-def select(*, source: str | None = None, family: str | None = None) -> list[Corruption]:
+def list_corruptions(*, source: str | None = None, family: str | None = None) -> list[Corruption]:
     """All corruptions, or those of one source or family, set by set and family by family."""
     _discover()
     sources = list(dict.fromkeys(c.source for c in _by_id.values()))

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from brittle._random import check_seed
 from brittle.corruptions import images
-from brittle.corruptions.corrupt import corrupt
-from brittle.corruptions.draws import Draws, Sample, check_seed
-from brittle.corruptions.registry import Corruption, find
+from brittle.corruptions.draws import Draws, Sample
+from brittle.corruptions.images import corrupt
+from brittle.corruptions.registry import Corruption, get_corruption
 from brittle.corruptions.severity import check_severity
 
 PLACES = ("mask", "masks", "bbox", "bboxes", "box", "boxes", "keypoint", "keypoints")
@@ -62,13 +63,13 @@ class Transform:
         several = [corruptions] if isinstance(corruptions, str | Corruption) else list(corruptions)
         if not several:
             raise ValueError("a Transform needs at least one corruption, got an empty list")
-        self.names = [find(name).id for name in several]
+        self.names = [get_corruption(name).id for name in several]
         pair = severity if isinstance(severity, tuple | list) else (severity, severity)
         if len(pair) != 2:
             raise ValueError(f"severity is a number or a range (low, high), got {severity!r}")
         low, high = pair
         for name in self.names:
-            chosen = find(name)
+            chosen = get_corruption(name)
             chosen.check_options(options)
             chosen.check_table(table)
             check_severity(low, chosen.max_severity)
@@ -113,7 +114,7 @@ class Transform:
 
     def _check_labels(self, image: Any, labels: dict[str, Any]) -> None:
         """Raise if labels belong to places of the picture and a corruption may move what is there."""
-        moving = [name for name in self.names if find(name).moves_pixels]
+        moving = [name for name in self.names if get_corruption(name).moves_pixels]
         bound = [name for name, value in labels.items() if _is_bound(image, name, value)] if moving else []
         if bound:
             raise ValueError(

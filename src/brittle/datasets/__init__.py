@@ -1,26 +1,35 @@
 """Where images come from, and the published layouts they are written to."""
 
-from brittle.datasets.array_file import read_array, read_labels
-from brittle.datasets.array_layout import write_arrays
-from brittle.datasets.cifar import CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST, cifar10, cifar10_digest, cifar100
-from brittle.datasets.cifar_c import array_corruptions, cifar_c
-from brittle.datasets.cns_bench import cns_bench
-from brittle.datasets.dataset import Dataset
-from brittle.datasets.demo_set import demo
-from brittle.datasets.fashion_mnist import fashion_mnist
-from brittle.datasets.films import find_films, read_film, read_film_array
-from brittle.datasets.folder import BrokenImage, find_images, read_image
-from brittle.datasets.folder_layout import FORMATS, write_folders
-from brittle.datasets.foreign import from_hugging_face, from_torch
-from brittle.datasets.from_arrays import array_file, arrays
-from brittle.datasets.image_folder import image_folder
-from brittle.datasets.imagenet_c import folder_corruptions, imagenet_c, tiny_imagenet_c
-from brittle.datasets.load_dataset import SCHEMES, load_dataset
-from brittle.datasets.natural_shifts import imagenet, imagenet_a, imagenet_r, imagenet_sketch, imagenet_v2
-from brittle.datasets.objectnet import objectnet
-from brittle.datasets.photo import photo
-from brittle.datasets.prepare import PREPARATIONS
-from brittle.datasets.published import Written
+from brittle.datasets.cifar import (
+    CIFAR10_TEST_DIGEST,
+    CIFAR10_TRAIN_DIGEST,
+    array_corruptions,
+    cifar10,
+    cifar10_digest,
+    cifar100,
+    cifar_c,
+    demo,
+)
+from brittle.datasets.cns import cns_bench
+from brittle.datasets.dataset import Dataset, array_file, arrays, read_array, read_labels
+from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
+from brittle.datasets.folders import image_folder
+from brittle.datasets.imagenet_sets import (
+    folder_corruptions,
+    imagenet,
+    imagenet_a,
+    imagenet_c,
+    imagenet_r,
+    imagenet_sketch,
+    imagenet_v2,
+    objectnet,
+    tiny_imagenet_c,
+)
+from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image
+from brittle.datasets.interop import from_hugging_face, from_torch
+from brittle.datasets.load import SCHEMES, load_dataset
+from brittle.datasets.mnist import fashion_mnist
+from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
     "CIFAR10_TEST_DIGEST",
@@ -28,8 +37,8 @@ __all__ = [
     "FORMATS",
     "PREPARATIONS",
     "SCHEMES",
-    "BrokenImage",
     "Dataset",
+    "UnreadableImage",
     "Written",
     "array_corruptions",
     "array_file",
@@ -41,8 +50,8 @@ __all__ = [
     "cns_bench",
     "demo",
     "fashion_mnist",
-    "find_films",
     "find_images",
+    "find_sequences",
     "folder_corruptions",
     "from_hugging_face",
     "from_torch",
@@ -57,10 +66,10 @@ __all__ = [
     "objectnet",
     "photo",
     "read_array",
-    "read_film",
-    "read_film_array",
     "read_image",
     "read_labels",
+    "read_sequence",
+    "read_sequence_array",
     "tiny_imagenet_c",
     "write_arrays",
     "write_folders",

@@ -1,8 +1,12 @@
-"""CIFAR-10 and CIFAR-100 as they lie on disk."""
+"""CIFAR-10 and CIFAR-100, their published corrupted sets, and the bundled sample of CIFAR-10."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import pickle
+import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -11,12 +15,66 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brittle.arrays import Image
-from brittle.datasets.cifar_names import CIFAR10, CIFAR100
-from brittle.datasets.dataset import Dataset
-from brittle.datasets.folder import BrokenImage, read_image
-from brittle.datasets.from_arrays import arrays
-from brittle.datasets.safe_pickle import read_plain_pickle
+from brittle._errors import did_you_mean
+from brittle._types import Image
+from brittle.datasets.dataset import Dataset, Labels, MappedRows, Rows, arrays, read_array, read_labels
+from brittle.datasets.images import UnreadableImage, read_image
+
+
+def _rebuild(kind: Any, shape: Any, code: Any) -> Any:
+    if kind is not np.ndarray or tuple(shape) != (0,):
+        raise pickle.UnpicklingError("it holds something else than a plain array")
+    return np.ndarray.__new__(np.ndarray, shape, code)
+
+
+def _encode(text: str, _: str = "latin1") -> bytes:
+    return text.encode("latin1")  # how Python 3 writes bytes into an old pickle
+
+
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"): _rebuild,
+    ("numpy._core.multiarray", "_reconstruct"): _rebuild,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("_codecs", "encode"): _encode,
+}
+
+
+class _Plain(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no plain data")
+        return _ALLOWED[module, name]
+
+
+def read_plain_pickle(path: str | Path) -> Any:
+    """What a pickle holds, if that is numbers, text, lists, dictionaries and arrays only. Text of Python 2 is bytes."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy finds the spelling of 2009 old-fashioned
+            return _Plain(io.BytesIO(path.read_bytes()), encoding="bytes").load()
+    except Exception as error:  # a damaged pickle raises anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{str(path)!r} is not a pickle of plain data: {reason}") from error
+
+
+CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+_HUNDRED = """
+apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle
+caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant
+flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster man
+maple_tree motorcycle mountain mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree
+plain plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper
+snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephone television tiger tractor train
+trout tulip turtle wardrobe whale willow_tree wolf woman worm
+"""
+
+CIFAR100 = tuple(_HUNDRED.split())
+
 
 TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
 
@@ -102,8 +160,82 @@ def _sheets(folder: Path, names: Sequence[str], *, train: bool) -> list[Part]:
 def _sheet(path: Path) -> Image:
     try:
         pixels = read_image(path)
-    except BrokenImage as error:
+    except UnreadableImage as error:
         raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
     if pixels.shape[1] != 1024:
         raise ValueError(f"{str(path)!r} is {pixels.shape[1]} px wide; a sheet has an image of 1024 px in each row")
     return pixels.reshape(-1, 32, 32, 3)
+
+
+def cifar_c(path: str | Path, corruption: str, severity: int, *, levels: int = 5) -> Dataset:
+    """One corruption at one severity (1 to `levels`) of `path/<corruption>.npy` and `path/labels.npy`.
+
+    The images stay on disk. The sample ids are the indices of the clean test set, the same at every severity.
+    Ten classes get the names of CIFAR-10, a hundred those of CIFAR-100.
+    """
+    path = Path(path)
+    file = path / f"{corruption}.npy"
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"{str(path)!r} has no {file.name}; {did_you_mean(corruption, array_corruptions(path))}"
+        )
+    check_whole(severity, levels)
+    images, _ = read_array(file)
+    count, rest = divmod(len(images), levels)
+    if rest:
+        raise ValueError(f"{str(file)!r} has {len(images)} images, which are not {levels} severities of equally many")
+    labels = _labels(path / "labels.npy", count, levels)
+    rows = MappedRows(file, (severity - 1) * count, severity * count)
+    kinds = int(labels.max()) + 1
+    classes = {10: CIFAR10, 100: CIFAR100}.get(kinds, ())
+    return Dataset(
+        f"{path.resolve().name}/{corruption}/{severity}",
+        rows,
+        range(count),
+        content=rows.content,
+        labels=labels,
+        classes=classes,
+    )
+
+
+def array_corruptions(path: str | Path) -> list[str]:
+    """The corruptions that have an array in a folder, sorted."""
+    return sorted(file.stem for file in Path(path).glob("*.npy") if file.stem != "labels" and file.stem[0] != ".")
+
+
+def check_whole(severity: int, levels: int) -> None:
+    """Raise unless the severity is one of 1, 2 … levels."""
+    if isinstance(severity, bool) or not isinstance(severity, int | np.integer) or not 1 <= severity <= levels:
+        raise ValueError(f"the severity is a whole number from 1 to {levels}, got {severity!r}")
+
+
+def _labels(file: Path, count: int, levels: int) -> Labels:
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no labels.npy in {str(file.parent)!r}; it lies beside the arrays")
+    stored = np.load(file, mmap_mode="r", allow_pickle=False)
+    if stored.shape == (count,):
+        return np.asarray(stored).astype(np.int64)
+    labels = read_labels(file, count * levels).reshape(levels, count)
+    if (labels != labels[0]).any():
+        raise ValueError(
+            f"{str(file)!r} does not repeat itself {levels} times, so the arrays beside it do not have {levels} "
+            "severities; say how many with levels=…"
+        )
+    return np.asarray(labels[0]).astype(np.int64)
+
+
+FOLDER = Path(__file__).parent / "demo_images"
+PER_CLASS = 100
+ACROSS = 40
+"""Images in each row of the sheet."""
+
+
+def demo() -> Dataset:
+    """The first 100 test images of each class of CIFAR-10, in test order; the sample ids are their test indices."""
+    with (FOLDER / "samples.csv").open(encoding="utf-8", newline="") as file:
+        samples = [(int(row["test_index"]), int(row["label"])) for row in csv.DictReader(file)]
+    sheet = read_image(FOLDER / "images.png")
+    tiles = sheet.reshape(-1, 32, ACROSS, 32, 3).transpose(0, 2, 1, 3, 4).reshape(-1, 32, 32, 3)
+    rows = Rows(tiles)
+    ids, labels = zip(*samples, strict=True)
+    return Dataset("demo", rows, ids, content=rows.content, labels=labels, classes=CIFAR10)

@@ -1,21 +1,127 @@
-"""A dataset: images that are read when they are asked for, with labels and stable sample ids."""
+"""Images with labels and stable sample ids, in memory, in files or in an .npz or .npy file."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
-from brittle.arrays import Image
-from brittle.datasets.class_table import class_places
-from brittle.datasets.files import Files
-from brittle.datasets.folder import BrokenImage
-from brittle.datasets.prepare import Size, automatic_preparation, in_words, prepared, sides_of
+from brittle._types import Image
+from brittle.datasets.classes import class_places
+from brittle.datasets.images import (
+    Size,
+    UnreadableImage,
+    automatic_preparation,
+    image_size,
+    in_words,
+    prepared,
+    read_image,
+    sides_of,
+)
+
+
+class Rows:
+    """Reads images from an array N×H×W×C; grey ones become RGB."""
+
+    def __init__(self, array: Image) -> None:
+        self.array = array
+
+    def __call__(self, index: int) -> Image:
+        image = np.array(self.array[index])
+        return image if image.shape[2] == 3 else np.repeat(image, 3, axis=2)
+
+    def content(self) -> str:
+        """A digest of shape and pixels."""
+        return array_digest(self.array)
+
+
+class MappedRows(Rows):
+    """Rows `start` to `stop` of an .npy file that stays on disk; a copy sent to another process opens it again."""
+
+    def __init__(self, path: Path, start: int, stop: int) -> None:
+        self.path, self.start, self.stop = path.absolute(), start, stop
+
+    @cached_property
+    def array(self) -> Image:  # type: ignore[override]
+        """The rows, mapped."""
+        return read_array(self.path)[0][self.start : self.stop]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "start": self.start, "stop": self.stop}
+
+
+def array_digest(array: Image) -> str:
+    """A digest of shape and bytes, read in pieces so that a mapped array stays on disk."""
+    seen = sha256(repr(array.shape).encode())
+    for start in range(0, len(array), 1024):
+        seen.update(array[start : start + 1024].tobytes())
+    return seen.hexdigest()
+
+
+READ = 8
+"""How many files, spread evenly, are read for a digest that a copy shares; of the others names and sizes must do."""
+
+
+class Files:
+    """Reads the files of a folder; `crop` pixels are cut off on every side."""
+
+    def __init__(self, folder: Path, names: Sequence[str], *, crop: int = 0) -> None:
+        self.folder, self.names, self.crop = folder, tuple(names), crop
+
+    def __call__(self, index: int) -> Image:
+        try:
+            image = read_image(self.folder / self.names[index])
+        except OSError as error:  # it went away, or may not be read
+            raise UnreadableImage(error.strerror or str(error)) from error
+        if not self.crop:
+            return image
+        if min(image.shape[:2]) <= 2 * self.crop:
+            raise UnreadableImage(
+                f"{image.shape[1]}×{image.shape[0]} px is too small to have a frame of {self.crop} px"
+            )
+        return image[self.crop : -self.crop, self.crop : -self.crop]
+
+    def size(self, index: int) -> tuple[int, int] | None:
+        """Width and height of a file, upright and without its frame, from its header; None if it cannot be read."""
+        size = image_size(self.folder / self.names[index])
+        return None if size is None else (size[0] - 2 * self.crop, size[1] - 2 * self.crop)
+
+    def content(self) -> str:
+        """A digest of names, sizes and times of change: no file is opened for it."""
+        seen = sha256(str(self.crop).encode())
+        for name in self.names:
+            try:
+                status = (self.folder / name).stat()
+                seen.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+            except OSError:
+                seen.update(f"{name}\0gone\0".encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()
+
+    def lasting(self, indices: Sequence[int]) -> str:
+        """A digest of some files that a copy of them shares: names and sizes of all, and the bytes of a few.
+
+        Times of change are no part of it. What it cannot see is a file that was changed to one of the same size.
+        """
+        seen, folder = sha256(str(self.crop).encode()), os.fspath(self.folder)
+        few = {number * len(indices) // READ for number in range(READ)}
+        for number, index in enumerate(indices):
+            name = self.names[index]
+            try:
+                size = str(os.stat(f"{folder}/{name}").st_size)  # noqa: PTH116 - millions of times
+                content = sha256((self.folder / name).read_bytes()).hexdigest() if number in few else ""
+            except OSError:
+                size, content = "gone", ""
+            seen.update(f"{name}\0{size}\0{content}\0".encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()
+
 
 Read = Callable[[int], Image]
 Labels = NDArray[np.int64]
@@ -96,7 +202,7 @@ class Dataset:
         for index, identity in enumerate(self.ids):
             try:
                 self.image(index)
-            except BrokenImage as error:
+            except UnreadableImage as error:
                 reasons[identity] = str(error)
         return reasons
 
@@ -162,7 +268,7 @@ class Dataset:
         for index in _evenly(np.arange(len(self)), IMAGES_SEEN):
             try:
                 height, width = self._read(int(index)).shape[:2]
-            except BrokenImage:
+            except UnreadableImage:
                 continue
             found.add((width, height))
         return frozenset(found)
@@ -294,3 +400,91 @@ def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], na
             f"labels are {allowed}"
         )
     return row.astype(np.int64)
+
+
+def arrays(
+    images: Any, labels: ArrayLike | None = None, classes: Sequence[str] = (), *, name: str = "arrays"
+) -> Dataset:
+    """Images N×H×W×3 (or ×1, or N×H×W: grey) uint8 with their labels; the sample ids are the indices."""
+    if getattr(images, "ndim", 0) == 3:
+        images = images[..., None]
+    rows = Rows(check_images(images))
+    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=labels, classes=classes)
+
+
+def array_file(path: str | Path, *, labels: str | Path | None = None, classes: Sequence[str] = ()) -> Dataset:
+    """The images of an .npy file, which stays on disk, or of an .npz file with `images`, `labels` and `classes`.
+
+    The labels of an .npy file are another file: `labels`, or else none.
+    """
+    path = Path(path)
+    images, stored = read_array(path)
+    if labels is not None:
+        stored = read_labels(labels, len(images))
+    if path.suffix == ".npz":
+        return arrays(images, stored, classes or _stored_classes(path), name=path.stem)
+    rows = MappedRows(path, 0, len(images))
+    return Dataset(path.stem, rows, range(len(images)), content=rows.content, labels=stored, classes=classes)
+
+
+def _stored_classes(path: Path) -> list[str]:
+    with np.load(path, allow_pickle=False) as stored:
+        return [str(name) for name in stored["classes"]] if "classes" in stored.files else []
+
+
+SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"
+
+
+def read_array(path: str | Path) -> tuple[Image, NDArray[Any] | None]:
+    """The images of a file, and their labels if it has any.
+
+    A .npy file holds the images alone and is mapped, not read. A .npz file holds `images`, and `labels` if known.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        stored = _load(path)
+        if "images" not in stored:
+            keys = ", ".join(stored) or "nothing"
+            raise ValueError(f"{str(path)!r} must hold an array called images (and labels, if known); it holds {keys}")
+        images, labels = stored["images"], stored.get("labels")
+    else:
+        images, labels = _load(path)["images"], None
+    return check_images(images, repr(str(path))), labels if labels is None else check_labels(labels, len(images))
+
+
+def read_labels(path: str | Path, count: int) -> NDArray[Any]:
+    """The labels of a .npy file, one for each of `count` images."""
+    return check_labels(_load(Path(path))["images"], count)
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    try:
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as stored:
+                return {key: stored[key] for key in stored.files}
+        return {"images": np.load(path, mmap_mode="r", allow_pickle=False)}
+    except (ValueError, OSError, EOFError, BadZipFile, AttributeError) as error:
+        raise ValueError(f"{str(path)!r} is not a {path.suffix} file of plain arrays: {error}") from error
+
+
+def check_images(images: Any, where: str = "the array") -> Image:
+    """The array itself if it holds images, else one clear sentence."""
+    shape, kind = np.shape(images), getattr(images, "dtype", type(images).__name__)
+    if kind != np.uint8:
+        real = "; floats in [0, 1] become that by (images * 255).round().astype('uint8')"
+        raise TypeError(f"{where} holds {kind}; {SHAPE}{real if str(kind).startswith('float') else ''}")
+    if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        raise ValueError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
+    if len(shape) != 4 or shape[3] not in (1, 3) or 0 in shape:
+        raise ValueError(f"{where} has shape {shape}; {SHAPE}")
+    return np.asanyarray(images)
+
+
+def check_labels(labels: Any, count: int) -> NDArray[Any]:
+    """One label for each image, or one clear sentence."""
+    row: NDArray[Any] = np.asarray(labels)
+    if row.shape != (count,):
+        raise ValueError(f"{count} images need {count} labels in one row, got an array of shape {row.shape}")
+    return row

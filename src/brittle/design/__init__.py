@@ -1,49 +1,66 @@
 """Build a better test: which corruptions overlap, which set measures everything once, which set predicts the world."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from brittle.design.agreement import Agreement, agreement
-from brittle.design.balanced import balanced, possible_benchmarks
-from brittle.design.calibrate import Calibration, calibrate, calibrated
-from brittle.design.categories import Categories, Step
-from brittle.design.clustering import categories, hierarchical
-from brittle.design.correlate import (
+from brittle.design.calibration import Calibration, calibrate, calibrated, error_spread, error_target, match_error
+from brittle.design.cliques import NonOverlapping, non_overlapping, sweep
+from brittle.design.clustering import (
+    Agreement,
+    Categories,
+    Step,
+    agreement,
+    categories,
+    hierarchical,
+    published_categories,
+)
+from brittle.design.correlation import (
     BenchmarkCorrelations,
+    Drops,
     benchmark_drops,
     correlate,
     correlation_rows,
     correlation_table,
+    drops_of,
+    read_drops,
+    shift_drops,
 )
-from brittle.design.coverage import Coverage, coverage
-from brittle.design.drops import Drops, drops_of, read_drops, shift_drops
-from brittle.design.imbalance import by_imbalance, imbalance, representation
-from brittle.design.least_overlapping import least_overlapping, same_category_overlaps
-from brittle.design.match_error import error_spread, error_target, match_error
-from brittle.design.matrix_agreement import MatrixAgreement, compare_overlaps
-from brittle.design.non_overlapping import NonOverlapping, non_overlapping, sweep
-from brittle.design.overlap_intervals import overlap_with_intervals
-from brittle.design.overlap_matrix import OverlapMatrix
-from brittle.design.overlap_score import VanishingGain, overlap_matrix
-from brittle.design.published_categories import published_categories
-from brittle.design.recipes import benchmark_of, members_in
-from brittle.design.relative_errors import overlap_from_relative_errors, published_overlap
-from brittle.design.single_scores import (
+from brittle.design.covering import (
+    Coverage,
     Reference,
     SingleScores,
     alexnet_reference,
+    benchmark_of,
+    coverage,
     fits_alexnet,
+    members_in,
     published_single_scores,
     run_reference,
     single_scores,
 )
-from brittle.design.substitute import NoSubstitution, substitute, unbalanced
+from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps
+from brittle.design.overlap import (
+    VanishingGain,
+    overlap_from_relative_errors,
+    overlap_matrix,
+    overlap_with_intervals,
+    published_overlap,
+)
+from brittle.design.sampling import (
+    NoSubstitution,
+    balanced,
+    by_imbalance,
+    imbalance,
+    least_overlapping,
+    possible_benchmarks,
+    representation,
+    same_category_overlaps,
+    substitute,
+    unbalanced,
+)
 
 if TYPE_CHECKING:
-    from brittle.design.measure_overlap import accuracy_table, correct_cube, measure_overlap
-    from brittle.design.overlap_plan import Plan
+    from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap
 
 LAZY = ("Plan", "accuracy_table", "correct_cube", "measure_overlap")
 """What trains networks, and so needs torch: loaded when it is first asked for."""
@@ -110,19 +127,11 @@ __all__ = [
 ]
 
 
-class _Room(ModuleType):
-    """Loading the module `measure_overlap` does not hide the function of the same name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        mine = name == "measure_overlap" and isinstance(value, ModuleType)
-        super().__setattr__(name, value.measure_overlap if mine else value)
-
-
-sys.modules[__name__].__class__ = _Room
-
-
 def __getattr__(name: str) -> Any:
     if name in LAZY:
-        room = "overlap_plan" if name == "Plan" else "measure_overlap"
-        return getattr(import_module(f"brittle.design.{room}"), name)
+        return getattr(import_module("brittle.design.overlap_training"), name)
     raise AttributeError(f"brittle.design has no {name!r}; see dir(brittle.design)")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

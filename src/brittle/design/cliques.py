@@ -1,11 +1,19 @@
-"""Largest cliques of a graph, exactly: branch and bound on bitsets, bounded by greedy colouring."""
+"""The largest set of corruptions that do not overlap, exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+
+from brittle._types import FloatArray
+from brittle.design.matrix import OverlapMatrix
 
 Graph = list[int]
 """For each vertex the set of its neighbours, bit v for vertex v."""
@@ -98,3 +106,143 @@ def branches(graph: Graph, candidates: int, enough: int) -> list[tuple[int, int]
             if colour > enough:
                 found.append((v, colour))
     return found
+
+
+def lightest_cliques(graph: Graph, weights: FloatArray, size: int, limit: int) -> list[int]:
+    """The `limit` cliques of the largest size with the lowest sums of edge weights, the lightest first.
+
+    Branch and bound: what r more vertices add is at least the sum, over the r cheapest colours, of a colour's cheapest
+    vertex, where a vertex costs its edges to the clique so far and half of its r − 1 lightest edges to anything.
+    """
+    count = len(graph)
+    joined = np.array([[graph[i] >> j & 1 for j in range(count)] for i in range(count)], dtype=bool)
+    sorted_edges = np.sort(np.where(joined, weights, np.inf), axis=1)
+    half = np.concatenate([np.zeros((count, 1)), np.cumsum(sorted_edges, axis=1)], axis=1).T / 2
+    heap: list[tuple[float, int]] = []  # of the best so far, the heaviest on top: (−weight, −clique)
+
+    def grow(clique: int, weight: float, missing: int, candidates: int, costs: FloatArray) -> None:
+        if missing == 0:
+            found = (-weight, -clique)
+            if len(heap) < limit:
+                heapq.heappush(heap, found)
+            else:
+                heapq.heappushpop(heap, found)
+            return
+        bounds = costs + half[missing - 1]
+        cheapest: list[float] = []  # of each colour so far
+        todo: list[tuple[int, float]] = []
+        colour = 0
+        for v, shade in branches(graph, candidates, 0):
+            if shade > colour:
+                colour = shade
+                cheapest.append(float(bounds[v]))
+            else:
+                cheapest[-1] = min(cheapest[-1], float(bounds[v]))
+            if shade >= missing:
+                others = heapq.nsmallest(missing - 1, cheapest[:-1])
+                todo.append((v, weight + sum(others) + float(bounds[v])))
+        for v, bound in reversed(todo):
+            if len(heap) < limit or bound < -heap[0][0]:
+                grow(
+                    clique | 1 << v,
+                    weight + float(costs[v]),
+                    missing - 1,
+                    candidates & graph[v],
+                    costs + weights[v],
+                )
+            candidates ^= 1 << v
+
+    grow(0, 0.0, size, (1 << count) - 1, np.zeros(count))
+    return [-clique for _, clique in sorted(heap, reverse=True)]
+
+
+def weight_of(clique: int, weights: FloatArray) -> float:
+    """The sum of the weights of a clique's edges."""
+    at = members(clique)
+    return float(weights[np.ix_(at, at)][np.triu_indices(len(at), 1)].sum())
+
+
+MOST = 20_000
+"""How many largest subsets are counted one by one before only the best are searched for."""
+
+
+@dataclass(frozen=True)
+class NonOverlapping:
+    """The largest subsets with every pair under the threshold, and among them the one with the lowest mean overlap.
+
+    `ties` are subsets of the largest size, the lowest mean first, so the first is `members`; `count` is how many there
+    are in all, or at least that many if it is not `counted`. `notes` say what else a reader must know.
+    """
+
+    threshold: float
+    members: tuple[str, ...]
+    mean_overlap: float
+    count: int
+    counted: bool
+    ties: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many corruptions there are in a largest subset."""
+        return len(self.members)
+
+
+def non_overlapping(overlap: OverlapMatrix, threshold: float = 0.1, *, limit: int = 20) -> NonOverlapping:
+    """The largest subsets of corruptions with every pair strictly under the threshold, up to `limit` of them listed.
+
+    Steps 2 and 3 of NOC's Algorithm 1, solved exactly: corruptions are joined if they overlap less than the threshold,
+    and the largest cliques are compared by their mean overlap. A masked pair is never put together. The mean of a
+    subset of one is NaN. Hundreds of candidates take seconds unless nearly every pair is under the threshold.
+    """
+    if not math.isfinite(threshold):
+        raise ValueError(f"the threshold is a finite overlap, such as 0.1, got {threshold!r}")
+    if limit < 1:
+        raise ValueError(f"list at least one subset, got limit={limit!r}")
+    graph, order = graph_of(overlap.scores < threshold)  # NaN is not less
+    size = clique_number(graph)
+    found = list(islice(cliques_of_size(graph, size), MOST + 1))
+    counted = len(found) <= MOST
+    if not counted:
+        weights = np.nan_to_num(overlap.scores[np.ix_(order, order)])
+        listed = lightest_cliques(graph, weights, size, limit)
+    else:
+        listed = found
+    subsets = [sorted(order[v] for v in members(clique)) for clique in listed]
+    ranked = sorted((_mean(overlap, subset), subset) for subset in subsets)[:limit]
+    ties = tuple(tuple(overlap.names[i] for i in subset) for _, subset in ranked)
+    mean = ranked[0][0] if size > 1 else math.nan
+    return NonOverlapping(float(threshold), ties[0], mean, len(found), counted, ties, _notes(overlap, counted))
+
+
+def sweep(overlap: OverlapMatrix, thresholds: Iterable[float]) -> pl.DataFrame:
+    """The best subset at each threshold: threshold, size, mean_overlap, count (of that size), counted, members."""
+    found = [non_overlapping(overlap, threshold, limit=1) for threshold in thresholds]
+    if not found:
+        raise ValueError("give at least one threshold, such as 0.1")
+    columns = {
+        "threshold": [one.threshold for one in found],
+        "size": [one.size for one in found],
+        "mean_overlap": [one.mean_overlap for one in found],
+        "count": [one.count for one in found],
+        "counted": [one.counted for one in found],
+        "members": [list(one.members) for one in found],
+    }
+    return pl.DataFrame(columns)
+
+
+def _mean(overlap: OverlapMatrix, subset: list[int]) -> float:
+    """The mean overlap of the pairs; 0 for one corruption, so that it can be sorted."""
+    pairs = overlap.scores[np.ix_(subset, subset)][np.triu_indices(len(subset), 1)]
+    return math.fsum(pairs) / len(pairs) if len(pairs) else 0.0
+
+
+def _notes(overlap: OverlapMatrix, counted: bool) -> tuple[str, ...]:
+    notes = []
+    masked = overlap.masked()
+    if masked:
+        a, b = masked[0]
+        notes.append(f"{len(masked)} masked pairs, such as {a} and {b}, were never put together")
+    if not counted:
+        notes.append(f"there are more than {MOST} subsets of this size; the lowest means are exact")
+    return tuple(notes)

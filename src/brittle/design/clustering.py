@@ -1,18 +1,236 @@
-"""Split corruptions into categories by their overlaps: with k-means as Syn2Nat does, or with a tree."""
+"""Categories: corruptions grouped by their overlaps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from brittle.design.agreement import mean_correlations, vector_correlations
-from brittle.design.categories import Categories, Step
-from brittle.design.draw import generator
-from brittle.design.overlap_matrix import OverlapMatrix, average_linkage, distances
-from brittle.metrics.fraction import Floats
+from brittle._errors import did_you_mean
+from brittle._io import atomic_write, dumps
+from brittle._random import generator
+from brittle._types import FloatArray
+from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.design.correlation import check_drops
+from brittle.design.matrix import OverlapMatrix, average_linkage, distances
+
+Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]], Benchmark | None]
+"""Members of each category, the correlations within and across, the steps that led there, and the candidates."""
+
+KEYS = ("correlation_within", "correlation_across")
+"""How a file spells out SCC and DCC: mean correlations of overlap vectors within a category, and across two."""
+
+
+def write_categories(
+    path: Path,
+    members: Mapping[str, tuple[str, ...]],
+    scc: float,
+    dcc: float,
+    steps: list[dict[str, Any]],
+    candidates: Benchmark | None = None,
+) -> Path:
+    """Write categories; the ending says how. In TOML the recipe of the candidates stands below them."""
+    kind = _kind(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as temporary:
+        if kind == ".csv":
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                out = csv.writer(file)
+                out.writerow(["corruption", "category"])
+                out.writerows((one, name) for name, group in members.items() for one in group)
+        else:
+            known = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
+            blocks = [{"name": name, "members": list(group)} for name, group in members.items()]
+            recipe = {} if candidates is None else candidates.to_dict()
+            entries = recipe.pop("corruption", [])
+            written = [{"count": one["count"], KEYS[0]: one["scc"], KEYS[1]: one["dcc"]} for one in steps]
+            lists = {"category": blocks, "step": written}
+            measured = {"candidates": recipe, "candidate": entries} if recipe else {}
+            temporary.write_text(dumps(known | lists | measured), encoding="utf-8")
+    return path
+
+
+def read_categories(path: Path) -> Parts:
+    """The parts of categories, not yet checked for sense."""
+    if _kind(path) == ".toml":
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+        blocks = data.get("category", [])
+        if not isinstance(blocks, list) or not all(
+            isinstance(block, dict) and isinstance(block.get("members"), list) and "name" in block for block in blocks
+        ):
+            raise ValueError("write one [[category]] block with a name and a list of members for each category")
+        found = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
+        if len(found) < len(blocks):
+            raise ValueError("two [[category]] blocks have the same name; join them")
+        recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
+        candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
+        within, across = (float(data.get(key, math.nan)) for key in KEYS)
+        steps = [{"count": one["count"], "scc": one[KEYS[0]], "dcc": one[KEYS[1]]} for one in data.get("step", [])]
+        return found, within, across, steps, candidates
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        table = csv.DictReader(file)
+        if not {"corruption", "category"} <= set(table.fieldnames or ()):
+            raise ValueError(f"the columns must be corruption and category, got {', '.join(table.fieldnames or ())}")
+        members: dict[str, tuple[str, ...]] = {}
+        for row in table:
+            members[row["category"]] = (*members.get(row["category"], ()), row["corruption"])
+    return members, math.nan, math.nan, [], None
+
+
+def _kind(path: Path) -> str:
+    if path.suffix not in (".toml", ".csv"):
+        raise ValueError(f"categories are a .toml or a .csv file, got {path.name!r}; choose one of the two")
+    return path.suffix
+
+
+@dataclass(frozen=True)
+class Step:
+    """What some number of categories achieves: mean Pearson correlation within (`scc`) and across (`dcc`) them."""
+
+    count: int
+    scc: float
+    dcc: float
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Named groups of corruptions, each corruption in one of them.
+
+    `scc` is the mean Pearson correlation of the overlap vectors of two same-category corruptions, `dcc` of two
+    different-category corruptions; NaN if not known. `path` holds both for every number of categories that was tried.
+    `candidates`, if known, is the recipe under which the corruptions were measured, with their levels or ranges.
+    """
+
+    members: Mapping[str, tuple[str, ...]]
+    scc: float = math.nan
+    dcc: float = math.nan
+    path: tuple[Step, ...] = field(default=(), repr=False)
+    candidates: Benchmark | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        members = {str(name): tuple(group) for name, group in self.members.items()}
+        if not members or not all(members.values()):
+            empty = [name for name, group in members.items() if not group]
+            raise ValueError(f"every category needs a member, got {f'none in {empty[0]!r}' if empty else 'nothing'}")
+        everyone = list(chain.from_iterable(members.values()))
+        twice = sorted({name for name in everyone if everyone.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(map(repr, twice))} stands in the categories twice; keep it in one of them")
+        object.__setattr__(self, "members", members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All corruptions, category by category."""
+        return tuple(chain.from_iterable(self.members.values()))
+
+    @cached_property
+    def _category(self) -> dict[str, str]:
+        return {one: name for name, group in self.members.items() for one in group}
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest category: how many representatives every category can have."""
+        return min(map(len, self.members.values()))
+
+    def of(self, corruption: str) -> str:
+        """The category of a corruption, named with or without the set it comes from."""
+        if corruption in self._category:
+            return self._category[corruption]
+        family, _, plain = str(corruption).rpartition("/")
+        alike = [one for one in self.names if one.rpartition("/")[2] == plain and not (family and "/" in one)]
+        if len(alike) != 1:
+            raise ValueError(f"no category holds {corruption!r}; {did_you_mean(str(corruption), self.names)}")
+        return self._category[alike[0]]
+
+    def renamed(self, names: Sequence[str] | Mapping[str, str]) -> Categories:
+        """The same categories under other names: all of them in order, or some of them from old to new."""
+        if not isinstance(names, Mapping):
+            if len(names) != len(self):
+                raise ValueError(f"there are {len(self)} categories, got {len(names)} names")
+            names = dict(zip(self.members, names, strict=True))
+        for name in names:
+            if name not in self.members:
+                raise ValueError(f"there is no category {name!r}; {did_you_mean(str(name), list(self.members))}")
+        new = [names.get(name, name) for name in self.members]
+        if len(set(new)) < len(new):
+            raise ValueError(f"two categories cannot share a name, got {', '.join(new)}")
+        return replace(self, members=dict(zip(new, self.members.values(), strict=True)))
+
+    def save(self, path: str | Path) -> Path:
+        """Write a `.toml`, or a `.csv` with the columns corruption and category, which keeps the members only."""
+        steps = [{"count": step.count, "scc": step.scc, "dcc": step.dcc} for step in self.path]
+        return write_categories(Path(path), self.members, self.scc, self.dcc, steps, self.candidates)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Categories:
+        """Read what `save` wrote, or a file of that shape written by hand."""
+        try:
+            members, scc, dcc, steps, candidates = read_categories(Path(path))
+            return cls(members, scc, dcc, tuple(Step(**step) for step in steps), candidates)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path} does not hold categories: {error}") from error
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Mean Pearson correlation of two corruptions of the same category (`scc`) and of different ones (`dcc`)."""
+
+    scc: float
+    dcc: float
+    models: int
+
+    def __str__(self) -> str:
+        return f"same category {self.scc:.2f}, different categories {self.dcc:.2f} (mean Pearson, {self.models} models)"
+
+
+def agreement(categories: Categories, robustness: ArrayLike, names: Sequence[str]) -> Agreement:
+    """The correlation of the residual robustness of real models within and across categories.
+
+    `robustness` is models × corruptions, the accuracy drop of each model under each corruption; `names` names its
+    columns, which must hold every corruption of the categories. Syn2Nat reports 0.67 within and 0.10 across, for 21
+    models.
+    """
+    table, where = check_drops(robustness, names)
+    columns = [where(name) for name in categories.names]
+    of = {one: label for label, group in enumerate(categories.members.values()) for one in group}
+    labels = np.array([of[name] for name in categories.names])
+    correlations = vector_correlations(table[:, columns].T, categories.names)
+    return Agreement(*mean_correlations(correlations, labels), len(table))
+
+
+def vector_correlations(vectors: FloatArray, names: Sequence[str]) -> FloatArray:
+    """Pearson's correlation of every two rows."""
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    length = np.sqrt((centred**2).sum(axis=1))
+    flat = np.flatnonzero(length <= 1e-12 * np.abs(vectors).max(axis=1))
+    if flat.size:
+        raise ValueError(f"all values of {names[flat[0]]} are equal, so nothing correlates with it; leave it out")
+    unit = centred / length[:, np.newaxis]
+    return np.asarray(np.clip(unit @ unit.T, -1, 1))
+
+
+def mean_correlations(correlations: FloatArray, labels: NDArray[np.int64]) -> tuple[float, float]:
+    """The mean over same-category pairs and over different-category pairs, NaN where there are none."""
+    same = labels[:, np.newaxis] == labels
+    return _mean(correlations[same & ~np.eye(len(labels), dtype=bool)]), _mean(correlations[~same])
+
+
+def _mean(pairs: FloatArray) -> float:
+    return float(pairs.mean()) if pairs.size else float("nan")
+
 
 Labels = NDArray[np.int64]
 
@@ -82,7 +300,7 @@ def _grow(
     )
 
 
-def _vectors(overlap: OverlapMatrix) -> Floats:
+def _vectors(overlap: OverlapMatrix) -> FloatArray:
     masked = overlap.masked()
     if masked:
         a, b = masked[0]
@@ -93,7 +311,7 @@ def _vectors(overlap: OverlapMatrix) -> Floats:
     return overlap.scores
 
 
-def k_means(points: Floats, count: int, *, starts: int, rng: np.random.Generator) -> Labels:
+def k_means(points: FloatArray, count: int, *, starts: int, rng: np.random.Generator) -> Labels:
     """The cluster of each point, with the lowest sum of squared distances to the means over all k-means++ starts.
 
     No cluster is empty, and clusters are numbered in the order of their first points. It is SciPy's `kmeans2`, whose
@@ -126,3 +344,19 @@ def _in_order(labels: NDArray[Any]) -> Labels:
     rank = np.empty(len(first), dtype=np.int64)
     rank[first.argsort()] = np.arange(len(first))
     return np.asarray(rank[cluster])
+
+
+FOLDER = Path(__file__).parent / "published"
+
+
+def published_categories(name: str = "syn2nat") -> Categories:
+    """The categories of a paper; "syn2nat" is all there is.
+
+    Syn2Nat drew its six categories as a picture. Twenty of forty memberships follow from its text and from the order
+    of names in its code, the categories of "heterogeneous" and "blurs" by position alone. The first three of each are
+    ImageNet-Syn2Nat. The file names its source.
+    """
+    known = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    if name not in known:
+        raise ValueError(f"there are no published categories {name!r}; {did_you_mean(name, known)}")
+    return replace(Categories.load(FOLDER / f"{name}.toml"), candidates=load_benchmark(f"{name}-candidates"))

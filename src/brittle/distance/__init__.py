@@ -1,19 +1,21 @@
 """How near an augmentation is to a corruption."""
 
-from brittle.distance.convergence import expected_minimum
-from brittle.distance.corruption_features import CorruptionFeatures, corruption_features
-from brittle.distance.covered import covered
-from brittle.distance.distances import Distances, distances
-from brittle.distance.extractor import Extractor
-from brittle.distance.feature_images import FeatureImages, feature_images
-from brittle.distance.feature_store import TransformFeatures
-from brittle.distance.leak import Leak, LeakCheck, leak_check
-from brittle.distance.leak_scores import leak_scores
-from brittle.distance.mmd import mmd, mmd_to
-from brittle.distance.msd import msd, msd_to, sample_distances
-from brittle.distance.neutral import NEUTRAL
-from brittle.distance.transform_features import transform_features
-from brittle.distance.until import Looked, distances_until
+from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, feature_images
+from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, leak_check, leak_scores
+from brittle.distance.measures import (
+    Distances,
+    SchemeDistances,
+    covered,
+    distances,
+    distances_until,
+    expected_minimum,
+    mmd,
+    mmd_to,
+    msd,
+    msd_to,
+    sample_distances,
+)
+from brittle.distance.transforms import CorruptionFeatures, corruption_features, transform_features
 
 __all__ = [
     "NEUTRAL",
@@ -23,7 +25,7 @@ __all__ = [
     "FeatureImages",
     "Leak",
     "LeakCheck",
-    "Looked",
+    "SchemeDistances",
     "TransformFeatures",
     "corruption_features",
     "covered",

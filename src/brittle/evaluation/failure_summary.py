@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.benchmarks import Benchmark
-from brittle.evaluation.decode import IMAGES, READ, decoded_ids
+from brittle.evaluation.decoding import IMAGES, READ, decoded_ids
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
 from brittle.metrics import Estimate, FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim

@@ -9,15 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from brittle.benchmarks import Benchmark, benchmark
-from brittle.datasets.dataset import Dataset
-from brittle.datasets.foreign import from_hugging_face, from_torch
-from brittle.datasets.from_arrays import arrays
-from brittle.datasets.load_dataset import load_dataset
-from brittle.models.from_callable import from_callable
-from brittle.models.from_torch import from_torch as from_module
-from brittle.models.load_model import load_model
-from brittle.models.model import Model
+from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.datasets.dataset import Dataset, arrays
+from brittle.datasets.interop import from_hugging_face, from_torch
+from brittle.datasets.load import load_dataset
+from brittle.models.load import load_model
+from brittle.models.model import Model, from_callable
+from brittle.models.torch import from_torch as from_module
 
 
 def as_models(given: Any) -> list[Model]:
@@ -78,7 +76,7 @@ def as_benchmark(given: Any) -> Benchmark | None:
     if given is None or isinstance(given, Benchmark):
         return given
     if isinstance(given, str | Path):
-        return benchmark(given)
+        return load_benchmark(given)
     raise TypeError(
         "a benchmark is a name such as 'imagenet-c', the path of a recipe, a Benchmark, or None for clean images; "
         f"got {given!r} ({type(given).__name__})"

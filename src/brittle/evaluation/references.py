@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from brittle.benchmarks import Benchmark, benchmark, ends
-from brittle.datasets.cifar_names import CIFAR10
-from brittle.datasets.class_table import imagenet_names
+from brittle.benchmarks import Benchmark, ends, load_benchmark
+from brittle.datasets.cifar import CIFAR10
+from brittle.datasets.classes import imagenet_names
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.results import Results, load_results
 from brittle.metrics import BASELINES, Baseline, PublishedScore, baseline, published_scores
@@ -133,7 +133,7 @@ def comparable(results: Results, recipe: Benchmark) -> Comparable:
 
 @cache
 def _bundled(name: str) -> Benchmark:
-    return benchmark(name)
+    return load_benchmark(name)
 
 
 def bundled_textures(recipe: Benchmark) -> bool:

@@ -10,19 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from brittle._parallel import check_threads, cores, torch_threads
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.evaluation.cell import plan
-from brittle.evaluation.decode import decode, fitted, image_shape
-from brittle.evaluation.engines import Job, Task, cores, find_engine
+from brittle.evaluation.cell import Classes, Drawn, plan
+from brittle.evaluation.decoding import decode, fitted, image_shape
+from brittle.evaluation.engines import Job, Task, find_engine
 from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models
-from brittle.evaluation.predict import Classes
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.source import Drawn
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
-from brittle.threads import check_threads, torch_threads
 
 DEFAULT_BATCH = 64
 

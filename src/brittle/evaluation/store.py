@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 from brittle._io import (
     DamagedFile,
     Presence,
+    atomic_write,
     create,
+    dumps,
     file_name,
     is_whole,
     locked,
     make_folder,
     missing_or_damaged,
-    replacing,
 )
 from brittle.benchmarks import Benchmark
-from brittle.benchmarks.toml import dumps
-from brittle.corruptions import find, select
+from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.calls import CORRUPTIONS, calls, keep_corruptions, know_corruptions, recorded
-from brittle.evaluation.calls import FOLDER as CALLS
 from brittle.evaluation.cell import Cell, plan
-from brittle.evaluation.decode import IMAGES, READ, decoded_for, skipped
+from brittle.evaluation.decoding import IMAGES, READ, decoded_for, skipped
+from brittle.evaluation.records import CORRUPTIONS, calls, keep_corruptions, know_corruptions, recorded
+from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model
 
 RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
@@ -204,7 +204,11 @@ class Store:
 
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
         """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
-        own = {_place(f"{cell.file_name}."): cell for cell in cells if not cell.is_clean and find(cell.corruption).code}
+        own = {
+            _place(f"{cell.file_name}."): cell
+            for cell in cells
+            if not cell.is_clean and get_corruption(cell.corruption).code
+        }
         folders = (self.folder / CELLS).iterdir() if own and (self.folder / CELLS).is_dir() else ()
         for folder in folders:
             for file in sorted(folder.iterdir()):
@@ -234,7 +238,7 @@ class Store:
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
         if missing_or_damaged(path, "it is written again"):
             make_folder(path.parent)
-            with replacing(path) as part:
+            with atomic_write(path) as part:
                 about = {"name": model.name, "key": model.key}
                 about["since"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
                 given = {"origin": getattr(model, "origin", None), "batch_size": batch_size}
@@ -286,7 +290,7 @@ class Store:
         if not (self.folder / RUN).is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
         make_folder(path.parent)
-        with replacing(path) as part:
+        with atomic_write(path) as part:
             rows.write_parquet(part, compression="zstd", metadata={DATA: self._data_key} if self._data_key else None)
 
     def scan(self) -> pl.LazyFrame:
@@ -387,7 +391,7 @@ def _check_one_code(files: Sequence[Path]) -> None:
 
 
 def _is_bundled(corruption: str) -> bool:
-    return any(one.bundled and file_name(one.id) == corruption for one in select())
+    return any(one.bundled and file_name(one.id) == corruption for one in list_corruptions())
 
 
 def _place(name: str) -> str:

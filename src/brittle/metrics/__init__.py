@@ -3,31 +3,47 @@
 Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them as percents.
 """
 
-from brittle.metrics.accuracy import accuracy, accuracy_estimate, error
-from brittle.metrics.balance import Balance, balance
-from brittle.metrics.baseline import BASELINES, Baseline, baseline
-from brittle.metrics.bootstrap import bootstrap, means, resampled_means
-from brittle.metrics.correlation import Correlation, kendall, pearson, spearman
+from brittle.metrics.correlation import Correlation, LinearFit, id_ood_slope, kendall, linear_fit, pearson, spearman
 from brittle.metrics.corruption_error import (
+    Balance,
+    accuracy_drop,
+    balance,
     corruption_errors,
     errors_from_relative,
     mce,
+    mean_accuracy_drop,
+    rce,
     relative_corruption_errors,
     relative_mce,
+    residual_robustness,
+    robustness_score,
+    shift_rce,
     unnormalised_error,
 )
-from brittle.metrics.estimate import Estimate
-from brittle.metrics.failure_points import FailurePoints, failure_points
-from brittle.metrics.flips import flip_probability, flips, mfr
-from brittle.metrics.nuisance_shift import mean_accuracy_drop, rce, shift_rce
-from brittle.metrics.paired import McNemar, difference, mcnemar
-from brittle.metrics.proportion import clopper_pearson, wilson
-from brittle.metrics.published_scores import PublishedScore, published_scores
-from brittle.metrics.rank_distance import mt5d, top5_distance, top5_distances, zipf_distance, zipf_distances
-from brittle.metrics.robustness import accuracy_drop, residual_robustness, robustness_score
-from brittle.metrics.simultaneous import differences, holm
-from brittle.metrics.slope import LinearFit, id_ood_slope, linear_fit
-from brittle.metrics.tables import Table, published, published_names
+from brittle.metrics.failures import FailurePoints, failure_points
+from brittle.metrics.intervals import Estimate, accuracy, accuracy_estimate, clopper_pearson, error, wilson
+from brittle.metrics.paired import McNemar, difference, differences, holm, mcnemar
+from brittle.metrics.published_tables import (
+    BASELINES,
+    Baseline,
+    PublishedScore,
+    Table,
+    baseline,
+    list_published_tables,
+    published_scores,
+    published_table,
+)
+from brittle.metrics.resampling import bootstrap, means, resampled_means
+from brittle.metrics.sequences import (
+    flip_probability,
+    flips,
+    mfr,
+    mt5d,
+    top5_distance,
+    top5_distances,
+    zipf_distance,
+    zipf_distances,
+)
 
 __all__ = [
     "BASELINES",
@@ -59,6 +75,7 @@ __all__ = [
     "id_ood_slope",
     "kendall",
     "linear_fit",
+    "list_published_tables",
     "mce",
     "mcnemar",
     "mean_accuracy_drop",
@@ -66,9 +83,8 @@ __all__ = [
     "mfr",
     "mt5d",
     "pearson",
-    "published",
-    "published_names",
     "published_scores",
+    "published_table",
     "rce",
     "relative_corruption_errors",
     "relative_mce",

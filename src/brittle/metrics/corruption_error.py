@@ -1,64 +1,151 @@
-"""The errors of a benchmark in one number: unnormalised error, mCE and relative mCE.
-
-"CE" means three things in the literature, so each has its own function and its own name here. Errors are
-fractions; the last axis is the corruption, each entry the mean error over that corruption's severities.
-"""
+"""Errors of a benchmark in one number: unnormalised error, mCE, relative mCE, robustness, drops, rCE, balance."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle.metrics.fraction import Floats, divide, fractions
+from brittle._types import FloatArray, check_fractions, divide
 
 
-def unnormalised_error(errors: ArrayLike) -> Floats:
+def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
+    """R = A(c) / A(clean) of NOC, each model divided by its own clean accuracy.
+
+    1 is no harm. It means something only if the clean accuracy is decent: an untrained model scores 1.
+    """
+    return divide(
+        check_fractions(accuracy, "the accuracy"),
+        check_fractions(clean_accuracy, "the clean accuracy"),
+        "the clean accuracy",
+    )
+
+
+def accuracy_drop(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
+    """A(clean) − A(c), cell by cell. 0 is no harm, and a negative drop is a gain."""
+    return np.asarray(check_fractions(clean_accuracy, "the clean accuracy") - check_fractions(accuracy, "the accuracy"))
+
+
+def residual_robustness(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
+    """The mean accuracy drop over the corruptions of a benchmark, on the last axis (Syn2Nat). Lower is better."""
+    clean = np.asarray(clean_accuracy, dtype=np.float64)
+    return np.asarray(accuracy_drop(accuracy, clean[..., np.newaxis]).mean(axis=-1))
+
+
+def unnormalised_error(errors: ArrayLike) -> FloatArray:
     """The plain mean of the errors over corruptions, with no reference model: what C-bar prints."""
-    return np.asarray(fractions(errors, "the error").mean(axis=-1))
+    return np.asarray(check_fractions(errors, "the error").mean(axis=-1))
 
 
-def corruption_errors(errors: ArrayLike, baseline: ArrayLike) -> Floats:
+def corruption_errors(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
     """E(c) / E_baseline(c) for each corruption: the terms of mCE (Hendrycks and Dietterich, 2019)."""
-    below = fractions(baseline, "the baseline error")
-    return divide(_matching(fractions(errors, "the error"), below), below, "a baseline error")
+    below = check_fractions(baseline, "the baseline error")
+    return divide(_matching(check_fractions(errors, "the error"), below), below, "a baseline error")
 
 
-def mce(errors: ArrayLike, baseline: ArrayLike) -> Floats:
+def mce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
     """mCE: the mean over corruptions of the error divided by the baseline's. 1 is as bad as the baseline."""
     return np.asarray(corruption_errors(errors, baseline).mean(axis=-1))
 
 
 def relative_corruption_errors(
     errors: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float
-) -> Floats:
+) -> FloatArray:
     """(E(c) − E(clean)) / (E_baseline(c) − E_baseline(clean)): the terms of relative mCE.
 
     NOC prints these, times 100, under the name CE.
     """
-    clean = fractions(clean_error, "the clean error")[..., np.newaxis]
-    below = fractions(baseline, "the baseline error") - fractions(baseline_clean_error, "the baseline's clean error")
-    above = _matching(fractions(errors, "the error"), below) - clean
+    clean = check_fractions(clean_error, "the clean error")[..., np.newaxis]
+    below = check_fractions(baseline, "the baseline error") - check_fractions(
+        baseline_clean_error, "the baseline's clean error"
+    )
+    above = _matching(check_fractions(errors, "the error"), below) - clean
     return divide(above, below, "a baseline error minus the baseline's clean error")
 
 
-def relative_mce(errors: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float) -> Floats:
+def relative_mce(
+    errors: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float
+) -> FloatArray:
     """Relative mCE: how much corruptions add to the error, compared with what they add to the baseline's."""
     return np.asarray(relative_corruption_errors(errors, clean_error, baseline, baseline_clean_error).mean(axis=-1))
 
 
 def errors_from_relative(
     relative: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float
-) -> Floats:
+) -> FloatArray:
     """Back from relative corruption errors (1 = the baseline's) to errors, to read tables that print no others."""
-    gap = fractions(baseline, "the baseline error") - fractions(baseline_clean_error, "the baseline's clean error")
+    gap = check_fractions(baseline, "the baseline error") - check_fractions(
+        baseline_clean_error, "the baseline's clean error"
+    )
     scores = _matching(np.asarray(relative, dtype=np.float64), gap)
-    return np.asarray(fractions(clean_error, "the clean error")[..., np.newaxis] + scores * gap)
+    return np.asarray(check_fractions(clean_error, "the clean error")[..., np.newaxis] + scores * gap)
 
 
-def _matching(errors: Floats, baseline: Floats) -> Floats:
+def _matching(errors: FloatArray, baseline: FloatArray) -> FloatArray:
     if errors.shape[-1:] != baseline.shape[-1:]:
         raise ValueError(
             f"the last axis is the corruption, of equal length in both; got errors of shape {errors.shape} and a "
             f"baseline of shape {baseline.shape}"
         )
     return errors
+
+
+def shift_rce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
+    """Σ_s (E_s − E_0) / Σ_s (E_baseline,s − E_baseline,0) for each shift; the terms of `rce`.
+
+    The last axis is the scale and begins with scale 0; E_0 is the error on the scale-0 images of the same shift.
+    Hendrycks' relative form: the paper's typesetting leaves the scope of the sum open, and no code is released.
+    """
+    return divide(_rise(errors, "the error"), _rise(baseline, "the baseline error"), "the baseline's summed rise")
+
+
+def rce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
+    """rCE of CNS-Bench: the mean over shifts, from errors [shift, scale]. Not multiplied by 100."""
+    return np.asarray(shift_rce(errors, baseline).mean(axis=-1))
+
+
+def mean_accuracy_drop(accuracy: ArrayLike, images: ArrayLike | None = None) -> FloatArray:
+    """acc(0) − acc(s) for each non-zero scale, averaged over shifts, from accuracies [shift, scale] with scale 0 first.
+
+    Without `images`, shifts count alike. With the number of images of each shift, images count alike, as in the
+    authors' notebook, where shifts differ in size.
+    """
+    right = check_fractions(accuracy, "the accuracy")
+    if right.ndim < 2 or right.shape[-1] < 2:
+        raise ValueError(f"accuracies are shift × scale, scale 0 first, got shape {right.shape}")
+    weights = np.ones(right.shape[-2]) if images is None else np.asarray(images, dtype=np.float64)
+    if weights.shape != right.shape[-2:-1] or (weights <= 0).any():
+        raise ValueError(f"images holds one positive number for each of {right.shape[-2]} shifts, got {images!r}")
+    average = (weights / weights.sum()) @ right
+    return np.asarray(average[..., :1] - average[..., 1:])
+
+
+def _rise(errors: ArrayLike, what: str) -> FloatArray:
+    """How far the errors rise above scale 0, summed over the other scales."""
+    e = check_fractions(errors, what)
+    if e.ndim < 1 or e.shape[-1] < 2:
+        raise ValueError(f"{what} needs scale 0 and at least one more on its last axis, got shape {e.shape}")
+    return np.asarray((e[..., 1:] - e[..., :1]).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Largest minus smallest value, and the population standard deviation: both 0 if perfectly balanced."""
+
+    range: float
+    std: float
+
+    def __str__(self) -> str:
+        return f"range {self.range:.3g}, standard deviation {self.std:.3g}"
+
+
+def balance(values: ArrayLike) -> Balance:
+    """The dispersion of one score a part, as NOC's Table 2: scores of models, each trained with one corruption.
+
+    Syn2Nat takes the same standard deviation of the numbers of corruptions in each represented category.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise ValueError(f"balance is of a vector of finite numbers, got shape {array.shape}")
+    return Balance(float(np.ptp(array)), float(array.std()))

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle.arrays import Image
+from brittle._types import Image
 
 WINDOW, SIGMA = 11, 1.5
 """The Gaussian window of SSIM, as published (Wang et al. 2004); smaller images get one that fits."""

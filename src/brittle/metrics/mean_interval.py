@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle.metrics.fraction import Floats, check_level
+from brittle._types import FloatArray, check_level
 
 UNSEEN = 0.1
 """The weight of an imagined sample at the bound, against variances that few samples make too small.
@@ -23,7 +23,7 @@ EQUAL = 1e-9
 
 def mean_interval(
     values: ArrayLike, lowest: ArrayLike, highest: ArrayLike, *, level: float = 0.95
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """The interval of the mean of independent values between two bounds; the first axis is the sample.
 
     The values are split at their median into what lies above it and what lies below. Each part is a number from 0 to
@@ -50,7 +50,7 @@ def mean_interval(
 
 def gap_interval(
     first: ArrayLike, second: ArrayLike, first_most: float, second_most: float, *, level: float = 0.95
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """The interval of the mean of first − second, which belong to the same samples and lie between 0 and their bounds.
 
     It holds the interval of the mean of the differences, and that from the two means' own intervals with their
@@ -76,11 +76,11 @@ class Fraction:
     """(a + w · x) / (b + v · x) as a function of column means x; without v it is linear."""
 
     constant: float
-    weights: Floats
+    weights: FloatArray
     below: float = 1.0
-    below_weights: Floats | None = None
+    below_weights: FloatArray | None = None
 
-    def interval(self, rows: Floats, *, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, rows: FloatArray, *, level: float = 0.95) -> tuple[float, float]:
         """The interval for rows between 0 and 1: of a ratio all values that Fieller's test does not reject."""
         if self.below_weights is None:
             low, high = _weighed(rows, self.weights, level)
@@ -104,13 +104,13 @@ class Fraction:
         return _rounded(low), _rounded(value + _farthest(lambda size: ends(value + size)[1] >= 0, step))
 
 
-def linear_fraction(statistic: Callable[[Floats], ArrayLike], columns: int) -> Fraction | None:
+def linear_fraction(statistic: Callable[[FloatArray], ArrayLike], columns: int) -> Fraction | None:
     """The statistic as a ratio of linear functions of the columns, found by trying it out; None if it is no such ratio.
 
     Along each column such a ratio is (f + n h) / (1 + d h), which two steps h and 2 h determine.
     """
 
-    def tried(points: Floats) -> Floats:
+    def tried(points: FloatArray) -> FloatArray:
         return np.asarray(statistic(points), dtype=np.float64)
 
     start = np.asarray(0.35 + 0.3 * (np.arange(1, columns + 1) * 0.6180339887498949 % 1), dtype=np.float64)
@@ -136,12 +136,12 @@ def linear_fraction(statistic: Callable[[Floats], ArrayLike], columns: int) -> F
     return Fraction(constant, n, base, d) if bent.any() else Fraction(constant, n)
 
 
-def linearised(statistic: Callable[[Floats], ArrayLike], means: Floats, samples: int) -> Fraction | None:
+def linearised(statistic: Callable[[FloatArray], ArrayLike], means: FloatArray, samples: int) -> Fraction | None:
     """The tangent of any other statistic near these means of columns between 0 and 1."""
     near = (samples * means + 0.5) / (samples + 1)
     step = 1e-4 / (samples + 1)
 
-    def tried(points: Floats) -> Floats:
+    def tried(points: FloatArray) -> FloatArray:
         return np.asarray(statistic(points), dtype=np.float64)
 
     try:
@@ -154,13 +154,13 @@ def linearised(statistic: Callable[[Floats], ArrayLike], means: Floats, samples:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    mean: Floats
-    low: Floats
-    high: Floats
-    spread: Floats
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    spread: FloatArray
 
 
-def _part(values: Floats, most: Floats, level: float) -> _Part:
+def _part(values: FloatArray, most: FloatArray, level: float) -> _Part:
     """The mean of values from 0 to a bound, with its interval and their standard deviation."""
     n = len(values)
     unit = np.where(most > 0, most, 1.0)
@@ -169,7 +169,7 @@ def _part(values: Floats, most: Floats, level: float) -> _Part:
     known = _known(n, level)
     largest = share * (1 - share)
 
-    def effective(unseen: Floats) -> Floats:
+    def effective(unseen: FloatArray) -> FloatArray:
         wide = variance / known + UNSEEN * unseen**2 / n
         return np.asarray(n * np.maximum(1, np.divide(largest, wide, out=np.ones_like(wide), where=wide > 0)))
 
@@ -188,25 +188,25 @@ def _known(n: int, level: float) -> float:
     return (n - 1) / n * (NormalDist().inv_cdf((1 + level) / 2) / float(stdtrit(n - 1, (1 + level) / 2))) ** 2
 
 
-def _lower(share: Floats, n: Floats, z: float) -> Floats:
+def _lower(share: FloatArray, n: FloatArray, z: float) -> FloatArray:
     """The lower end of Wilson's interval with continuity correction."""
     root = np.sqrt(np.maximum(z**2 - 2 - 1 / n + 4 * share * (n * (1 - share) + 1), 0))
     low = (2 * n * share + z**2 - 1 - z * root) / (2 * (n + z**2))
     return np.where(share <= 0, 0.0, np.clip(low, 0, np.maximum(share, 0)))
 
 
-def _reach(first: Floats, second: Floats, correlation: Floats) -> Floats:
+def _reach(first: FloatArray, second: FloatArray, correlation: FloatArray) -> FloatArray:
     together = np.clip(correlation, -1, 1)
     return np.asarray(np.sqrt(np.maximum(first**2 + second**2 - 2 * together * first * second, 0)))
 
 
-def _weighed(rows: Floats, weights: Floats, level: float) -> tuple[float, float]:
+def _weighed(rows: FloatArray, weights: FloatArray, level: float) -> tuple[float, float]:
     up, down = np.maximum(weights, 0), np.maximum(-weights, 0)
     low, high = gap_interval(rows @ up, rows @ down, up.sum(), down.sum(), level=level)
     return float(low), float(high)
 
 
-def _least(constant: float, weights: Floats) -> float:
+def _least(constant: float, weights: FloatArray) -> float:
     """The least value of a linear function of columns between 0 and 1."""
     return float(constant + np.minimum(weights, 0).sum())
 
@@ -231,7 +231,7 @@ def _farthest(inside: Callable[[float], bool], step: float) -> float:
     return far
 
 
-def _each_column(tried: Callable[[Floats], Floats], start: Floats, step: float) -> Floats:
+def _each_column(tried: Callable[[FloatArray], FloatArray], start: FloatArray, step: float) -> FloatArray:
     """The statistic with one column moved, for each column; blocks keep it small."""
     found = []
     for first in range(0, len(start), 256):

@@ -1,26 +1,17 @@
 """Who is tested."""
 
+from brittle._errors import ModelError
 from brittle.models.batch_size import best_batch_size
-from brittle.models.demo_models import DEMO_MODELS, demo_model
-from brittle.models.from_callable import from_callable
-from brittle.models.from_diffusion import from_diffusion
-from brittle.models.from_function import from_function
-from brittle.models.from_onnx import from_onnx
-from brittle.models.from_timm import from_timm
-from brittle.models.from_torch import from_torch
-from brittle.models.from_torchvision import from_torchvision
-from brittle.models.from_transformers import from_transformers
-from brittle.models.from_weights import from_weights, save_trained
-from brittle.models.load_model import SCHEMES, load_model
-from brittle.models.load_weights import load_weights
-from brittle.models.model import Model, Scores, checked_scores
-from brittle.models.model_error import ModelError
-from brittle.models.network import build_network
-from brittle.models.onnx_model import OnnxModel
-from brittle.models.predictions import read_predictions
+from brittle.models.diffusion import from_diffusion
+from brittle.models.hubs import from_timm, from_torchvision, from_transformers
+from brittle.models.load import SCHEMES, load_model
+from brittle.models.model import Model, Scores, checked_scores, from_callable
+from brittle.models.networks import DEMO_MODELS, build_network, demo_model, from_weights, save_trained
+from brittle.models.onnx import OnnxModel, from_onnx
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD, IMAGENET_MEAN, IMAGENET_STD, Preprocessing
-from brittle.models.save_weights import save_weights
-from brittle.models.torch_model import TorchModel
+from brittle.models.torch import TorchModel, from_torch
+from brittle.models.user_code import from_function
+from brittle.models.weights import load_weights, save_weights
 
 __all__ = [
     "CIFAR_MEAN",
@@ -50,7 +41,6 @@ __all__ = [
     "from_weights",
     "load_model",
     "load_weights",
-    "read_predictions",
     "save_trained",
     "save_weights",
 ]

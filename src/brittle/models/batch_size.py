@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from brittle._errors import ModelError, model_errors
 from brittle.models.model import Model
-from brittle.models.model_error import ModelError, telling
 
 LEAST, LEAST_OF_LARGE = ((64, 64), (256, 32)), 8
 """Images of up to 64 px a side are shown at least 64 at once, up to 256 px at least 32, and larger ones at least 8."""
@@ -91,7 +91,7 @@ def _spent(model: Model, size: int, image_shape: Sequence[int]) -> _Spent | None
     """What a batch takes; None if memory does not last."""
     images = np.zeros((size, *image_shape), np.uint8)
     try:
-        with telling(model.name, f"on {size} black images, shown to find a batch size"):
+        with model_errors(model.name, f"on {size} black images, shown to find a batch size"):
             clock, processor = time.perf_counter(), time.process_time()
             model.scores(images)
             return _Spent(time.perf_counter() - clock, time.process_time() - processor)

@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle.arrays import Image
-from brittle.models.resize import INTERPOLATIONS, Sides, central_crop, cover, resize
+from brittle._types import Image
+
+INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
+
+Sides = tuple[int, int]
+"""Height and width."""
+
+
+def resize(images: Image, sides: Sides, interpolation: str) -> Image:
+    """Images N×H×W×3 at exactly these sides, smoothed before they shrink; the aspect may change."""
+    if images.shape[1:3] == sides:
+        return images
+    from PIL import Image as Pillow
+
+    how = Pillow.Resampling[interpolation.upper()]
+
+    def one(image: Image) -> Image:
+        return np.asarray(Pillow.fromarray(image).resize(sides[::-1], how))
+
+    with ThreadPoolExecutor(min(len(images), os.cpu_count() or 1) or 1) as pool:  # Pillow frees the lock
+        resized = list(pool.map(one, images))
+    return np.stack(resized) if resized else np.empty((0, *sides, 3), np.uint8)
+
+
+def cover(sides: Sides, shorter: int) -> Sides:
+    """The sides of an image when its shorter side gets a length and the aspect stays."""
+    height, width = sides
+    if height <= width:
+        return shorter, int(shorter * width / height)
+    return int(shorter * height / width), shorter
+
+
+def central_crop(images: Image, sides: Sides) -> Image:
+    """The middle of images that are at least this large."""
+    height, width = sides
+    top, left = (round((has - wanted) / 2) for has, wanted in zip(images.shape[1:3], sides, strict=True))
+    return images[:, top : top + height, left : left + width]
+
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CIFAR_MEAN, CIFAR_STD = (125.3 / 255, 123.0 / 255, 113.9 / 255), (63.0 / 255, 62.1 / 255, 66.7 / 255)

@@ -1,40 +1,76 @@
 """Shifts no formula can draw: LoRA sliders on diffusion models, and the out-of-class filter (CNS-Bench, ICCV 2025)."""
 
-from brittle.models.load_pipeline import load_pipeline
-from brittle.sliders.annotations import write_annotations
-from brittle.sliders.base import Base
-from brittle.sliders.class_token import ClassToken, add_token, load_token, load_tokens, save_tokens, token_text
-from brittle.sliders.clip_prompts import CODE_PROMPTS, PAPER_PROMPTS, ClipPrompts
-from brittle.sliders.cns_scores import CnsScores, cns_scores
-from brittle.sliders.encoders import Clip, ImageEncoder
-from brittle.sliders.find_sliders import FoundSlider, find_sliders
-from brittle.sliders.image_scores import FILTER_SCORES, ImageScores, image_scores
-from brittle.sliders.judge import judge_labels
-from brittle.sliders.labelling_page import write_labelling_page
-from brittle.sliders.load_slider import load_published_slider, load_slider
-from brittle.sliders.objective import slider_loss, slider_target
-from brittle.sliders.ooc_filter import kept_samples, ooc_filter
-from brittle.sliders.ooc_labels import LABELS, read_labels, write_labels
-from brittle.sliders.ooc_quality import FilterQuality, compare_filters, filter_quality, held_out_filters
-from brittle.sliders.ooc_thresholds import choose_thresholds, published_thresholds, read_thresholds, write_thresholds
-from brittle.sliders.open_clip_encoder import OpenClip, load_clip
-from brittle.sliders.placement import slider_layers
-from brittle.sliders.sample_sliders import Pick, sample_sliders
-from brittle.sliders.sampling import Sampling
-from brittle.sliders.schedulers import SCHEDULERS
-from brittle.sliders.shift_curves import rises_throughout, shift_curves
-from brittle.sliders.shifts import NEGATIVE_PROMPT, SCALES, published_shift, published_shifts, shift_folder, shift_words
-from brittle.sliders.slid_class import SlidClass, class_names, find_class
-from brittle.sliders.slide import slide
-from brittle.sliders.slider import Slider
-from brittle.sliders.slides_set import slides_set
-from brittle.sliders.train_slider import train_slider
-from brittle.sliders.train_sliders import TrainedSliders, slider_name, train_sliders
-from brittle.sliders.train_token import train_token
-from brittle.sliders.trajectories import Trajectories, trajectories
-from brittle.sliders.two_prompts import two_prompts
-from brittle.sliders.world import TinyWorld, tiny_world
-from brittle.sliders.write_slides import WrittenSlides, write_slides, write_two_prompts
+from brittle.models.diffusion import load_pipeline
+from brittle.sliders.clip import (
+    CODE_PROMPTS,
+    FILTER_SCORES,
+    PAPER_PROMPTS,
+    Clip,
+    ClipPrompts,
+    ImageEncoder,
+    ImageScores,
+    OpenClip,
+    image_scores,
+    load_clip,
+    rises_throughout,
+    shift_curves,
+)
+from brittle.sliders.demo_pipeline import DemoPipeline, load_demo_pipeline
+from brittle.sliders.filtering import (
+    LABELS,
+    FilterQuality,
+    choose_thresholds,
+    compare_filters,
+    filter_quality,
+    held_out_filters,
+    kept_samples,
+    ooc_filter,
+    oracle_labels,
+    published_thresholds,
+    read_labels,
+    read_thresholds,
+    write_labelling_page,
+    write_labels,
+    write_thresholds,
+)
+from brittle.sliders.pipeline import (
+    NEGATIVE_PROMPT,
+    SCALES,
+    Base,
+    ClassToken,
+    TargetClass,
+    add_token,
+    class_names,
+    find_class,
+    load_token,
+    load_tokens,
+    published_shift,
+    published_shifts,
+    save_tokens,
+    shift_folder,
+    shift_words,
+    token_text,
+)
+from brittle.sliders.sampling import SCHEDULERS, Sampling, draw_trajectory, two_prompts
+from brittle.sliders.slider import FoundSlider, Slider, find_sliders, load_published_slider, load_slider, slider_layers
+from brittle.sliders.tokens import train_token
+from brittle.sliders.training import (
+    TrainedSliders,
+    slider_loss,
+    slider_name,
+    slider_target,
+    train_slider,
+    train_sliders,
+)
+from brittle.sliders.trajectory_files import (
+    Pick,
+    WrittenTrajectories,
+    sample_sliders,
+    trajectory_dataset,
+    write_annotations,
+    write_trajectories,
+    write_two_prompts,
+)
 
 __all__ = [
     "CODE_PROMPTS",
@@ -48,7 +84,7 @@ __all__ = [
     "ClassToken",
     "Clip",
     "ClipPrompts",
-    "CnsScores",
+    "DemoPipeline",
     "FilterQuality",
     "FoundSlider",
     "ImageEncoder",
@@ -56,31 +92,30 @@ __all__ = [
     "OpenClip",
     "Pick",
     "Sampling",
-    "SlidClass",
     "Slider",
-    "TinyWorld",
+    "TargetClass",
     "TrainedSliders",
-    "Trajectories",
-    "WrittenSlides",
+    "WrittenTrajectories",
     "add_token",
     "choose_thresholds",
     "class_names",
-    "cns_scores",
     "compare_filters",
+    "draw_trajectory",
     "filter_quality",
     "find_class",
     "find_sliders",
     "held_out_filters",
     "image_scores",
-    "judge_labels",
     "kept_samples",
     "load_clip",
+    "load_demo_pipeline",
     "load_pipeline",
     "load_published_slider",
     "load_slider",
     "load_token",
     "load_tokens",
     "ooc_filter",
+    "oracle_labels",
     "published_shift",
     "published_shifts",
     "published_thresholds",
@@ -92,23 +127,20 @@ __all__ = [
     "shift_curves",
     "shift_folder",
     "shift_words",
-    "slide",
     "slider_layers",
     "slider_loss",
     "slider_name",
     "slider_target",
-    "slides_set",
-    "tiny_world",
     "token_text",
     "train_slider",
     "train_sliders",
     "train_token",
-    "trajectories",
+    "trajectory_dataset",
     "two_prompts",
     "write_annotations",
     "write_labelling_page",
     "write_labels",
-    "write_slides",
     "write_thresholds",
+    "write_trajectories",
     "write_two_prompts",
 ]

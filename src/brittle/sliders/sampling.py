@@ -1,21 +1,52 @@
-"""How images are drawn from a pipeline."""
+"""Draw an image along a slider."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brittle.arrays import Image
-from brittle.models.needs import needs
-from brittle.models.resize import resize
-from brittle.sliders.check_whole import check_whole
-from brittle.sliders.prompt_words import check_prompt
-from brittle.sliders.schedulers import check_scheduler, scheduled
-from brittle.sliders.shifts import NEGATIVE_PROMPT
+from brittle._errors import did_you_mean
+from brittle._optional import require
+from brittle._types import Image
+from brittle.models.diffusion import EXTRA, as_pipeline
+from brittle.models.preprocessing import resize
+from brittle.sliders.pipeline import NEGATIVE_PROMPT, SCALES, check_prompt, shift_words
+from brittle.sliders.slider import Slider, late, slider_on
+from brittle.sliders.training import check_whole
+
+SCHEDULERS = {
+    "ddim": "DDIMScheduler",
+    "unipc": "UniPCMultistepScheduler",
+    "dpm++": "DPMSolverMultistepScheduler",
+    "euler": "EulerDiscreteScheduler",
+}
+"""By name. The published images were made with the checkpoint's own, or with UniPC; which one is not stated."""
+
+
+@contextmanager
+def scheduled(pipeline: Any, scheduler: str | None) -> Iterator[None]:
+    """A pipeline with another scheduler for a while; None leaves the checkpoint's own."""
+    before = pipeline.scheduler
+    check_scheduler(scheduler)
+    if scheduler is not None:
+        kind = getattr(require("diffusers", EXTRA), SCHEDULERS[scheduler])
+        pipeline.scheduler = kind.from_config(before.config)
+    try:
+        yield
+    finally:
+        pipeline.scheduler = before
+
+
+def check_scheduler(scheduler: str | None) -> None:
+    """Raise unless it is None or one of the names."""
+    if scheduler is not None and scheduler not in SCHEDULERS:
+        raise ValueError(f"there is no scheduler {scheduler!r}; {did_you_mean(scheduler, SCHEDULERS)}")
+
 
 Progress = Callable[[int, int], None]
 """Called with (images done, images in all) after each batch."""
@@ -66,7 +97,7 @@ def draw_images(pipeline: Any, prompts: Sequence[str], seeds: Sequence[int], sam
     as published images are drawn in bfloat16. The last bits of an image depend on the size of its batch, as with every
     network.
     """
-    torch = needs("torch")
+    torch = require("torch")
     for prompt in set(prompts):
         check_prompt(pipeline, prompt)
     if getattr(pipeline, "safety_checker", None) is not None:
@@ -108,3 +139,115 @@ def _quiet(pipeline: Any) -> Iterator[None]:
         yield
     finally:
         pipeline.set_progress_bar_config(**(before or {}))
+
+
+Draw = Callable[[Sequence[tuple[int, float]]], Image]
+"""One batch of images for pairs of seed and scale."""
+
+
+def draw_trajectory(
+    pipeline: Any,
+    slider: Slider,
+    scales: Sequence[float] = SCALES,
+    seeds: Sequence[int] = range(1, 51),
+    *,
+    active: float = 0.75,
+    sampling: Sampling | None = None,
+    batch_size: int = 1,
+    progress: Progress | None = None,
+) -> Image:
+    """The images of each seed at each scale, seeds × scales × side × side × 3.
+
+    The same seed gives the same noise at every scale, so one row is one picture on its way. Any real scale will do,
+    negative ones too. With a batch of 1, images at scale 0 are those of the plain pipeline, bit for bit; larger
+    batches, which mix scales and seeds, may differ in the last bit of a colour, and are faster on a GPU.
+
+    Args:
+        pipeline: a Stable Diffusion pipeline of diffusers, or its folder.
+        active: the slider is on where the timestep is at most this share of all timesteps, and off in the noisier ones
+            before, where the composition of an image is decided.
+        sampling: prompts, guidance, steps and scheduler.
+    """
+    drawing = sliding(as_pipeline(pipeline), slider, active=active, sampling=sampling)
+    return draw_all(drawing, scales, seeds, batch_size, progress)
+
+
+@contextmanager
+def sliding(pipeline: Any, slider: Slider, *, active: float = 0.75, sampling: Sampling | None = None) -> Iterator[Draw]:
+    """A function that draws a batch of (seed, scale) pairs, while the slider is on the pipeline."""
+    if not 0 <= active <= 1:
+        raise ValueError(f"active is a share of the timesteps between 0 and 1, got {active!r}")
+    how = sampling or Sampling()
+    words = how.words(slider.prompt)
+    timesteps = int(pipeline.scheduler.config.num_train_timesteps)
+    with slider_on(pipeline, slider) as adapter:
+
+        def draw(pairs: Sequence[tuple[int, float]]) -> Image:
+            seeds, scales = [seed for seed, _ in pairs], [scale for _, scale in pairs]
+            with late(adapter, scales, active=active, timesteps=timesteps):
+                return draw_images(pipeline, [words] * len(pairs), seeds, how)
+
+        yield draw
+
+
+def draw_all(
+    drawing: AbstractContextManager[Draw],
+    scales: Sequence[float],
+    seeds: Sequence[int],
+    batch_size: int,
+    progress: Progress | None,
+) -> Image:
+    """Every seed at every scale, batch by batch."""
+    at, several = check_scales(scales), check_seeds(seeds)
+    check_whole(batch_size=(batch_size, 1))
+    pairs = [(seed, scale) for seed in several for scale in at]
+    found: list[Image] = []
+    with drawing as draw:
+        for start in range(0, len(pairs), batch_size):
+            found.extend(draw(pairs[start : start + batch_size]))
+            if progress is not None:
+                progress(len(found), len(pairs))
+    return np.stack(found).reshape(len(several), len(at), *found[0].shape)
+
+
+def check_scales(scales: Sequence[float]) -> list[float]:
+    """Scales as distinct finite numbers."""
+    found = [float(scale) for scale in scales]
+    if not found or not all(map(math.isfinite, found)) or len(set(found)) != len(found):
+        raise ValueError(f"scales are distinct numbers, as 0, 0.5, 1, 1.5, 2, 2.5; got {scales!r}")
+    return found
+
+
+TWO_SCALES = (0.0, 1.0)
+"""Without the shift, and with it."""
+
+
+def two_prompts(
+    pipeline: Any,
+    name: str,
+    shift: str,
+    seeds: Sequence[int] = range(1, 51),
+    *,
+    sampling: Sampling | None = None,
+    batch_size: int = 1,
+    progress: Progress | None = None,
+) -> Image:
+    """ "2P" of CNS-Bench: each seed with "a picture of a NAME" and with "… in SHIFT", seeds × 2 × side × side × 3.
+
+    The published script puts no space before "in"; here there is one.
+    """
+    drawing = prompting(as_pipeline(pipeline), name, shift, sampling=sampling)
+    return draw_all(drawing, TWO_SCALES, seeds, batch_size, progress)
+
+
+@contextmanager
+def prompting(pipeline: Any, name: str, shift: str, *, sampling: Sampling | None = None) -> Iterator[Draw]:
+    """A function that draws a batch of (seed, scale) pairs, where scale 0 is without the shift and 1 with it."""
+    how = sampling or Sampling()
+    plain = how.words(name)
+    prompts = dict(zip(TWO_SCALES, (plain, f"{plain} in {shift_words(shift)}"), strict=True))
+
+    def draw(pairs: Sequence[tuple[int, float]]) -> Image:
+        return draw_images(pipeline, [prompts[scale] for _, scale in pairs], [seed for seed, _ in pairs], how)
+
+    yield draw

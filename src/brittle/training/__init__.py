@@ -1,10 +1,7 @@
 """Teach a model a corruption."""
 
-from brittle.models.network import build_network
-from brittle.training.batches import Augment
-from brittle.training.batchnorm import adapt_batchnorm
-from brittle.training.corrupted import Corrupted
-from brittle.training.recipe import Recipe
-from brittle.training.train import train
+from brittle.models.networks import build_network
+from brittle.training.augmentation.user_schemes import Corrupted
+from brittle.training.trainer import Augment, TrainingConfig, adapt_batchnorm, train
 
-__all__ = ["Augment", "Corrupted", "Recipe", "adapt_batchnorm", "build_network", "train"]
+__all__ = ["Augment", "Corrupted", "TrainingConfig", "adapt_batchnorm", "build_network", "train"]

@@ -17,10 +17,9 @@ from cns_folder import NETS, cns_folder
 from slide_cases import good, sample, train
 
 from brittle.cli import app
-from brittle.models.from_weights import save_trained
-from brittle.models.network import build_network
-from brittle.sliders.ooc_thresholds import write_thresholds
-from brittle.sliders.world import CLASSIFIERS, JUDGE, WORLD_CLASSES
+from brittle.models.networks import build_network, save_trained
+from brittle.sliders.demo_pipeline import CLASSIFIERS, DEMO_CLASSES, ORACLE
+from brittle.sliders.filtering import write_thresholds
 
 
 @pytest.fixture(autouse=True)
@@ -46,12 +45,12 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tiny_world.pipeline().save_pretrained(place / "pipeline")
     tiny_world.save_clip(place / "clip")
     tiny_world.save_dino(place / "encoder")
-    for seed, name in enumerate((*CLASSIFIERS, JUDGE)):
+    for seed, name in enumerate((*CLASSIFIERS, ORACLE)):
         network = build_network("small:4", 10, seed=seed)
         file = place / "classifiers" / f"{name}.safetensors"
-        save_trained(network, file, "small:4", WORLD_CLASSES, (0.5,) * 3, (0.5,) * 3)
+        save_trained(network, file, "small:4", DEMO_CLASSES, (0.5,) * 3, (0.5,) * 3)
     write_thresholds({"CLIP_class": -100.0}, place / "thresholds.json", least=1)
-    (place / "names.txt").write_text("".join(f"{name}\n" for name in WORLD_CLASSES))
+    (place / "names.txt").write_text("".join(f"{name}\n" for name in DEMO_CLASSES))
     return place
 
 

@@ -7,10 +7,11 @@ from slide_cases import Run, good, told
 
 
 def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from brittle.sliders import Sampling, world
+    from brittle.sliders import Sampling
+    from brittle.sliders import demo_pipeline as world
 
-    monkeypatch.setattr(world, "WORLD_SAMPLING", Sampling(steps=2, side=32))
-    monkeypatch.setattr(world, "WORLD_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+    monkeypatch.setattr(world, "DEMO_SAMPLING", Sampling(steps=2, side=32))
+    monkeypatch.setattr(world, "DEMO_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
     call = ("slide", "demo", "--world", parts, "-c", "bag", "-s", "heavy_snow", "--seeds", 3, "-o", "d")
     words = good(run(*call))
     for number in range(1, 7):

@@ -10,7 +10,7 @@ import pytest
 from cns_folder import cns_folder
 from slide_cases import Run, good, told
 
-from brittle.models.needs import how_to_install
+from brittle._optional import how_to_install
 
 
 @pytest.mark.usefixtures("slides")

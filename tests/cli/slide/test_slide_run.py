@@ -8,7 +8,7 @@ import pytest
 from slide_cases import Run, good, told
 
 from brittle.datasets import cns_bench
-from brittle.sliders.world import WORLD_CLASSES
+from brittle.sliders.demo_pipeline import DEMO_CLASSES
 
 NETS = [word for name in ("weak", "fair", "strong") for word in ("-m", f"nets.py:{name}")]
 
@@ -87,7 +87,7 @@ def test_a_diffusion_model_classifies(run: Run, parts: Path) -> None:
     model = f"diffusion:{parts / 'pipeline'}"
     call = ("run", "-d", "cns-bench:slides", "-o", "run", "--batch-size", 4)
     assert "with a prompt for each class; write diffusion:FOLDER:PROMPTS.txt" in told(run(*call, "-m", model))
-    Path("prompts.txt").write_text("".join(f"a picture of a {name}\n" for name in WORLD_CLASSES))
+    Path("prompts.txt").write_text("".join(f"a picture of a {name}\n" for name in DEMO_CLASSES))
     good(run(*call, "-m", f"{model}:prompts.txt"))
     rows = pl.scan_parquet("run/**/*.parquet").collect()
     assert len(rows) == 6

@@ -11,19 +11,19 @@ import pytest
 import torch
 from slide_cases import SLIDER, Run, good, publish, sample, told
 
-from brittle.cli.slide.options import seeds_of
+from brittle._optional import how_to_install
+from brittle.cli.slide.inputs import seeds_of
 from brittle.datasets import cns_bench
-from brittle.models.needs import how_to_install
 from brittle.sliders import load_slider
-from brittle.sliders.base import _opened
-from brittle.sliders.world import WORLD_CLASSES
+from brittle.sliders.demo_pipeline import DEMO_CLASSES
+from brittle.sliders.pipeline import _opened
 
 
 def test_the_layout_is_that_of_cns_bench(slides: Path) -> None:
     data = cns_bench(slides)
     assert data.ids[1] == "heavy_snow/008_bag/seed_0001_scale_1000.png"
     assert data.labels.tolist() == [8] * 6
-    assert list(data.classes) == list(WORLD_CLASSES)
+    assert list(data.classes) == list(DEMO_CLASSES)
     assert json.loads((slides / "annotations_cns.json").read_text())["shifts"] == ["heavy_snow"]
 
 

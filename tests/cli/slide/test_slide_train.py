@@ -9,9 +9,9 @@ import pytest
 import torch
 from slide_cases import SLIDER, Run, good, told, train
 
-from brittle.models.needs import how_to_install
+from brittle._optional import how_to_install
 from brittle.sliders import load_slider
-from brittle.sliders.base import _opened
+from brittle.sliders.pipeline import _opened
 
 
 @pytest.mark.usefixtures("slides")
@@ -57,7 +57,7 @@ def test_a_slider_of_another_pipeline_is_not_taken_for_this_ones(run: Run, parts
 def test_an_interrupted_training_goes_on_and_gives_the_same(
     run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = sys.modules["brittle.sliders.train_sliders"]
+    module = sys.modules["brittle.sliders.training"]
     whole = module.train_slider
 
     def stopping(*given, progress, **how):

@@ -1,6 +1,7 @@
 """`brittle slide`: shifts that no formula can draw, from training a slider to the filtered images."""
 
-from brittle.cli.slide import demo, filter_, measure, sample, train
+from brittle.cli.slide import demo, measure, sample, train
+from brittle.cli.slide import filter as filter_
 
 EXAMPLES = (
     ("brittle slide demo", "the whole way on a bundled tiny world, nothing to fetch"),

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console
-from brittle.cli.long_work import long_work
-from brittle.cli.matrix import tell_files
+from brittle.cli.console import console, resumable_progress, save_picture
+from brittle.cli.inputs import tell_files
 from brittle.cli.run import follow
-from brittle.cli.save import save_picture
-from brittle.cli.slide.filter_tables import filter_table, quality_table, score_figure
+from brittle.cli.slide.filter import filter_table, quality_table, score_figure
+from brittle.cli.slide.inputs import TINY, classes_of, shifts_of
 from brittle.cli.slide.measure import print_curves, write_table
-from brittle.cli.slide.options import TINY, classes_of, shifts_of
 from brittle.cli.slide.train import print_sliders
 
 if TYPE_CHECKING:
     from brittle.sliders import ImageScores
-    from brittle.sliders.world import TinyWorld
+    from brittle.sliders.demo_pipeline import DemoPipeline
 
 EXAMPLES = (
     ("brittle slide demo", "to slide-demo/report.html, in some minutes on two cores"),
@@ -55,13 +53,13 @@ def demo_verb(
     The world is Fashion-MNIST's, so small that a laptop can afford it; nothing is fetched. Each step is what the verb
     of its name does with a real model. The same command again goes on where it was.
     """
-    from brittle.sliders.world import TINY_WORLD, WORLD_TRAINING, tiny_world
+    from brittle.sliders.demo_pipeline import DEMO_FOLDER, DEMO_TRAINING, load_demo_pipeline
 
-    place = tiny_world(world or TINY_WORLD)
+    place = load_demo_pipeline(world or DEMO_FOLDER)
     taught = classes_of(classes or CLASSES, place.classes, None)
     chosen = shifts_of(shifts or SHIFTS, TINY, False)
     began = monotonic()
-    training: dict[str, Any] = {**WORLD_TRAINING, **({} if steps is None else {"steps": steps})}
+    training: dict[str, Any] = {**DEMO_TRAINING, **({} if steps is None else {"steps": steps})}
     _train(place, taught, chosen, output / "sliders", training)
     _sample(place, taught, output, seeds)
     scores = _measure(place, output)
@@ -71,11 +69,11 @@ def demo_verb(
     console().print(f"[dim]{(monotonic() - began) / 60:.1f} minutes; run it again and nothing is done twice[/]")
 
 
-def _train(world: TinyWorld, classes: Any, shifts: list[str], folder: Path, training: dict[str, Any]) -> None:
+def _train(world: DemoPipeline, classes: Any, shifts: list[str], folder: Path, training: dict[str, Any]) -> None:
     from brittle.sliders import Base, train_sliders
 
     _say(1, f"train {len(classes) * len(shifts)} sliders, a LoRA for each class and shift")
-    with long_work() as bar:
+    with resumable_progress() as bar:
         report = follow(bar)
         done = train_sliders(
             Base(str(world.folder / "pipeline"), device="cpu"),
@@ -88,16 +86,16 @@ def _train(world: TinyWorld, classes: Any, shifts: list[str], folder: Path, trai
     print_sliders(done)
 
 
-def _sample(world: TinyWorld, classes: Any, output: Path, seeds: int) -> None:
+def _sample(world: DemoPipeline, classes: Any, output: Path, seeds: int) -> None:
     from brittle.datasets import cns_bench
-    from brittle.report.slide_sheet import slide_sheet
+    from brittle.report.sheets import slide_sheet
     from brittle.sliders import Base, Pick, find_sliders, sample_sliders
-    from brittle.sliders.world import WORLD_SAMPLING
+    from brittle.sliders.demo_pipeline import DEMO_SAMPLING
 
     known = {one.number: one for one in classes}
     picks = [Pick(known[one.number], one.shift, one) for one in find_sliders(output / "sliders", numbers=list(known))]
     _say(2, f"slide {seeds} images along each of them, at six scales from 0 to 2.5")
-    with long_work() as bar:
+    with resumable_progress() as bar:
         report = follow(bar)
         done = sample_sliders(
             Base(str(world.folder / "pipeline"), device="cpu"),
@@ -106,7 +104,7 @@ def _sample(world: TinyWorld, classes: Any, output: Path, seeds: int) -> None:
             seeds=range(1, seeds + 1),
             names=world.classes,
             progress=report,
-            sampling=WORLD_SAMPLING,
+            sampling=DEMO_SAMPLING,
             batch_size=12,
             file_format="png",
         )
@@ -116,13 +114,13 @@ def _sample(world: TinyWorld, classes: Any, output: Path, seeds: int) -> None:
     tell_files(sheet)
 
 
-def _measure(world: TinyWorld, output: Path) -> ImageScores:
+def _measure(world: DemoPipeline, output: Path) -> ImageScores:
     from brittle.datasets import cns_bench
     from brittle.report.figures import save_figure, shift_curve_figure
     from brittle.sliders import image_scores, shift_curves
 
     _say(3, "measure with the world's CLIP how far the images have gone")
-    with long_work() as bar:
+    with resumable_progress() as bar:
         report = follow(bar)
         scores = image_scores(
             cns_bench(output / "slides"),
@@ -141,11 +139,11 @@ def _measure(world: TinyWorld, output: Path) -> ImageScores:
     return scores
 
 
-def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | None:
+def _filter(world: DemoPipeline, scores: ImageScores, output: Path) -> list[str] | None:
     """The samples that are kept; None, and a sentence why, if there are none."""
     from brittle.datasets import cns_bench
-    from brittle.sliders import compare_filters, judge_labels, write_labels
-    from brittle.sliders.world import JUDGE
+    from brittle.sliders import compare_filters, oracle_labels, write_labels
+    from brittle.sliders.demo_pipeline import ORACLE
 
     _say(4, "filter out images that lost their class")
     limits, least = world.thresholds()
@@ -159,7 +157,7 @@ def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | 
         "[yellow]Real labels are made by hand[/] (`brittle slide filter --page`). Here a judge says what images show: "
         "a classifier that saw clothes in shifts too, and is tested in no other step."
     )
-    labels = judge_labels(cns_bench(output / "slides"), world.classifier(JUDGE, device="cpu"))
+    labels = oracle_labels(cns_bench(output / "slides"), world.classifier(ORACLE, device="cpu"))
     write_labels(labels, folder / "labels.csv")
     try:
         quality = compare_filters(scores, labels, limits, least=least)
@@ -172,20 +170,20 @@ def _filter(world: TinyWorld, scores: ImageScores, output: Path) -> list[str] | 
     return kept
 
 
-def _evaluate(world: TinyWorld, output: Path, kept: list[str] | None) -> None:
+def _evaluate(world: DemoPipeline, output: Path, kept: list[str] | None) -> None:
     from brittle.evaluation import evaluate_stored
-    from brittle.sliders import slides_set
+    from brittle.sliders import trajectory_dataset
 
     models = [world.classifier(name, device="cpu") for name in world.classifiers]
     _say(5, f"test {len(models)} classifiers on what is left")
-    with long_work() as bar:
+    with resumable_progress() as bar:
         report = follow(bar)
-        evaluate_stored(models, slides_set(output / "slides", keep=kept), output / "run", progress=report)
+        evaluate_stored(models, trajectory_dataset(output / "slides", keep=kept), output / "run", progress=report)
 
 
 def _report(output: Path) -> None:
     import brittle
-    from brittle.cli.slide.scores import print_slides
+    from brittle.cli.slide.inputs import print_slides
     from brittle.report import write_report
 
     _say(6, "report")

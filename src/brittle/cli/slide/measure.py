@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, say_next
-from brittle.cli.long_work import long_work
-from brittle.cli.matrix import tell_files
+from brittle.cli.console import console, resumable_progress, say_next
+from brittle.cli.inputs import tell_files
 from brittle.cli.run import DEVICE, follow
-from brittle.cli.slide.options import CLIP, TINY, prompts_of, tiny_part
+from brittle.cli.slide.inputs import CLIP, TINY, prompts_of, tiny_part
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +72,7 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
     words, dataset = prompts_of(prompts), cns_bench(folder)
     seer = load_clip(tiny_part("clip") if clip == TINY else clip, device=device)
     other = None if dino is None else ImageEncoder(tiny_part("encoder") if dino == TINY else dino, device=device)
-    with long_work() as bar:
+    with resumable_progress() as bar:
         report = follow(bar)
         scores = image_scores(
             dataset,
@@ -92,10 +91,10 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
 
 def write_table(table: pl.DataFrame, path: Path) -> Path:
     """A table as CSV, whole or not at all."""
-    from brittle._io import replacing
+    from brittle._io import atomic_write
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part:
+    with atomic_write(path) as part:
         table.write_csv(part)
     return path
 

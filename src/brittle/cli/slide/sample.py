@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, say_next
-from brittle.cli.long_work import long_work
+from brittle.cli.console import console, resumable_progress, say_next, split_commas, split_numbers
 from brittle.cli.run import DEVICE, follow
-from brittle.cli.several import several, several_numbers
-from brittle.cli.slide import options as shared
-from brittle.cli.slide.chosen_pipeline import ChosenPipeline, chosen_pipeline
-from brittle.cli.slide.settings import sampling_settings
+from brittle.cli.slide import inputs as shared
+from brittle.cli.slide.inputs import ChosenPipeline, chosen_pipeline, sampling_settings
 
 if TYPE_CHECKING:
     from brittle.sliders import Pick
@@ -86,12 +83,12 @@ def sample_verb(
         picks = _two_prompt_picks(chosen, classes, shared.shifts_of(shifts, pipeline, own_words))
     else:
         picks = _slider_picks(chosen, classes, shifts, sliders, two_prompts)
-    with long_work() as bar:
+    with resumable_progress() as bar:
         done = sample_sliders(
             chosen.base,
             picks,
             output,
-            several_numbers(scales, "scales") or SCALES,
+            split_numbers(scales, "scales") or SCALES,
             shared.seeds_of(seeds),
             names=chosen.names if chosen.own_names else None,
             engine=engine,
@@ -130,7 +127,7 @@ def _slider_picks(
     from brittle.sliders import Pick, find_class, find_sliders
 
     numbers = [one.number for one in chosen.classes(classes)]
-    found = find_sliders(sliders, shifts=several(shifts), numbers=numbers)
+    found = find_sliders(sliders, shifts=split_commas(shifts), numbers=numbers)
     tokens = chosen.tokens()
     return [
         Pick(find_class(str(one.number), chosen.names, tokens), one.shift, None if two_prompts else one)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, say_next
-from brittle.cli.long_work import long_work
+from brittle.cli.console import console, resumable_progress, say_next
 from brittle.cli.run import DEVICE, follow
-from brittle.cli.slide import options as shared
-from brittle.cli.slide.chosen_pipeline import chosen_pipeline
-from brittle.cli.slide.settings import training_settings
+from brittle.cli.slide import inputs as shared
+from brittle.cli.slide.inputs import chosen_pipeline, training_settings
 
 if TYPE_CHECKING:
     from brittle.sliders import TrainedSliders
@@ -81,7 +79,7 @@ def train_verb(
         size=size,
     )
     taught = chosen.classes(classes)
-    with long_work() as bar:
+    with resumable_progress() as bar:
         done = train_sliders(
             chosen.base,
             taught,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.sequence import Film, perturbation
-from brittle.corruptions.kernels.bytes import truncate
-from brittle.corruptions.kernels.gaussian import gaussian
-from brittle.corruptions.kernels.motion import motion_blur as blur
-from brittle.corruptions.kernels.zoom import mean_of_zooms
+from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.kernels.arithmetic import truncate
+from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
+from brittle.corruptions.kernels.blur import motion_blur as blur
 
 
 @perturbation(

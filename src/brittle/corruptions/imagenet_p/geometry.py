@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.sequence import Film, perturbation
+from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
 
 
 @perturbation(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from brittle.arrays import Image
+from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.sequence import Film, perturbation
-from brittle.corruptions.kernels.noise import add_normal
-from brittle.corruptions.kernels.poisson import count_photons
+from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.kernels.noise import add_normal, count_photons
 
 
 @perturbation(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle.arrays import Field, Image
+from brittle._types import Field, Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.sequence import Film, perturbation
-from brittle.corruptions.kernels.blend import tint
+from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.kernels.blur import gaussian, motion_blur
+from brittle.corruptions.kernels.blur import zoom as enlarge
 from brittle.corruptions.kernels.colour import shift_value
-from brittle.corruptions.kernels.drops import water_layer
-from brittle.corruptions.kernels.gaussian import gaussian
-from brittle.corruptions.kernels.motion import motion_blur
-from brittle.corruptions.kernels.snowfall import flakes, whiten_and_add
-from brittle.corruptions.kernels.words import normals
-from brittle.corruptions.kernels.zoom import zoom as enlarge
+from brittle.corruptions.kernels.layers import tint
+from brittle.corruptions.kernels.random_words import normals
+from brittle.corruptions.kernels.shapes import flakes, water_layer, whiten_and_add
 
 WATER = (175.0, 238.0, 238.0)
 

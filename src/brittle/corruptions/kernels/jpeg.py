@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from brittle.arrays import Image
+from brittle._types import Image
 
 LONGEST = 65_500
 

@@ -1,0 +1,140 @@
+"""The same work on many tasks, in threads or in processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from typing import TypeVar
+
+PATIENCE = {"GOMP_SPINCOUNT": "0", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+"""What tells the OpenMP libraries of GNU, and of Intel and LLVM, to let waiting threads sleep."""
+
+
+def wait_passively() -> None:
+    """Let torch's threads sleep while they wait for each other, if torch is not loaded yet and nobody said otherwise.
+
+    By default they spin, which is a little faster on a machine that is all ours. Beside other work, and that includes
+    threads that corrupt images, the spinning ones take the processor from those that they wait for, and two threads
+    are many times slower than one. OpenMP reads the environment once, when torch is loaded.
+    """
+    if "torch" in sys.modules or any(name in os.environ for name in PATIENCE):
+        return
+    os.environ.update(PATIENCE)
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise unless this is a number of threads, or None."""
+    if threads is not None and threads < 1:
+        raise ValueError(f"the number of threads must be at least 1, got {threads}")
+
+
+def cores() -> int:
+    """How many threads work if nobody says: one for each processor of this process, or what `use_threads` was told."""
+    if _given is not None:
+        return _given
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_given: int | None = None
+
+
+def use_threads(threads: int | None) -> None:
+    """Let so many threads corrupt images, and torch compute with so many, from now on; None changes nothing."""
+    global _given
+    check_threads(threads)
+    if threads is None:
+        return
+    _given = threads
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
+
+
+@contextmanager
+def torch_threads(threads: int | None) -> Iterator[None]:
+    """Let torch, where it is loaded, compute with so many threads for a while; None changes nothing."""
+    check_threads(threads)
+    torch = sys.modules.get("torch")
+    if threads is None or torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+AHEAD = 4
+"""Tasks given out per worker: enough to keep it busy, few enough to stop soon and to need little memory."""
+
+WORTH = 8
+"""Tasks for which starting one more process pays."""
+
+_stop: Event | None = None
+
+
+def check_jobs(jobs: int | None, tasks: int) -> int:
+    """How many processes to use; None is one for each processor, fewer when there is little to do."""
+    if jobs is None:
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(processors, tasks // WORTH))
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    return max(1, min(jobs, tasks))
+
+
+def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs: int) -> Generator[Result, None, None]:
+    """The results as they get ready, in any order. One job works in this process; results never depend on jobs.
+
+    On an interrupt, or when it is closed early, running tasks are told through `stopped()` to end soon.
+    """
+    if jobs == 1:
+        yield from map(work, tasks)
+        return
+    context = get_context("spawn")
+    stop = context.Event()
+    waiting: set[Future[Result]] = set()
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(stop,)) as pool:
+        try:
+            for task in tasks:
+                waiting.add(pool.submit(work, task))
+                if len(waiting) >= AHEAD * jobs:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "a worker process died, most likely for want of memory; finished files are kept, "
+                "so run the same command again with fewer jobs"
+            ) from error
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def stopped() -> bool:
+    """Whether the worker should end its task early."""
+    return _stop is not None and _stop.is_set()
+
+
+def _start(stop: Event) -> None:
+    global _stop
+    import cv2
+
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    cv2.setNumThreads(1)

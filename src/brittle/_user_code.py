@@ -1,0 +1,237 @@
+"""Code of a user's own: what it says, as a digest."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def code_digest(function: Callable[..., Any], *, state: bool = True) -> str | None:
+    """A digest of the code of a callable and of what it uses; None if it has no Python code, as a builtin.
+
+    It covers the file that defines the callable, its own instructions, and, followed name by name, the files of the
+    functions, classes and modules that it uses, as far as they are somebody's own and not installed packages. With
+    `state` also the values that it uses: closures, defaults, attributes and globals. It does not see files that the
+    code reads later, nor inside objects that cannot be pickled.
+    """
+    seen = _Seen(state)
+    seen.callable_(function)
+    return seen.digest() if seen.has_code else None
+
+
+def class_digest(*classes: type) -> str:
+    """A digest of the code of those classes, and of their bases, that are somebody's own; "" if there are none."""
+    seen = _Seen(state=False)
+    for one in classes:
+        seen.class_(one)
+    return seen.digest() if seen.has_code else ""
+
+
+class _Seen:
+    """The parts of a digest, each once, whatever the order in which they are met."""
+
+    def __init__(self, state: bool) -> None:
+        self.state = state
+        self.has_code = False
+        self._parts: set[str] = set()
+        self._met: dict[int, Any] = {}  # values are kept, so that an id is not given to another object
+
+    def digest(self) -> str:
+        return sha256("\n".join(sorted(self._parts)).encode()).hexdigest()
+
+    def _first(self, thing: Any) -> bool:
+        if id(thing) in self._met:
+            return False
+        self._met[id(thing)] = thing
+        return True
+
+    def callable_(self, function: Any) -> None:
+        """The callable that is asked about: its code counts wherever it is from."""
+        if isinstance(function, partial):
+            self._value("arguments", (function.args, function.keywords))
+            self.callable_(function.func)
+        elif isinstance(function, MethodType):
+            self._value("self", function.__self__)
+            self.callable_(function.__func__)
+        elif isinstance(function, FunctionType):
+            self._function(function)
+        elif isinstance(function, type):
+            self.class_(function, always=True)
+        elif isinstance(getattr(type(function), "__call__", None), FunctionType):  # noqa: B004 - whose code it is
+            self.class_(type(function), always=True)
+            self._value("self", function)
+
+    def class_(self, one: type, always: bool = False) -> None:
+        """A class and its bases, as far as they are somebody's own."""
+        for base in one.__mro__:
+            if (always and base is one) or _is_own_class(base):
+                if not self._first(base):
+                    continue
+                for function in _methods(base):
+                    self._function(function)
+                for name, value in vars(base).items():
+                    if isinstance(value, PLAIN) and not name.startswith("__"):
+                        self._parts.add(f"{base.__qualname__}.{name} {value!r}")
+
+    def _function(self, function: FunctionType) -> None:
+        function = inspect.unwrap(function)
+        if not isinstance(function, FunctionType) or not self._first(function):
+            return
+        self.has_code = True
+        code = function.__code__
+        self._parts.add(f"{function.__qualname__} {_instructions(code)}")
+        self._file(code.co_filename)
+        for value in (function.__defaults__, function.__kwdefaults__):
+            self._value(f"{function.__qualname__} defaults", value)
+        for name, value in _closure(function):
+            self._used(f"{function.__qualname__} {name}", value)
+        names = set(_names(code))
+        for name in sorted(names & function.__globals__.keys()):
+            self._used(name, function.__globals__[name], names)
+
+    def _used(self, name: str, value: Any, names: set[str] | None = None) -> None:
+        if isinstance(value, ModuleType):
+            path = getattr(value, "__file__", None)
+            if path is None or not is_own(path) or not self._first(value):
+                return
+            self._file(path)
+            for attribute in sorted((names or set()) & vars(value).keys()):
+                self._used(attribute, vars(value)[attribute], names)
+        elif isinstance(value, FunctionType):
+            if is_own(value.__code__.co_filename):
+                self._function(value)
+        elif isinstance(value, type):
+            self.class_(value)
+        else:
+            self._value(name, value)
+
+    def _file(self, name: str) -> None:
+        if Path(name).is_file():
+            self._parts.add(f"file {_file_digest(name, Path(name).stat().st_mtime_ns)}")
+
+    def _value(self, name: str, value: Any) -> None:
+        """Data that code uses, by what it holds, and the code of those of its parts that are code."""
+        if isinstance(value, PLAIN):
+            if self.state:
+                self._parts.add(f"{name} {value!r}")
+            return
+        if not self._first(value):
+            return
+        if isinstance(value, FunctionType | MethodType | partial | type):
+            if isinstance(value, type):
+                self.class_(value)
+            elif not isinstance(value, FunctionType) or is_own(value.__code__.co_filename):
+                self._met.pop(id(value))
+                self.callable_(value)
+            return
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                self._value(f"{name} {key!r}", item)
+        elif isinstance(value, tuple | list):
+            for place, item in enumerate(value):
+                self._value(f"{name} {place}", item)
+        elif isinstance(value, set | frozenset):
+            self._value(name, sorted(map(repr, value)))
+        else:
+            self._object(name, value)
+
+    def _object(self, name: str, value: Any) -> None:
+        self.class_(type(value))
+        if not self.state:
+            return
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.nn.Module):
+            for layer in value.modules():
+                self.class_(type(layer))
+            self._value(name, dict(value.state_dict()))
+        elif torch is not None and isinstance(value, torch.Tensor):
+            numbers = value.detach().cpu().contiguous()
+            content = sha256(numbers.reshape(-1).view(torch.uint8).numpy().tobytes()).hexdigest()
+            self._parts.add(f"{name} {numbers.dtype} {tuple(numbers.shape)} {content}")
+        elif hasattr(value, "tobytes") and hasattr(value, "dtype"):
+            self._parts.add(f"{name} {value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}")
+        elif any(map(_is_own_class, type(value).__mro__)):
+            self._value(name, dict(getattr(value, "__dict__", {})))
+        else:
+            what = f"{type(value).__module__}.{type(value).__qualname__}"
+            try:
+                what += sha256(pickle.dumps(value)).hexdigest()
+            except Exception:  # it holds what no other process could have: a session, a lock, a file
+                what += " unseen"
+            self._parts.add(f"{name} {what}")
+
+
+def is_own(path: str) -> bool:
+    """Whether code is somebody's own: neither Python's, nor an installed package's, nor brittle's."""
+    if path.startswith("<"):
+        return path.startswith(("<stdin>", "<string>", "<ipython-input", "<python-input"))
+    full = Path(path).resolve()
+    return not any(full.is_relative_to(root) for root in _installed()) and not (
+        {"site-packages", "dist-packages"} & set(full.parts)
+    )
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    roots = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple({Path(root).resolve() for root in roots} | {Path(__file__).resolve().parent})
+
+
+@cache
+def _file_digest(path: str, _changed: int) -> str:
+    return sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _methods(one: type) -> list[FunctionType]:
+    """The Python functions that a class itself defines."""
+    parts: list[Any] = []
+    for value in vars(one).values():
+        if isinstance(value, staticmethod | classmethod):
+            parts.append(value.__func__)
+        elif isinstance(value, property):
+            parts += [value.fget, value.fset]
+        else:
+            parts.append(value)
+    return [part for part in parts if isinstance(part, FunctionType)]
+
+
+def _is_own_class(one: type) -> bool:
+    return any(is_own(function.__code__.co_filename) for function in _methods(one))
+
+
+def _closure(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _instructions(code: CodeType) -> str:
+    """What a function does, without where its file lies."""
+    parts: list[Any] = [code.co_code, code.co_names, code.co_varnames, code.co_freevars]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            parts.append(_instructions(constant))
+        elif isinstance(constant, frozenset):
+            parts.append(sorted(map(repr, constant)))
+        else:
+            parts.append(constant)
+    return sha256(repr(parts).encode()).hexdigest()

@@ -1,0 +1,251 @@
+"""What verbs read: recipes, models, matrices, drops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console
+
+if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
+    from brittle.design import Categories, Drops, OverlapMatrix
+    from brittle.models import Model
+
+IMPORTED: ContextVar[tuple[str, ...]] = ContextVar("IMPORTED", default=())
+"""The files of this call's --import, which the command that comes next needs too."""
+
+
+def import_files(names: Sequence[str]) -> None:
+    """Run the files of --import, in their order."""
+    IMPORTED.set(tuple(names))
+    for name in names:
+        import_file(name)
+
+
+def import_file(name: str) -> None:
+    """Run a file as a module of its own; what it registers with `@corruption` is then known like any other."""
+    path = Path(name)
+    if path.suffix != ".py" or not path.is_file():
+        raise FileNotFoundError(f"--import takes a Python file, got {name!r}")
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[path.stem] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+TEXTURES = Annotated[
+    Path | None,
+    typer.Option(
+        "--textures",
+        metavar="FOLDER",
+        help="Pictures that frost is made of, such as the published photographs.",
+        show_default="textures that come with brittle",
+    ),
+]
+
+
+def chosen_recipe(
+    name: str | None,
+    corruptions: list[str],
+    severities: list[float],
+    seed: int | None,
+    default: str | None = None,
+    textures: Path | None = None,
+) -> Benchmark | None:
+    """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
+
+    Without a name, corruptions need not be part of any recipe; `default` stands in when none are named, and says which
+    is meant where several have the same name. `textures` is a folder of pictures for corruptions that lay some over the
+    image; the recipe keeps its name with them.
+    """
+    recipe = _without_textures(name, corruptions, severities, seed, default)
+    if textures is None:
+        return recipe
+    if recipe is None:
+        raise ValueError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+    return recipe.with_textures(textures)
+
+
+def _without_textures(
+    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None
+) -> Benchmark | None:
+    import brittle
+    from brittle.benchmarks import Benchmark, Entry
+
+    if name is None and corruptions:
+        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
+        return Benchmark("custom", entries, seed=seed or 0)
+    name = name or default
+    if name is None:
+        if severities or seed is not None:
+            raise ValueError("severities and a seed need a --benchmark or a --corruption to apply them to")
+        return None
+    recipe = brittle.load_benchmark(name)
+    entries = tuple(recipe.entry(each) for each in corruptions) or recipe.entries
+    if severities:
+        entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
+    changed = replace(recipe, entries=entries, seed=recipe.seed if seed is None else seed)
+    if changed.hash == recipe.hash:
+        return recipe
+    return replace(changed, name=f"{recipe.name}-custom", title=f"Made from {recipe.name}")
+
+
+DIFFUSION = "diffusion"
+
+
+def demo_pipeline_model(spec: str, *, device: str) -> Model | None:
+    """The model that a text such as "tiny:standard" names, or None if it names none of the world."""
+    scheme, colon, name = spec.partition(":")
+    if scheme != "tiny" or not colon:
+        return None
+    from brittle._errors import did_you_mean
+    from brittle.models import from_diffusion
+    from brittle.sliders.demo_pipeline import CLASSIFIERS, DEMO_SAMPLING, ORACLE, load_demo_pipeline
+
+    known = (*CLASSIFIERS, ORACLE, DIFFUSION)
+    if name not in known:
+        raise ValueError(f"the tiny world has no classifier {name!r}; {did_you_mean(name, known)}")
+    world = load_demo_pipeline()
+    if name != DIFFUSION:
+        return world.classifier(name, device=device)
+    prompts = [DEMO_SAMPLING.words(each) for each in world.classes]
+    return from_diffusion(world.folder / "pipeline", prompts, name="world-diffusion", device=device)
+
+
+OVERLAP = Annotated[
+    str,
+    typer.Argument(
+        metavar="OVERLAP",
+        help="A folder of `brittle overlap`, a .csv or .parquet matrix, or `noc-table7`, `noc-table8`.",
+    ),
+]
+FIGURE = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE.svg", help="Where the figure goes.", show_default="beside the output"),
+]
+PUBLISHED = ("noc-table7", "noc-table8")
+
+
+def read_matrix(given: str) -> OverlapMatrix:
+    """A matrix from a folder of `brittle overlap`, from a file, or from a published table."""
+    from brittle.design import OverlapMatrix, published_overlap
+
+    if given in PUBLISHED:
+        return published_overlap(given)
+    path = Path(given)
+    if path.is_dir():
+        path = path / "overlap.parquet"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no overlap matrix {str(path)!r}; `brittle overlap` makes one, and {' and '.join(PUBLISHED)} are "
+            "published ones"
+        )
+    return OverlapMatrix.load(path)
+
+
+def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
+    """The matrix without corruptions that no overlap is known of, which are named on the screen."""
+    import numpy as np
+
+    unknown = np.isnan(overlap.scores).sum(axis=1) == len(overlap) - 1
+    left_out = [name for name, gone in zip(overlap.names, unknown, strict=True) if gone]
+    if not left_out or len(overlap) - len(left_out) < 2:
+        return overlap
+    console().print(f"[yellow]left out, all their overlaps are masked:[/] {', '.join(left_out)}")
+    return overlap.subset([name for name in overlap.names if name not in left_out])
+
+
+def read_categories(given: str) -> Categories:
+    """Categories from a file, or published ones by name."""
+    from brittle.design import Categories, published_categories
+
+    path = Path(given)
+    if path.is_file():
+        return Categories.load(path)
+    if path.suffix:
+        raise FileNotFoundError(
+            f"there is no file of categories {given!r}; `brittle categories` makes one, `syn2nat` are published ones"
+        )
+    return published_categories(given)
+
+
+def figure_path(figure: Path | None, output: Path) -> Path:
+    """Where a figure goes: beside the output unless it was said."""
+    from brittle.report.figures import check_figure
+
+    return check_figure(figure or output.with_suffix(".svg"))
+
+
+def check_ending(output: Path, what: str, *endings: str) -> None:
+    """Raise unless the output has one of these endings."""
+    if output.suffix not in endings:
+        raise ValueError(f"{what} is a {' or '.join(endings)} file, got {str(output)!r}; change the ending")
+
+
+def tell_files(*paths: Path) -> None:
+    """Say what was written."""
+    for path in paths:
+        console().print(str(path), soft_wrap=True)
+
+
+def synthetic_drops(given: Sequence[str], wanted: Sequence[str] | None = None) -> Drops:
+    """The drops of models under corruptions, from one .csv file or from runs; under `wanted` only, if it is given.
+
+    Of runs, only models that were run through all of them count.
+    """
+    import numpy as np
+
+    import brittle
+    from brittle.design import Drops, drops_of, members_in, read_drops
+    from brittle.evaluation.cell import CLEAN
+
+    if is_table(given):
+        table = read_drops(given[0])
+        names = table.names if wanted is None else members_in(wanted, table.names)
+        columns = table.columns()
+        values = [[columns[name][row] for name in names] for row in range(len(table.models))]
+        return Drops(table.models, tuple(wanted or names), np.array(values))
+    results = brittle.load_results(*given)
+    there = tuple(sorted({name for name, _ in results.cells} - {CLEAN}))
+    if not there:
+        raise ValueError(f"{', '.join(given)} holds clean results only; run the models through a benchmark first")
+    names = there if wanted is None else members_in(wanted, there)
+    models = results.models_with([cell for cell in results.cells if cell[0] in {CLEAN, *names}])
+    found = drops_of(results, models=models or None, corruptions=names)
+    return Drops(found.models, tuple(wanted or names), found.values)
+
+
+def natural_drops(given: Sequence[str], synthetic: Sequence[str]) -> Drops:
+    """The drops on natural shifts, each `NAME=RUN`; the clean accuracy is that of the synthetic runs."""
+    import brittle
+    from brittle.design import shift_drops
+
+    if is_table(synthetic):
+        raise ValueError(
+            "a natural run needs clean results of the same models, and a .csv of drops has none; give the synthetic "
+            "runs, or the natural drops as --natural-csv"
+        )
+    shifts = {}
+    for text in given:
+        name, equals, run = text.partition("=")
+        if not equals or not name or not run:
+            raise ValueError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
+        shifts[name] = brittle.load_results(run)
+    return shift_drops(brittle.load_results(*synthetic), shifts)
+
+
+def is_table(given: Sequence[str]) -> bool:
+    """Whether drops come from a CSV file; one of them at most."""
+    tables = [text for text in given if Path(text).suffix == ".csv"]
+    if tables and len(given) > 1:
+        raise ValueError(f"give one .csv file of drops or several runs, got {', '.join(given)}")
+    return bool(tables)

@@ -1,0 +1,167 @@
+"""A perturbation sequence: a lazily drawn film of one image."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from brittle._random import check_seed
+from brittle._types import Image
+from brittle.corruptions import images
+from brittle.corruptions.draws import Draws, Sample, check_sample
+from brittle.corruptions.severity import choose_table
+
+MODULES = ("noise", "blur", "weather", "geometry")
+Film = Callable[[int], Image]
+"""Frame i of a film."""
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbation:
+    """A named way to film an image: how many frames, and what each of them shows."""
+
+    id: str
+    test: bool
+    noise: bool
+    function: Callable[..., Film] = field(repr=False)
+    tables: Mapping[int, Mapping[str, Any]] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The part of the id after the source."""
+        return self.id.rpartition("/")[2]
+
+    def parameters(self, side: int, difficulty: int = 1) -> dict[str, Any]:
+        """The published parameters for an image side; noise has three difficulties, each with its own."""
+        chosen = dict(self.tables[choose_table(frozenset(self.tables), side)[0]])
+        if self.noise:
+            return {key: value[difficulty - 1] if key != "frames" else value for key, value in chosen.items()}
+        return chosen
+
+
+_by_name: dict[str, Perturbation] = {}
+
+
+def perturbation(
+    *, test: bool, noise: bool = False, at224: Mapping[str, Any], **others: Mapping[str, Any]
+) -> Callable[[Callable[..., Film]], Callable[..., Film]]:
+    """Register a function that films an image: its parameters for 224 px, and what differs at32, at64 and at299."""
+    tables = {224: dict(at224), **{int(key[2:]): {**at224, **table} for key, table in others.items()}}
+
+    def register(function: Callable[..., Film]) -> Callable[..., Film]:
+        _by_name[function.__name__] = Perturbation(
+            f"imagenet-p/{function.__name__}",
+            test,
+            noise,
+            function,
+            {side: tables.get(side, at224) for side in (32, 64, 224, 299)},
+        )
+        return function
+
+    return register
+
+
+@cache
+def _discover() -> None:
+    for module in MODULES:
+        importlib.import_module(f"brittle.corruptions.imagenet_p.{module}")
+
+
+def perturbations(*, test: bool | None = None) -> list[Perturbation]:
+    """All perturbations, or the ten of the test, or the four for validation."""
+    _discover()
+    return [p for p in _by_name.values() if test in (None, p.test)]
+
+
+def find_perturbation(name: str | Perturbation) -> Perturbation:
+    """The perturbation of that name, with or without `imagenet-p/` before it."""
+    if isinstance(name, Perturbation):
+        return name
+    _discover()
+    found = _by_name.get(str(name).removeprefix("imagenet-p/"))
+    if found is None:
+        close = difflib.get_close_matches(str(name), _by_name, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(_by_name)}"
+        raise ValueError(f"there is no perturbation {name!r}; {hint}")
+    return found
+
+
+class Sequence:
+    """The frames of one film. Each is drawn when it is asked for; `np.asarray(sequence)` draws them all."""
+
+    def __init__(self, count: int, film: Film, finish: Callable[[Image], Any]) -> None:
+        self._count, self._film, self._finish = count, film, finish
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> Any:
+        if not -self._count <= index < self._count:
+            raise IndexError(f"there are {self._count} frames, got index {index}")
+        return self._finish(self._film(index % self._count))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._count))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        del copy
+        return np.stack([np.asarray(frame) for frame in self]).astype(dtype or np.uint8, copy=False)
+
+
+def sequence(
+    image: Any,
+    perturbation: str | Perturbation,
+    *,
+    difficulty: int = 1,
+    crop: int | None = None,
+    seed: int = 0,
+    sample: Sample = 0,
+) -> Sequence:
+    """Film one image as ImageNet-P does; the frames depend on the arguments and on nothing else.
+
+    Args:
+        image: H×W×3 or H×W uint8, or a PIL image (L or RGB).
+        perturbation: a name such as "rotate" or "imagenet-p/rotate".
+        difficulty: 1, 2 or 3: how strong the noise is. For the others it is how many frames to step when flips are
+            counted, and so no matter of drawing: take `frames[::2]`.
+        crop: cut each frame to its central crop×crop. ImageNet-P films the image with its short side at 256 px and
+            crops to 224, so that small turns and shifts show no black border.
+        seed: another seed gives another film.
+        sample: what names this image among others.
+    """
+    chosen = find_perturbation(perturbation)
+    if difficulty not in ((1, 2, 3) if chosen.noise else (1,)):
+        allowed = "1, 2 or 3" if chosen.noise else "1; step over the frames instead"
+        raise ValueError(f"the difficulty of {chosen.id} must be {allowed}, got {difficulty!r}")
+    images.check(image)
+    clean = np.asarray(image)
+    if clean.dtype != np.uint8 or clean.ndim not in (2, 3) or (clean.ndim == 3 and clean.shape[2] == 4):
+        raise ValueError(f"a film is made of one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}")
+    side = crop or min(clean.shape[:2])
+    if side > min(clean.shape[:2]) or side < 1:
+        raise ValueError(
+            f"the image has sides {clean.shape[:2]}, so crop must lie between 1 and the smaller, got {crop!r}"
+        )
+    parameters = chosen.parameters(side, difficulty)
+    draws = Draws(check_seed(seed), chosen.id, check_sample(sample))
+    stage = np.array(clean if clean.ndim == 3 else clean[:, :, np.newaxis], order="C")
+    frames = parameters.pop("frames")
+    film = chosen.function(stage, draws, **parameters)
+
+    def finish(frame: Image) -> Any:
+        top, left = (frame.shape[0] - side) // 2, (frame.shape[1] - side) // 2
+        out = frame[top : top + side, left : left + side] if crop else frame
+        out = np.array(out if clean.ndim == 3 else out[:, :, 0], order="C")
+        if images.is_pil(image):
+            from PIL import Image as Pil
+
+            return Pil.fromarray(out)
+        return out
+
+    return Sequence(frames, film, finish)

@@ -1,0 +1,121 @@
+"""How loops are compiled, and the arithmetic that gives the same bits on every machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from brittle._types import Field, Image
+
+
+def _kept(**options: Any) -> Callable[[Any], Any]:
+    """A compiling decorator that keeps its code on disk, or does without where there is nowhere to write to."""
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        except RuntimeError:  # neither the package, nor the home folder, nor NUMBA_CACHE_DIR can be written to
+            return njit(nogil=True, error_model="numpy", **options)(function)
+
+    return decorate
+
+
+compiled = _kept()
+inlined = _kept(inline="always")
+
+
+@inlined
+def to_byte(value):
+    """Clip to 0…255 and truncate, as the published code does everywhere; it never rounds."""
+    return np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
+
+
+def truncate(field: Field) -> Image:
+    """A whole float32 array to bytes."""
+    return _truncate(field)
+
+
+@compiled
+def _truncate(field):
+    out = np.empty(field.shape, np.uint8)
+    source, target = field.reshape(-1), out.reshape(-1)
+    for i in range(source.size):
+        target[i] = to_byte(source[i])
+    return out
+
+
+@inlined
+def to_nearest_byte(value):
+    """Clip to 0…255 and round to nearest, halves up."""
+    return np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5)))
+
+
+def nearest_bytes(values: NDArray[np.floating[Any]]) -> Image:
+    """Clip an array of grey levels and round it to nearest, halves up."""
+    return np.asarray(np.floor(np.clip(values, 0, 255) + 0.5), np.uint8)
+
+
+def mix(image: Image, other: NDArray[Any], weight: float) -> Image:
+    """(1−w)·image + w·other, rounded; `other` is uint8 or float32 of the same shape, in grey levels."""
+    return _mix(image, other, np.float32(weight))
+
+
+@compiled
+def _mix(image, other, weight):
+    out = np.empty(image.shape, np.uint8)
+    a, b, target = image.reshape(-1), other.reshape(-1), out.reshape(-1)
+    kept = np.float32(1) - weight
+    for i in range(target.size):
+        target[i] = to_nearest_byte(kept * np.float32(a[i]) + weight * np.float32(b[i]))
+    return out
+
+
+PI = math.pi
+PER_HALF_TURN = 1 / math.pi
+S3, S5, S7, S9, S11, S13, S15 = ((-1) ** (n // 2) / math.factorial(n) for n in range(3, 16, 2))
+C2, C4, C6, C8, C10, C12, C14, C16 = ((-1) ** (n // 2) / math.factorial(n) for n in range(2, 17, 2))
+T3, T5, T7, T9, T11, T13, T15, T17, T19, T21 = ((-1) ** (n // 2) / n for n in range(3, 22, 2))
+TAN_EIGHTH = math.tan(math.pi / 8)
+
+
+@inlined
+def sine(x):
+    """sin x, from its Taylor series within a quarter turn of 0."""
+    half_turns = np.floor(x * PER_HALF_TURN + 0.5)
+    sign = 1.0 - 2.0 * (half_turns - 2.0 * np.floor(0.5 * half_turns))
+    r = x - half_turns * PI
+    q = r * r
+    tail = S9 + q * (S11 + q * (S13 + q * S15))
+    return sign * (r + r * (q * (S3 + q * (S5 + q * (S7 + q * tail)))))
+
+
+@inlined
+def cosine(x):
+    """cos x."""
+    half_turns = np.floor(x * PER_HALF_TURN + 0.5)
+    sign = 1.0 - 2.0 * (half_turns - 2.0 * np.floor(0.5 * half_turns))
+    r = x - half_turns * PI
+    q = r * r
+    tail = C10 + q * (C12 + q * (C14 + q * C16))
+    return sign * (1.0 + q * (C2 + q * (C4 + q * (C6 + q * (C8 + q * tail)))))
+
+
+@inlined
+def angle(across, along):
+    """atan2(across, along), in radians on [−π, π]; 0 where both are 0."""
+    a, b = abs(across), abs(along)
+    large, small = max(a, b), min(a, b)
+    steep = small > TAN_EIGHTH * large  # then it is measured from the diagonal
+    t = ((small - large) if steep else small) / (((small + large) if steep else large) + 1e-300)
+    q = t * t
+    tail = T11 + q * (T13 + q * (T15 + q * (T17 + q * (T19 + q * T21))))
+    turn = t + t * (q * (T3 + q * (T5 + q * (T7 + q * (T9 + q * tail)))))
+    turn += 0.25 * PI if steep else 0.0
+    turn = 0.5 * PI - turn if a > b else turn
+    turn = PI - turn if along < 0.0 else turn
+    return -turn if across < 0.0 else turn

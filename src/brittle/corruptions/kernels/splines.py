@@ -1,0 +1,156 @@
+"""Cubic splines through pixels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle._types import Field, Image
+from brittle.corruptions.kernels.arithmetic import compiled, inlined
+
+
+@compiled
+def cubic_weights(positions, weights):
+    """The weights of the neighbours −1, 0, 1, 2 of positions on [0, 1), as four rows; each loop becomes vector code."""
+    one, sixth, half = np.float32(1), np.float32(1 / 6), np.float32(0.5)
+    first, second, third, last = weights[0], weights[1], weights[2], weights[3]
+    for i in range(len(positions)):
+        r = one - positions[i]
+        first[i] = r * r * r * sixth
+    for i in range(len(positions)):
+        t = positions[i]
+        second[i] = np.float32(2 / 3) - half * t * t * (np.float32(2) - t)
+    for i in range(len(positions)):
+        t = positions[i]
+        last[i] = t * t * t * sixth
+    for i in range(len(positions)):
+        third[i] = one - first[i] - second[i] - last[i]
+
+
+@inlined
+def mirror(i, length):
+    """… 2 1 | 0 1 2 …: the edge pixel is not repeated."""
+    if length == 1:
+        return 0
+    i %= 2 * length - 2
+    return i if i < length else 2 * length - 2 - i
+
+
+def read_smoothed(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
+    """Channel c at rows[c] × columns[c], rounded; pixels are taken for coefficients, which blurs by (1, 4, 1)/6."""
+    return _read_smoothed(image, rows, columns)
+
+
+@compiled
+def _taps(positions, length):
+    """Per position the four pixels to read and their weights; all weights are 0 outside the frame."""
+    count = len(positions)
+    taps = np.zeros((4, count), np.int64)
+    weights = np.empty((4, count), np.float32)
+    cubic_weights((positions - np.floor(positions)).astype(np.float32), weights)
+    for i in range(count):
+        below = int(np.floor(positions[i]))
+        for k in range(4):
+            if 0 <= positions[i] <= length - 1:
+                taps[k, i] = mirror(below - 1 + k, length)
+            else:
+                weights[k, i] = 0
+    return taps, weights
+
+
+@compiled
+def _read_smoothed(image, rows, columns):
+    height, width, channels = image.shape
+    out = np.empty(image.shape, np.uint8)
+    plane = np.empty((height, width), np.float32)
+    line = np.empty(width, np.float32)
+    for c in range(channels):
+        for y in range(height):
+            for x in range(width):
+                plane[y, x] = np.float32(image[y, x, c])
+        y_taps, y_weights = _taps(rows[c], height)
+        x_taps, x_weights = _taps(columns[c], width)
+        x0, x1, x2, x3 = x_taps[0], x_taps[1], x_taps[2], x_taps[3]
+        u0, u1, u2, u3 = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
+        for y in range(height):
+            p, q = plane[y_taps[0, y]], plane[y_taps[1, y]]
+            r, s = plane[y_taps[2, y]], plane[y_taps[3, y]]
+            a, b, d, e = y_weights[0, y], y_weights[1, y], y_weights[2, y], y_weights[3, y]
+            for x in range(width):
+                line[x] = a * p[x] + b * q[x] + d * r[x] + e * s[x]
+            for x in range(width):
+                value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
+                out[y, x, c] = np.uint8(np.int32(value + np.float32(0.5)))
+    return out
+
+
+POLE = math.sqrt(3) - 2
+"""The pole of the filter that turns samples into spline coefficients."""
+
+
+def spline_coefficients(image: Image) -> Field:
+    """The spline's coefficients, (H+3)×(W+3)×4, mirrored by 1 before and 2 after.
+
+    Channels that the image does not have are 0.
+    """
+    return _spline_coefficients(image)
+
+
+@compiled
+def _spline_coefficients(image):
+    height, width, channels = image.shape
+    inner = np.zeros((height, width * 4), np.float32)
+    for y in range(height):
+        row = inner[y]
+        for x in range(width):
+            for c in range(channels):
+                row[4 * x + c] = np.float32(image[y, x, c])
+    if height > 1:
+        _filter_down(inner)
+    if width > 1:
+        for y in range(height):
+            _filter_down(inner[y].reshape(width, 4))
+    out = np.empty((height + 3, width + 3, 4), np.float32)
+    for y in range(height + 3):
+        row = inner[mirror(y - 1, height)].reshape(width, 4)
+        for x in range(width + 3):
+            source = mirror(x - 1, width)
+            for c in range(4):
+                out[y, x, c] = row[source, c]
+    return out
+
+
+@compiled
+def _filter_down(rows):
+    """The recursive filter along the first axis, forwards and backwards, with mirrored ends."""
+    count, length = rows.shape
+    z, gain = np.float32(POLE), np.float32(6)
+    first = rows[0]
+    weight, back = 1.0, POLE ** (2 * count - 2)
+    scale = 6 / (1 - back)
+    start = np.zeros(length, np.float32)
+    for i in range(count):
+        both = weight + (back if 0 < i < count - 1 else 0.0)
+        if abs(both) < 1e-12 and abs(back) < 1e-12:  # the rest cannot be seen in single precision
+            break
+        share, row = np.float32(both * scale), rows[i]
+        for x in range(length):
+            start[x] += share * row[x]
+        weight *= POLE
+        back /= POLE
+    for x in range(length):
+        first[x] = start[x]
+    for i in range(1, count):
+        before, row = rows[i - 1], rows[i]
+        for x in range(length):
+            row[x] = gain * row[x] + z * before[x]
+    before, row = rows[count - 2], rows[count - 1]
+    last = np.float32(POLE / (POLE * POLE - 1))
+    for x in range(length):
+        row[x] = last * (z * before[x] + row[x])
+    for i in range(count - 2, -1, -1):
+        after, row = rows[i + 1], rows[i]
+        for x in range(length):
+            row[x] = z * (after[x] - row[x])

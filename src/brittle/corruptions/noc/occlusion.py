@@ -1,0 +1,80 @@
+"""Occlusion of NOC's candidates."""
+
+import numpy as np
+
+from brittle._types import Image
+from brittle.corruptions.draws import Draws
+from brittle.corruptions.kernels.arithmetic import nearest_bytes
+from brittle.corruptions.kernels.colour import look_up
+from brittle.corruptions.kernels.shapes import DIAMOND, DISC, stamp_greys
+from brittle.corruptions.registry import corruption
+from brittle.corruptions.severity import integers, levels
+
+
+@corruption(family="occlusion", source="noc", thickness=integers(9, 46, clean=0, px=1))
+def border(image: Image, rng: Draws, *, thickness: float) -> Image:
+    """A grey frame around the picture, 9 to 46 of 224 pixels thick, its grey uniform and drawn once per image.
+
+    At other sizes a thickness may not be whole; the innermost ring of the frame is then see-through.
+    """
+    height, width = image.shape[:2]
+    whole = min(int(thickness), height, width)
+    part = thickness - whole
+    grey = int(rng.uniform("grey") * 255 + 0.5)
+    out = np.full_like(image, grey)
+    inside = (slice(whole, max(height - whole, whole)), slice(whole, max(width - whole, whole)))
+    out[inside] = image[inside]
+    if 0 < part < 1:
+        rim = nearest_bytes((1 - part) * np.arange(256) + part * grey)
+        for ring in _sides(out[inside]):
+            ring[:] = look_up(np.ascontiguousarray(ring), rim)
+    return out
+
+
+def _sides(picture: Image) -> tuple[Image, ...]:
+    """The outermost rows and columns, each pixel in one of them only."""
+    return picture[:1], picture[1:][-1:], picture[1:-1, :1], picture[1:-1, 1:][:, -1:]
+
+
+@corruption(
+    family="occlusion",
+    source="noc",
+    count=integers(7, 50, clean=0),
+    pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
+)
+def circle(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
+    """Grey discs all over the picture, each in its own shade.
+
+    Quirk kept: the discs are 13 pixels across; the paper says radius 7. Lengths grow with the shorter side of the
+    image, the number stays; where discs overlap, the later one is seen.
+    """
+    return stamp_greys(image, DISC, rng.key("discs"), int(count), pixel)
+
+
+@corruption(family="occlusion", source="noc", side=integers(47, 125, clean=0, px=1))
+def obstruction(image: Image, rng: Draws, *, side: float) -> Image:
+    """One grey square somewhere in the picture, its side from 47 to 125 of 224 pixels.
+
+    Its place is uniform and always fully inside; its grey is uniform and drawn once per image.
+    """
+    height, width = image.shape[:2]
+    length = min(round(side), height, width)
+    top, left = rng.integer("row", height - length + 1), rng.integer("column", width - length + 1)
+    out = image.copy()
+    out[top : top + length, left : left + length] = int(rng.uniform("grey") * 255 + 0.5)
+    return out
+
+
+@corruption(
+    family="occlusion",
+    source="noc",
+    count=integers(9, 76, clean=0),
+    pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
+)
+def rhombus(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
+    """Grey diamonds all over the picture, each in its own shade.
+
+    Quirk kept: the diamonds are 13 rows high and 14 columns wide; the paper calls them 7×7. Lengths grow with the
+    shorter side of the image, the number stays; where diamonds overlap, the later one is seen.
+    """
+    return stamp_greys(image, DIAMOND, rng.key("diamonds"), int(count), pixel)

@@ -1,0 +1,55 @@
+"""Occlusion of Syn2Nat's candidates."""
+
+from brittle._types import Image
+from brittle.corruptions.draws import Draws
+from brittle.corruptions.kernels.random_words import uniforms
+from brittle.corruptions.kernels.shapes import black_frame, black_rectangle
+from brittle.corruptions.registry import corruption
+from brittle.corruptions.severity import evenly
+
+
+@corruption(family="occlusion", source="syn2nat", frame=evenly(47, clean=0, px=1))
+def border(image: Image, rng: Draws, *, frame: float) -> Image:  # noqa: ARG001
+    """A black frame, 47 pixels wide at 224: the central 130×130 are left.
+
+    Other sizes get a frame of the same share of the shorter side. A pixel that the frame covers in part is
+    darkened by that part.
+    """
+    height, width = image.shape[:2]
+    return black_frame(image, frame, height - frame, frame, width - frame)
+
+
+@corruption(
+    family="occlusion",
+    source="syn2nat",
+    fewest=evenly(16, clean=0),
+    most=evenly(48, clean=0),
+    side=evenly(8, clean=8, px=1),
+)
+def coarse_dropout(image: Image, rng: Draws, *, fewest: float, most: float, side: float) -> Image:
+    """Black squares of 8×8 pixels, 16 to 48 of them, anywhere inside the frame; they may overlap.
+
+    Lower severities have fewer of the same squares. Other image sizes have squares of a whole number of pixels.
+    """
+    height, width = image.shape[:2]
+    count = int(rng.uniform("count", fewest, most + 1))
+    tall, wide = min(max(1, round(side)), height), min(max(1, round(side)), width)
+    places = uniforms(rng.key("places"), max(count, 1), 2) * 0.5 + 0.5
+    out = image.copy()
+    for v, u in places[:count].tolist():
+        top, left = int(v * (height - tall + 1)), int(u * (width - wide + 1))
+        out[top : top + tall, left : left + wide] = 0
+    return out
+
+
+@corruption(family="occlusion", source="syn2nat", side=evenly(150, clean=0, px=1))
+def cutout(image: Image, rng: Draws, *, side: float) -> Image:
+    """One black square of 150×150 pixels, two thirds of the width of the picture.
+
+    Quirk kept: a square whose start lies above or left of the frame is moved in whole, one that ends below or
+    right of it is cut off. A pixel that an edge covers in part is darkened by that part.
+    """
+    height, width = image.shape[:2]
+    top = max(rng.integer("row", height + 1) - side / 2, 0)
+    left = max(rng.integer("column", width + 1) - side / 2, 0)
+    return black_rectangle(image, top, top + side, left, left + side)

@@ -1,0 +1,392 @@
+"""Write corrupted images in the layouts of the published sets, resumably."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as Pil
+
+from brittle._io import (
+    atomic_rename,
+    atomic_write,
+    dumps,
+    file_name,
+    flush,
+    is_whole,
+    locked,
+    missing_or_damaged,
+    part,
+    sweep,
+)
+from brittle._parallel import check_jobs, parallel_map, stopped
+from brittle._types import Image
+from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
+from brittle.datasets.dataset import check_images, check_labels
+from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, find_labels, read_image
+
+RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) pictures whenever some are done."""
+
+
+@dataclass
+class Written:
+    """What a run did: pictures written, pictures that were already there, and the files it could not read.
+
+    `damaged` of those written were there before, but empty or cut off. `labels` are files beside the images that look
+    like annotations and are not written, and `masks` are images that look like masks and were corrupted like any other.
+    """
+
+    written: int = 0
+    kept: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+    damaged: int = 0
+    labels: list[str] = field(default_factory=list)
+    masks: list[str] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        """Pictures that are there now."""
+        return self.written + self.kept
+
+
+def names(benchmark: Benchmark) -> dict[str, str]:
+    """The published name of each corruption id: the short one, or `source-name` where two sets share it."""
+    short = [entry.corruption.name for entry in benchmark.entries]
+    shared = {name for name, count in Counter(short).items() if count > 1}
+    found = {
+        entry.id: "-".join(map(file_name, (entry.corruption.source, name))) if name in shared else file_name(name)
+        for entry, name in zip(benchmark.entries, short, strict=True)
+    }
+    return found if len(set(found.values())) == len(found) else {identity: file_name(identity) for identity in found}
+
+
+def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, overwrite: bool) -> None:
+    """Make the folder this recipe's own, or raise if it belongs to another or to somebody else.
+
+    `overwrite` removes what an earlier recipe wrote there; nothing is ever removed from a folder without one.
+    """
+    recipe = folder / RECIPE
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{str(folder)!r} is a file; the destination is a folder")
+    with locked(folder):
+        if recipe.is_file():
+            if overwrite:
+                _clear(folder, Benchmark.load(recipe) if is_whole(recipe) else benchmark)
+            else:
+                _check_same(folder, benchmark, layout)
+        elif any(not item.name.startswith(".") for item in folder.iterdir()):
+            raise ValueError(
+                f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
+            )
+        noted = {**layout, "brittle": version("brittle"), "recipe": benchmark.hash}
+        benchmark.save(recipe)
+        with atomic_write(folder / LAYOUT) as path:
+            path.write_text(dumps(noted), encoding="utf-8")
+
+
+WAY_OUT = "choose another folder, or start anew with --overwrite"
+
+
+def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -> None:
+    """Raise unless the folder was made by this recipe in this way; of the two files that say so one may be damaged."""
+    recipe, path = folder / RECIPE, folder / LAYOUT
+    lost = missing_or_damaged(recipe, "it is written again")
+    noted = {} if missing_or_damaged(path, "it is written again") else tomllib.loads(path.read_text(encoding="utf-8"))
+    if lost and "recipe" not in noted:
+        raise ValueError(
+            f"{str(recipe)!r} is empty or cut off, so nobody knows by which recipe the pictures beside it were made; "
+            f"{WAY_OUT}"
+        )
+    there = benchmark if lost else Benchmark.load(recipe)
+    if (noted["recipe"] if lost else there.hash) != benchmark.hash:
+        known = "" if lost else f": {_words(there)}, and this one is {_words(benchmark)}"
+        raise ValueError(f"{str(folder)!r} was made by another recipe{known}; {WAY_OUT}")
+    if noted.get("images", layout.get("images")) != layout.get("images"):
+        raise ValueError(f"{str(folder)!r} was made of other images; {WAY_OUT}")
+    for key, wanted in {**layout, "brittle": version("brittle")}.items():
+        if noted.get(key, wanted) != wanted:
+            raise ValueError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {wanted!r}; {WAY_OUT}")
+
+
+def _words(benchmark: Benchmark) -> str:
+    count = len(benchmark.entries)
+    levels = sorted({level for entry in benchmark.entries for level in entry.levels}, key=ends)
+    listed = ", ".join(map(level_name, levels))
+    what = f"{count} corruptions" if count > 1 else benchmark.entries[0].corruption.name
+    return f"{benchmark.name!r} ({what}, severities {listed}, seed {benchmark.seed})"
+
+
+def _clear(folder: Path, benchmark: Benchmark) -> None:
+    for identity, name in names(benchmark).items():
+        (folder / f"{name}.npy").unlink(missing_ok=True)
+        for level in benchmark.entry(identity).levels:
+            shutil.rmtree(folder / name / level_name(level), ignore_errors=True)
+        if (folder / name).is_dir() and not any((folder / name).iterdir()):
+            (folder / name).rmdir()
+    for name in ("labels.npy", SKIPPED, LAYOUT, RECIPE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
+    """Keep the list of unreadable files beside the pictures, one `path<TAB>reason` a line."""
+    if not skipped:
+        (folder / SKIPPED).unlink(missing_ok=True)
+        return
+    with atomic_write(folder / SKIPPED) as path:
+        path.write_text("".join(f"{name}\t{skipped[name]}\n" for name in sorted(skipped)), encoding="utf-8")
+
+
+BLOCK_BYTES = 2**20
+"""About how many bytes of images one task holds: 341 of CIFAR-10."""
+
+Block = tuple[str, Level, int, Image]
+"""(corruption id, level, index of the first image, images)."""
+
+
+def write_arrays(
+    images: Image,
+    destination: str | Path,
+    benchmark: Benchmark,
+    *,
+    labels: NDArray[Any] | None = None,
+    jobs: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Corrupt N images into `destination/<corruption>.npy`, each (levels·N)×H×W×C, first all images at the first level.
+
+    The sample id of an image is its index. Arrays that are there already are kept. With labels, labels.npy holds
+    them once for each level. `jobs`, `overwrite` and `progress` are those of `write_folders`.
+    """
+    destination = Path(destination)
+    images = check_images(images)
+    if labels is not None:
+        labels = check_labels(labels, len(images))
+        if len({len(entry.levels) for entry in benchmark.entries}) > 1:
+            raise ValueError("one labels.npy serves all corruptions, so in this layout all need equally many levels")
+    per_block = max(1, BLOCK_BYTES // images[0].nbytes)
+    jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))
+    claim(destination, benchmark, {"layout": "cifar-c", "images": _digest(images)}, overwrite=overwrite)
+    paths = {identity: destination / f"{name}.npy" for identity, name in names(benchmark).items()}
+    again = "its pictures are drawn again"
+    missing = [entry for entry in benchmark.entries if missing_or_damaged(paths[entry.id], again)]
+    total = len(images) * len(benchmark)
+    account = Written(kept=total - len(images) * sum(len(entry.levels) for entry in missing))
+    if labels is not None:
+        with atomic_write(destination / "labels.npy") as path, path.open("wb") as file:
+            np.save(file, np.tile(labels, len(benchmark.entries[0].levels)))
+    growing = {entry.id: _Growing(entry, paths[entry.id], images) for entry in missing}
+    blocks = _blocks(missing, images, per_block)
+    try:
+        with closing(parallel_map(partial(_corrupt_block, benchmark), blocks, jobs=jobs)) as results:
+            for identity, level, start, pictures in results:
+                growing[identity].put(level, start, pictures)
+                account.written += len(pictures)
+                if progress is not None:
+                    progress(account.done, total)
+    finally:
+        for array in growing.values():
+            array.abandon()
+    return account
+
+
+def _blocks(entries: list[Entry], images: Image, length: int) -> Iterator[Block]:
+    for entry in entries:
+        for level in entry.levels:
+            for start in range(0, len(images), length):
+                yield entry.id, level, start, np.array(images[start : start + length])
+
+
+def _corrupt_block(benchmark: Benchmark, block: Block) -> Block:
+    identity, level, start, images = block
+    return identity, level, start, benchmark.apply(images, identity, level, range(start, start + len(images)))
+
+
+def _digest(images: Image) -> str:
+    seen = sha256(repr(images.shape).encode())
+    for start in range(0, len(images), 1024):
+        seen.update(images[start : start + 1024].tobytes())
+    return seen.hexdigest()[:16]
+
+
+class _Growing:
+    """One output array, on disk under a temporary name until its last image is in."""
+
+    def __init__(self, entry: Entry, path: Path, images: Image) -> None:
+        self.path, self.levels, self.count = path, entry.levels, len(images)
+        self.shape = (len(entry.levels) * len(images), *images.shape[1:])
+        self.left = self.shape[0]
+        self.part = part(path)
+        self.array: np.memmap[Any, Any] | None = None
+
+    def put(self, level: Level, start: int, pictures: Image) -> None:
+        if self.array is None:
+            sweep(self.path)
+            self.array = np.lib.format.open_memmap(self.part, mode="w+", dtype=np.uint8, shape=self.shape)
+        first = self.levels.index(level) * self.count + start
+        self.array[first : first + len(pictures)] = pictures
+        self.left -= len(pictures)
+        if self.left == 0:
+            self.array.flush()
+            self.array = None
+            atomic_rename(self.part, self.path)
+
+    def abandon(self) -> None:
+        self.array = None
+        self.part.unlink(missing_ok=True)
+
+
+FORMATS = {"jpeg": ".JPEG", "png": ".png"}
+"""Each format with the suffix of its files; .JPEG is how the released sets spell it."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    source: Path
+    destination: Path
+    benchmark: Benchmark
+    prepare: str
+    format: str
+
+
+def write_folders(
+    source: str | Path,
+    destination: str | Path,
+    benchmark: Benchmark,
+    *,
+    prepare: str = "none",
+    format: str = "jpeg",  # noqa: A002 - what a user would call it
+    jobs: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Corrupt every image below `source` into `destination/<corruption>/<severity>/<class>/<name>.JPEG`.
+
+    The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Files that are
+    there already are kept, so a run that was interrupted goes on where it ended; pictures that a crash left empty or
+    cut off are written again, and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
+
+    Args:
+        source: a folder of images, in class folders or flat.
+        destination: a new folder, or one that the same recipe has written to before.
+        benchmark: the recipe, which is saved beside the pictures.
+        prepare: "none", or "imagenet" for the published short side of 256 and central crop of 224.
+        format: "jpeg" (quality 85, as released) or "png" (the exact pixels).
+        jobs: worker processes; by default one for each processor.
+        overwrite: remove what an earlier recipe wrote to the destination, and start anew.
+        progress: called with (done, total) pictures.
+    """
+    source, destination = Path(source), Path(destination)
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    if prepare not in PREPARATIONS:
+        raise ValueError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {prepare!r}")
+    if destination.resolve().is_relative_to(source.resolve()):
+        raise ValueError(f"the destination {str(destination)!r} lies inside the source; its pictures would be read too")
+    images = find_images(source)
+    jobs = check_jobs(jobs, len(images))
+    layout = {"layout": "imagenet-c", "format": format, "prepare": prepare}
+    claim(destination, benchmark, layout, overwrite=overwrite)
+    if benchmark.storage == "jpeg85" and format == "jpeg":
+        benchmark = replace(benchmark, storage="none")  # the file itself is that pass
+    run = _Run(source, destination, benchmark, prepare, format)
+    tasks = list(zip(images, output_names(images, FORMATS[format]), strict=True))
+    total, account = len(tasks) * len(benchmark), Written()
+    account.labels, account.masks = find_labels(source, images)
+    try:
+        with closing(parallel_map(partial(_corrupt_file, run), tasks, jobs=jobs)) as results:
+            for number, (image, written, damaged, reason) in enumerate(results, 1):
+                account.damaged += damaged
+                if reason is not None:
+                    account.skipped[image] = reason
+                else:
+                    account.kept += len(benchmark) - written
+                account.written += written
+                if progress is not None:
+                    progress(number * len(benchmark), total)
+    finally:
+        flush()  # once for all pictures: one flush for each would take as long as to corrupt it
+        write_skipped(destination, account.skipped)
+    return account
+
+
+def output_names(images: Sequence[str], suffix: str) -> list[str]:
+    """The file name each image gets: its own with the new suffix.
+
+    Where that would put two images into one file, as with cat.png beside cat.jpg, both keep their whole names:
+    cat.png.JPEG and cat.jpg.JPEG.
+    """
+    whole: set[str] = set()
+    while True:
+        outputs = [(name if name in whole else _stem(name)) + suffix for name in images]
+        counts = Counter(outputs)
+        clashing = {name for name, output in zip(images, outputs, strict=True) if counts[output] > 1} - whole
+        if not clashing:
+            return outputs
+        whole |= clashing
+
+
+def _stem(name: str) -> str:
+    return name[: name.rindex(".")]
+
+
+def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str | None]:
+    """Write the pictures of one image that are still missing, or damaged.
+
+    What comes back is the image, how many were written, how many of these were damaged, and why it was skipped.
+    """
+    image, output = task
+    folders = names(run.benchmark)
+    missing = []
+    for corruption, level in run.benchmark.cells():
+        path = run.destination / folders[corruption.id] / level_name(level) / output
+        if not is_whole(path):
+            missing.append((corruption, level, path))
+    if not missing:
+        return image, 0, 0, None
+    try:
+        clean = read_image(run.source / image, prepare=run.prepare)
+    except (UnreadableImage, OSError) as error:
+        for _, _, path in missing:
+            path.unlink(missing_ok=True)  # what a crash left empty or cut off
+        return image, 0, 0, str(error)
+    written = damaged = 0
+    for corruption, level, path in missing:
+        if stopped():
+            break
+        try:
+            picture = run.benchmark.apply(clean, corruption, level, image)
+        except (ValueError, TypeError, FileNotFoundError):  # the recipe is at fault: the same for every image
+            raise
+        except Exception as error:  # this image is: too large for the memory, too long for OpenCV
+            return image, written, damaged, f"{corruption.name} failed on it: {str(error) or type(error).__name__}"
+        damaged += path.exists()
+        _save(picture, path, run.format)
+        written += 1
+    return image, written, damaged, None
+
+
+def _save(picture: Image, path: Path, form: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, durable=False) as part:
+        if form == "png":
+            Pil.fromarray(picture).save(part, "PNG")
+            return
+        try:
+            Pil.fromarray(picture).save(part, "JPEG", quality=85, optimize=True)
+        except OSError:  # Pillow's buffer is too small for noise on a very thin image; the pixels are the same without
+            Pil.fromarray(picture).save(part, "JPEG", quality=85)

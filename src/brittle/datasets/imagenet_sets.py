@@ -1,0 +1,198 @@
+"""ImageNet, its published corrupted sets, and the natural shifts away from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from brittle._errors import did_you_mean
+from brittle.datasets.cifar import check_whole
+from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
+from brittle.datasets.dataset import Dataset, Files
+from brittle.datasets.folders import check_folders, find_classes, folder_of, image_folder, some, wnid_folders
+
+MAGNITUDE = re.compile(r"\d+\.\d\d")
+"""How ImageNet-C-bar names its folders before they are renamed 1 to 5."""
+
+
+def imagenet_c(path: str | Path, corruption: str, severity: int | str, *, partial: bool = False) -> Dataset:
+    """One corruption at one severity of ImageNet-C or ImageNet-C-bar: `path/<corruption>/<severity>/<wnid>/*.JPEG`.
+
+    A severity is 1 to 5, also where folders are named by magnitude (2.35, 3.20 …): then it counts them from the
+    weakest. A text is the folder's very name. The archives' family folders (`noise/gaussian_noise`) may be there
+    or not. The sample ids are those of the clean images. `partial=True` allows for fewer than 1000 classes.
+    """
+    folder = severity_folder(path, corruption, severity)
+    found = find_classes(folder)
+    check_folders(found, imagenet_index(), "ImageNet-C", partial=partial)
+    return wnid_folders(found, name=_name(path, corruption, folder))
+
+
+def tiny_imagenet_c(path: str | Path, corruption: str, severity: int | str, *, partial: bool = False) -> Dataset:
+    """One corruption at one severity of Tiny-ImageNet-C: 200 classes, numbered by their sorted folders."""
+    folder = severity_folder(path, corruption, severity)
+    dataset = image_folder(folder, imagenet=False, name=_name(path, corruption, folder))
+    if len(dataset.classes) != 200 and not partial:
+        raise ValueError(
+            f"{str(folder)!r} has {len(dataset.classes)} class folders; Tiny-ImageNet-C has 200: complete the copy, or "
+            "number the folders there are with partial=True"
+        )
+    return dataset
+
+
+def severity_folder(path: str | Path, corruption: str, severity: int | str) -> Path:
+    """The folder of one corruption at one severity."""
+    corruptions = folder_corruptions(path)
+    if corruption not in corruptions:
+        raise FileNotFoundError(
+            f"{str(path)!r} has no corruption {corruption!r}; {did_you_mean(corruption, corruptions)}"
+        )
+    folder = corruptions[corruption]
+    names = severities(folder)
+    if isinstance(severity, str):
+        if severity not in names:
+            raise ValueError(f"{str(folder)!r} has no severity {severity!r}; there are: {', '.join(names)}")
+        return folder / severity
+    check_whole(severity, 5)
+    if str(severity) in names:
+        return folder / str(severity)
+    if len(names) == 5 and all(MAGNITUDE.fullmatch(name) for name in names):
+        return folder / names[severity - 1]
+    raise ValueError(
+        f"{str(folder)!r} has no severity {severity}; there are: {', '.join(names)}: give one of these as a text"
+    )
+
+
+def folder_corruptions(path: str | Path) -> dict[str, Path]:
+    """The corruptions below a folder, directly or inside family folders, each with its place."""
+    path = Path(path)
+    if not path.is_dir():
+        raise FileNotFoundError(f"{str(path)!r} is not a folder; give the one that holds the corruptions")
+    found: dict[str, Path] = {}
+    for folder in _folders(path):
+        places = [folder] if severities(folder) else [inner for inner in _folders(folder) if severities(inner)]
+        for place in places:
+            if place.name in found:
+                twice = some([str(found[place.name]), str(place)])
+                raise ValueError(f"the corruption {place.name!r} is there twice: {twice}; take one away")
+            found[place.name] = place
+    return found
+
+
+def severities(folder: Path) -> list[str]:
+    """The severity folders of a corruption, from the weakest; none if other folders lie between them."""
+    names = [item.name for item in _folders(folder)]
+    return sorted(names, key=float) if names and all(_is_number(name) for name in names) else []
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(item for item in path.iterdir() if item.is_dir() and not item.name.startswith("."))
+
+
+def _is_number(name: str) -> bool:
+    whole, _, rest = name.partition(".")
+    return name.isascii() and whole.isdecimal() and (rest.isdecimal() or rest == "")
+
+
+def _name(path: str | Path, corruption: str, folder: Path) -> str:
+    return f"{Path(path).resolve().name}/{corruption}/{folder.name}"
+
+
+def imagenet(path: str | Path, *, partial: bool = False) -> Dataset:
+    """The validation set of ImageNet, or any set of its layout: 1000 folders named by WordNet id."""
+    return _wnids(path, "imagenet", "ImageNet", None, partial=partial)
+
+
+def imagenet_sketch(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet-Sketch: black and white drawings of all 1000 classes."""
+    return _wnids(path, "imagenet-sketch", "ImageNet-Sketch", None, partial=partial)
+
+
+def imagenet_a(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet-A: photographs of 200 classes that fooled a ResNet-50; only these 200 outputs of a model count."""
+    subset = [row.number for row in imagenet_classes() if row.in_a]
+    return _wnids(path, "imagenet-a", "ImageNet-A", subset, partial=partial)
+
+
+def imagenet_r(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet-R: renditions of 200 classes in art, toys and the like; only these 200 outputs of a model count."""
+    subset = [row.number for row in imagenet_classes() if row.in_r]
+    return _wnids(path, "imagenet-r", "ImageNet-R", subset, partial=partial)
+
+
+def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet-V2: 1000 folders named by class number, which is read as a number ("10" is 10 and comes after "2")."""
+    found = find_classes(path)
+    where = repr(str(found.path))
+    strange = [folder for folder in found.folders if not (folder.isascii() and folder.isdecimal())]
+    if strange or not found.folders:
+        raise ValueError(
+            f"{where} has {f'folders such as {some(strange)}' if strange else 'no class folders'}; those of "
+            "ImageNet-V2 are class numbers, 0 to 999: give the folder that holds them"
+        )
+    numbers = {folder: int(folder) for folder in found.folders}
+    if len(set(numbers.values())) != len(numbers) or max(numbers.values()) > 999:
+        raise ValueError(f"{where} has folders that are the same number, or one above 999; ImageNet-V2 has 0 to 999")
+    if len(numbers) != 1000 and not partial:
+        raise ValueError(
+            f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "
+            "with --partial (partial=True in Python)"
+        )
+    files = Files(found.path, found.images)
+    return Dataset(
+        "imagenet-v2",
+        files,
+        found.images,
+        content=files.content,
+        labels=[numbers[folder_of(image)] for image in found.images],
+        classes=imagenet_names(),
+        notes=found.notes,
+    )
+
+
+def _wnids(path: str | Path, name: str, what: str, subset: list[int] | None, *, partial: bool) -> Dataset:
+    classes = imagenet_classes()
+    wanted = imagenet_index() if subset is None else {classes[index].wnid: index for index in subset}
+    found = find_classes(path)
+    check_folders(found, wanted, what, partial=partial)
+    return wnid_folders(found, name=name, class_subset=subset)
+
+
+FRAME = 2
+"""Pixels of red around every image, put there by the authors to tell their images from others."""
+
+
+def objectnet(path: str | Path, *, partial: bool = False) -> Dataset:
+    """The 113 classes of ObjectNet that ImageNet has too, without their red frame.
+
+    `path` is the folder of the 313 class folders, or the one above (`images/`). Images of the other 200 classes are
+    left out and counted in the notes. Labels count the 113; several ImageNet classes may be one of them (three
+    kinds of chair), so `class_map` takes a model's output to it, and -1, always wrong, is any other output.
+    """
+    path = Path(path)
+    found = find_classes(path / "images" if (path / "images").is_dir() else path)
+    table = objectnet_folders()
+    check_folders(found, table, "ObjectNet", partial=partial)
+    classes = tuple(folder for folder, same in table.items() if same)
+    number = {folder: index for index, folder in enumerate(classes)}
+    kept = [image for image in found.images if folder_of(image) in number]
+    if not kept:
+        raise ValueError(f"{str(found.path)!r} has no images of the {len(classes)} classes that ImageNet has too")
+    class_map = np.full(1000, -1)
+    for folder in classes:
+        class_map[list(table[folder])] = number[folder]
+    dropped, folders = len(found.images) - len(kept), sum(folder not in number for folder in found.folders)
+    note = f"{dropped:,} images in {folders} folders have no ImageNet class and were left out"
+    files = Files(found.path, kept, crop=FRAME)
+    return Dataset(
+        "objectnet",
+        files,
+        kept,
+        content=files.content,
+        labels=[number[folder_of(image)] for image in kept],
+        classes=classes,
+        class_map=class_map,
+        notes=(*found.notes, *([note] if dropped else [])),
+    )

@@ -1,0 +1,136 @@
+"""A dataset from a short text, as on the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from brittle._errors import did_you_mean
+from brittle.datasets.cifar import cifar10, cifar100, cifar_c, demo
+from brittle.datasets.classes import read_class_names
+from brittle.datasets.cns import cns_bench
+from brittle.datasets.dataset import Dataset, array_file
+from brittle.datasets.folders import image_folder
+from brittle.datasets.imagenet_sets import (
+    imagenet,
+    imagenet_a,
+    imagenet_c,
+    imagenet_r,
+    imagenet_sketch,
+    imagenet_v2,
+    objectnet,
+    tiny_imagenet_c,
+)
+from brittle.datasets.mnist import fashion_mnist
+
+
+def _cell(reader: Callable[..., Dataset], path: str, **options: Any) -> Dataset:
+    """A published corrupted set: the path ends in the corruption and the severity."""
+    place = Path(path)
+    if len(place.parts) < 3:
+        raise ValueError(f"{path!r} does not end in a corruption and a severity, such as …/gaussian_noise/3")
+    severity = int(place.name) if place.name.isdecimal() else place.name
+    return reader(place.parent.parent, place.parent.name, severity, **options)
+
+
+SCHEMES: dict[str, Callable[..., Dataset]] = {
+    "folder": image_folder,
+    "array": array_file,
+    "cifar10": cifar10,
+    "cifar100": cifar100,
+    "fashion-mnist": fashion_mnist,
+    "imagenet": imagenet,
+    "imagenet-a": imagenet_a,
+    "imagenet-r": imagenet_r,
+    "imagenet-v2": imagenet_v2,
+    "imagenet-sketch": imagenet_sketch,
+    "objectnet": objectnet,
+    "cns-bench": cns_bench,
+    "cifar-c": partial(_cell, cifar_c),
+    "imagenet-c": partial(_cell, imagenet_c),
+    "tiny-imagenet-c": partial(_cell, tiny_imagenet_c),
+}
+"""The reader of each scheme; the last three take `path/<corruption>/<severity>`."""
+
+
+PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
+"""Sets of photographs of all sizes, which are prepared as ImageNet is unless told otherwise."""
+
+
+def load_dataset(
+    spec: str | Path | Dataset,
+    *,
+    prepare: str | None = None,
+    classes: Sequence[str] | str | Path | None = None,
+    **options: Any,
+) -> Dataset:
+    """A dataset by a text: "demo", "cifar10:PATH", "imagenet-c:PATH/fog/3", a folder of images, an .npz or .npy file.
+
+    Args:
+        spec: the text, a path, or a dataset, which is given back.
+        prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that
+            is the default for ImageNet, for its natural shifts, and for folders of images of different or large sizes.
+            "342,299" does so with other numbers, "none" leaves images as they are. `evaluate` takes the size of the
+            model instead, where it has one and nothing was asked for here.
+        classes: names or WordNet ids in the order of the model's outputs, or a text file with one a line; by default
+            the sorted class folders.
+        options: those of the reader, such as train=True or partial=True.
+    """
+    if classes is not None:
+        options["classes"] = read_class_names(classes) if isinstance(classes, str | Path) else list(classes)
+    dataset = _load(spec, options)
+    if prepare is None and str(spec).partition(":")[0] in PHOTOGRAPHS and ":" in str(spec):
+        prepare = "imagenet"
+    return dataset.prepared_for() if prepare is None else dataset.prepared(prepare)
+
+
+def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
+    if isinstance(spec, Dataset):
+        if list(options) == ["classes"]:
+            return spec.with_classes(options["classes"])
+        if options:
+            raise TypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")
+        return spec
+    text = str(spec)
+    scheme, colon, rest = text.partition(":")
+    if isinstance(spec, Path) or not colon or len(scheme) == 1 or Path(text).exists():  # one letter is a drive
+        return _from_path(text, options)
+    if scheme not in SCHEMES:
+        raise ValueError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+    if not rest:
+        raise ValueError(f"{text!r} has no path; write {scheme}:PATH")
+    return _called(SCHEMES[scheme], scheme, str(Path(rest).expanduser()), options)
+
+
+def _from_path(text: str, options: dict[str, Any]) -> Dataset:
+    if text == "demo":
+        return _called(demo, "demo", None, options)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return _called(image_folder, "folder", str(path), options)
+    if path.is_file() and path.suffix in (".npy", ".npz"):
+        return _called(array_file, "array", str(path), options)
+    if path.is_file():
+        raise ValueError(f"{text!r} is a file; a dataset is a folder, an .npz or an .npy file")
+    if text in SCHEMES:
+        raise ValueError(f"{text!r} needs a path; write {text}:PATH")
+    names = ", ".join(f"{scheme}:PATH" for scheme in SCHEMES)
+    hint = did_you_mean(text, ["demo", *SCHEMES])
+    hint = f"{hint} A" if hint.startswith("did") else "a"
+    raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
+
+
+def _called(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:
+    function = reader.args[0] if isinstance(reader, partial) else reader
+    if "classes" in options and function is not image_folder:  # folders know best; others are put in order afterwards
+        order = options["classes"]
+        others = {option: value for option, value in options.items() if option != "classes"}
+        return _called(reader, scheme, path, others).with_classes(order)
+    known = [key for key, part in inspect.signature(function).parameters.items() if part.kind == part.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+    return reader(**options) if path is None else reader(path, **options)

@@ -1,0 +1,240 @@
+"""Do synthetic corruptions predict natural shifts?"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from brittle._errors import did_you_mean
+from brittle._types import FloatArray
+from brittle.design.matrix import check_names
+from brittle.evaluation.cell import CLEAN
+from brittle.evaluation.results import Results
+from brittle.metrics.correlation import correlate as pearson_along
+
+
+@dataclass(frozen=True, eq=False)
+class Drops:
+    """A(clean) − A(shifted) of each model (rows) under each shift (columns). Lower is better."""
+
+    models: tuple[str, ...]
+    names: tuple[str, ...]
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        models, names = check_names(self.models), check_names(self.names)
+        values = np.array(self.values, dtype=np.float64)
+        if values.shape != (len(models), len(names)):
+            raise ValueError(f"{len(models)} models under {len(names)} shifts cannot have drops of {values.shape}")
+        for field, value in (("models", models), ("names", names), ("values", values)):
+            object.__setattr__(self, field, value)
+
+    def of(self, models: Sequence[str]) -> Drops:
+        """The same drops for these models, in this order."""
+        for model in models:
+            if model not in self.models:
+                raise ValueError(f"there are no drops of the model {model!r}; {did_you_mean(str(model), self.models)}")
+        return Drops(tuple(models), self.names, self.values[[self.models.index(model) for model in models]])
+
+    def columns(self) -> dict[str, FloatArray]:
+        """The drops of all models under each shift, by its name."""
+        return dict(zip(self.names, self.values.T, strict=True))
+
+
+def drops_of(
+    results: Results, *, models: Sequence[str] | None = None, corruptions: Sequence[str] | None = None
+) -> Drops:
+    """The clean accuracy minus the mean over levels of the accuracy, for models run through all the corruptions."""
+    table = results.accuracy()
+    rows = tuple(models or results.models)
+    names = tuple(corruptions or sorted(set(table["corruption"]) - {CLEAN}))
+    accuracy = {(m, c, x): a for m, c, x, a in table.select("model", "corruption", "level", "accuracy").rows()}
+    levels = {name: sorted(set(table.filter(pl.col("corruption") == name)["level"])) for name in (CLEAN, *names)}
+    for name, found in levels.items():
+        if not found:
+            raise ValueError(f"there are no results on {name!r}; {did_you_mean(name, list(set(table['corruption'])))}")
+        for model in rows:
+            missing = [level for level in found if (model, name, level) not in accuracy]
+            if missing:
+                raise ValueError(
+                    f"there are no results of {model!r} on {name} {missing[0]:g}; run it again to fill them or leave "
+                    "the model out"
+                )
+    mean = np.array([[np.mean([accuracy[m, c, x] for x in levels[c]]) for c in (CLEAN, *names)] for m in rows])
+    return Drops(rows, names, mean[:, :1] - mean[:, 1:])
+
+
+def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequence[str] | None = None) -> Drops:
+    """The accuracy on the usual test set minus that on each natural shift, all run as they are.
+
+    Models are those that were run on everything, unless you name them. For a shift with fewer classes, such as
+    ImageNet-A, compare with the usual images of those classes.
+    """
+    runs = [clean, *shifts.values()]
+    shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
+    if not shared:
+        raise ValueError("no model was run on all of these; run the same models on the test set and on every shift")
+    accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
+    return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
+
+
+def read_drops(path: str | Path) -> Drops:
+    """Drops from a CSV file: a column of model names, then one column for each corruption or shift."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        lines = [row for row in csv.reader(file) if row]
+    if len(lines) < 2 or len(lines[0]) < 2:
+        raise ValueError(f"{path} needs a first row model,<corruption>,… and one row for each model")
+    values = []
+    for row in lines[1:]:
+        try:
+            values.append([float(cell) for cell in row[1:]])
+        except ValueError as error:
+            raise ValueError(f"{path}, model {row[0]!r}: {error}; every cell must be an accuracy drop") from error
+        if len(row) != len(lines[0]):
+            raise ValueError(f"{path}, model {row[0]!r}: {len(row)} cells, but the first row has {len(lines[0])}")
+    return Drops(tuple(row[0] for row in lines[1:]), tuple(lines[0][1:]), np.array(values))
+
+
+def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[FloatArray, Callable[[str], int]]:
+    """Drops of three or more models, all finite, and where to find a corruption's column."""
+    named, table = check_names(names), np.asarray(drops, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != len(named):
+        raise ValueError(f"drops are models × {len(named)} corruptions, one column a name, got shape {table.shape}")
+    if len(table) < 3:
+        raise ValueError(f"a correlation over models needs three or more models, got {len(table)}")
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(
+            f"the drop of model {row} on {named[column]} is {table[row, column]}; leave out models or corruptions that "
+            "lack a number"
+        )
+    positions = {name: i for i, name in enumerate(named)}
+
+    def where(name: str) -> int:
+        plain = name.rpartition("/")[2]  # a table may leave out the sets
+        if name not in positions and plain not in positions:
+            raise ValueError(f"there are no drops on {name!r}; {did_you_mean(str(name), named)}")
+        return positions[name if name in positions else plain]
+
+    return table, where
+
+
+Benchmarks = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkCorrelations:
+    """Pearson's r and its two-sided p-value for each benchmark of a group, over models."""
+
+    r: FloatArray
+    p: FloatArray
+    models: int
+
+    @property
+    def mean_r(self) -> float:
+        """The group's number in Syn2Nat's tables."""
+        return float(self.r.mean())
+
+    @property
+    def mean_p(self) -> float:
+        """The mean of the p-values, as Syn2Nat reports it; not itself a p-value."""
+        return float(self.p.mean())
+
+    @property
+    def std(self) -> float:
+        """The population standard deviation of r over the group."""
+        return float(self.r.std())
+
+    def __str__(self) -> str:
+        return (
+            f"mean Pearson correlation {self.mean_r:.3f} (standard deviation {self.std:.3f}, mean p = "
+            f"{self.mean_p:.3g}) of {len(self.r)} benchmarks over {self.models} models"
+        )
+
+
+def correlate(
+    drops: ArrayLike, names: Sequence[str], benchmarks: Benchmarks, natural: ArrayLike
+) -> BenchmarkCorrelations:
+    """The correlation, over models, of the drop on each synthetic benchmark with the drop on a natural one.
+
+    `drops` is models × corruptions with `names` for its columns, `natural` one drop for each model in the same order.
+    The drop on a benchmark is the mean over its corruptions. Three or more models; with three to five a correlation
+    says next to nothing, which its p-value shows.
+    """
+    on_benchmarks = benchmark_drops(drops, names, benchmarks)
+    return _correlate(on_benchmarks, _check_natural(natural, on_benchmarks.shape[1], "the natural benchmark"))
+
+
+def benchmark_drops(drops: ArrayLike, names: Sequence[str], benchmarks: Benchmarks) -> FloatArray:
+    """The mean drop over the corruptions of each benchmark: benchmarks × models."""
+    table, where = check_drops(drops, names)
+    if not len(benchmarks):
+        raise ValueError("give at least one benchmark, a list of corruption names")
+    weights = np.zeros((len(benchmarks), table.shape[1]))
+    for row, benchmark in zip(weights, benchmarks, strict=True):
+        row[[where(name) for name in check_names(benchmark)]] = 1 / len(benchmark)
+    means = weights @ table.T
+    flat = np.flatnonzero(np.ptp(means, axis=1) <= 1e-12)
+    if flat.size:
+        which = ", ".join(benchmarks[int(flat[0])])
+        raise ValueError(f"all models drop equally on the benchmark {which}, so there is no correlation")
+    return np.asarray(means)
+
+
+def correlation_rows(
+    drops: ArrayLike,
+    names: Sequence[str],
+    groups: Mapping[str, Benchmarks],
+    natural: Mapping[str, ArrayLike],
+) -> pl.DataFrame:
+    """One row for each group of benchmarks and natural shift: benchmarks, models, mean_r, std_r, mean_p."""
+    if not groups or not natural:
+        raise ValueError(
+            f"give a group of benchmarks and a natural shift or more, got {len(groups)} and {len(natural)}"
+        )
+    rows = []
+    for label, benchmarks in groups.items():
+        on_group = benchmark_drops(drops, names, benchmarks)
+        for shift, values in natural.items():
+            found = _correlate(on_group, _check_natural(values, on_group.shape[1], shift))
+            rows.append((label, shift, len(found.r), found.models, found.mean_r, found.std, found.mean_p))
+    columns = ["group", "natural", "benchmarks", "models", "mean_r", "std_r", "mean_p"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def correlation_table(
+    drops: ArrayLike,
+    names: Sequence[str],
+    groups: Mapping[str, Benchmarks],
+    natural: Mapping[str, ArrayLike],
+) -> pl.DataFrame:
+    """Syn2Nat's Tables 2 and 3: a row for each natural shift and their mean, a column of mean r for each group."""
+    rows = correlation_rows(drops, names, groups, natural)
+    wide = rows.pivot("group", index="natural", values="mean_r", maintain_order=True)
+    return pl.concat([wide, wide.select(pl.lit("mean").alias("natural"), pl.exclude("natural").mean())])
+
+
+def _check_natural(natural: ArrayLike, models: int, what: str) -> FloatArray:
+    values = np.asarray(natural, dtype=np.float64)
+    if values.shape != (models,):
+        raise ValueError(f"give {what} one drop for each of {models} models, in the same order, got {values.shape}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"the drop of model {row} on {what} is {values[row]}; leave out models that lack a number")
+    if np.ptp(values) <= 1e-12:
+        raise ValueError(f"all models drop equally on {what}, so there is no correlation")
+    return values
+
+
+def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
+    """Student's t with n − 2 degrees has (n − 2) / (n − 2 + t²) = 1 − r², so its tail needs no t."""
+    from scipy.special import betainc
+
+    r = pearson_along(means, natural)
+    return BenchmarkCorrelations(r, np.asarray(betainc((len(natural) - 2) / 2, 0.5, 1 - r * r)), len(natural))

@@ -1,0 +1,339 @@
+"""Benchmarks that are far from another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from brittle._random import check_seed
+from brittle._types import FloatArray, check_fractions
+from brittle.corruptions.kernels.arithmetic import compiled
+from brittle.design.scanning import Scan
+
+
+@dataclass(frozen=True)
+class SeveritySet:
+    """Five places in a list of levels, and the mean error there."""
+
+    places: tuple[int, int, int, int, int]
+    error: float
+
+
+def severity_sets(errors: ArrayLike, spread: float) -> list[SeveritySet]:
+    """One set of five levels around each possible centre, the smallest mean error first.
+
+    `errors` are those at growing severities, at least five. Around centre i the first level is the one below i − 1
+    whose error is nearest to 1 − spread times the centre's, the second the one between the two nearest to
+    1 − spread / 2; the fourth and the fifth likewise above. Of equally near ones the later is taken, as in the authors'
+    code.
+    """
+    found = check_fractions(errors, "the error")
+    if found.ndim != 1 or len(found) < 5:
+        raise ValueError(f"sets of five need the errors at five levels or more, got shape {found.shape}")
+    if not spread > 0:
+        raise ValueError(f"spread must be above 0, as error_spread gives it, got {spread!r}")
+    sets = []
+    for centre in range(2, len(found) - 2):
+        if not found[centre] > 0:
+            continue
+        relative = found / found[centre] - 1
+        first = _nearest(relative, range(centre - 1), -spread)
+        second = _nearest(relative, range(first + 1, centre), -spread / 2)
+        fifth = _nearest(relative, range(centre + 2, len(found)), spread)
+        fourth = _nearest(relative, range(centre + 1, fifth), spread / 2)
+        places = (first, second, centre, fourth, fifth)
+        sets.append(SeveritySet(places, float(found[list(places)].mean())))
+    if not sets:
+        raise ValueError("the error is 0 at every centre, so nothing can be spread about it; use harder levels")
+    return sorted(sets, key=lambda one: one.error)
+
+
+def _nearest(relative: np.ndarray, places: Sequence[int], wanted: float) -> int:
+    return min(reversed(places), key=lambda place: abs(relative[place] - wanted))
+
+
+MOST = 5
+"""The largest half of a data set: 5 of 30 candidates have 142,506 combinations of 7,776 choices each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Combinations of candidates that can have the target error, and one choice of severity sets for each."""
+
+    members: NDArray[np.int64]
+    sets: NDArray[np.int64]
+    errors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+def sampled_halves(
+    errors: Sequence[Sequence[float]], target: float, size: int, *, tolerance: float = 0.01, seed: int = 0
+) -> Halves:
+    """For each combination of `size` candidates, one random choice of severity sets with about the target error.
+
+    `errors` are the mean errors of each candidate's severity sets. About the target is within `tolerance` of it,
+    relatively. Combinations that cannot be so are left out.
+    """
+    if not 1 <= size <= min(MOST, len(errors)):
+        raise ValueError(f"half a data set has 1 to {min(MOST, len(errors))} of {len(errors)} corruptions, got {size}")
+    if not (0 < target < 1 and 0 < tolerance < 1):
+        raise ValueError(f"target and tolerance are fractions between 0 and 1, got {target!r} and {tolerance!r}")
+    most = max(map(len, errors))
+    table = np.full((len(errors), most), np.nan)
+    for row, mine in zip(table, errors, strict=True):
+        row[: len(mine)] = mine
+    counts = np.array([len(mine) for mine in errors], np.int64)
+    members = np.array(list(combinations(range(len(errors)), size)), np.int64)
+    rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
+    sets, found = _choices(
+        table, counts, members, target * (1 - tolerance), target * (1 + tolerance), rng.random(len(members))
+    )
+    there = ~np.isnan(found)
+    if not there.any():
+        raise ValueError(
+            f"no {size} of {len(errors)} corruptions have a mean error within {100 * tolerance:g} % of {target:.3f}; "
+            f"their severity sets have {np.nanmin(table):.3f} to {np.nanmax(table):.3f}: take other levels or a wider "
+            "tolerance"
+        )
+    return Halves(members[there], sets[there], found[there])
+
+
+@compiled
+def _choices(table: Any, counts: Any, members: Any, low: float, high: float, uniform: Any) -> Any:
+    """For each combination, one of the choices strictly between low and high, picked by its uniform; NaN if none is."""
+    number, size = members.shape
+    sets = np.zeros((number, size), np.int64)
+    errors = np.full(number, np.nan)
+    sums = np.zeros(counts.max() ** size)
+    for i in range(number):
+        total = 1  # the sums over all choices of the first members, one member more at a time
+        sums[0] = 0.0
+        for j in range(size):
+            mine = table[members[i, j]]
+            count = counts[members[i, j]]
+            for k in range(total - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
+                for c in range(count - 1, -1, -1):
+                    sums[k * count + c] = sums[k] + mine[c]
+            total *= count
+        fitting = 0
+        for k in range(total):
+            if low * size < sums[k] < high * size:
+                fitting += 1
+        wanted = int(uniform[i] * fitting)
+        for k in range(total):
+            if low * size < sums[k] < high * size:
+                if wanted == 0:
+                    errors[i] = sums[k] / size
+                    rest = k
+                    for j in range(size - 1, -1, -1):
+                        sets[i, j] = rest % counts[members[i, j]]
+                        rest //= counts[members[i, j]]
+                    break
+                wanted -= 1
+    return sets, errors
+
+
+def disjoint_pairs(members: NDArray[np.int64], count: int, *, seed: int = 0) -> NDArray[np.int64]:
+    """So many random pairs of combinations without a common member, pairs × 2; pairs may repeat."""
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
+    found: list[NDArray[np.int64]] = []
+    have, tried = 0, 0
+    while have < count:
+        drawn = (rng.random((2 * count, 2)) * len(members)).astype(np.int64)
+        first, second = members[drawn[:, 0]], members[drawn[:, 1]]
+        good = drawn[~(first[:, :, np.newaxis] == second[:, np.newaxis]).any((1, 2))]
+        found.append(good)
+        have, tried = have + len(good), tried + 1
+        if tried == 50 and not have:
+            raise ValueError(
+                "no two halves without a common corruption were found; give more candidates, ask for fewer corruptions "
+                "or widen the tolerance"
+            )
+    return np.concatenate(found)[:count]
+
+
+@dataclass(frozen=True, eq=False)
+class Dissimilar:
+    """The farthest corruptions with five severities each, and the shift of every candidate.
+
+    `shifts` are runs × candidates: the mean distance of sampled data sets with a candidate minus that of all, in
+    standard deviations of all; NaN for one that no data set with the target error has, which cannot be picked. `error`
+    is the mean error of the data set that was chosen.
+    """
+
+    candidates: tuple[str, ...]
+    shifts: FloatArray
+    picked: dict[str, tuple[float, ...]]
+    error: float
+    target: float
+    datasets: int
+
+    def table(self) -> pl.DataFrame:
+        """A row a candidate, the farthest first: mean shift, its standard error over runs, whether it was picked."""
+        known = (~np.isnan(self.shifts)).sum(0)
+        error = [
+            mine[~np.isnan(mine)].std(ddof=1) / np.sqrt(count) if count > 1 else None
+            for mine, count in zip(self.shifts.T, known, strict=True)
+        ]
+        levels = [self.picked.get(name) for name in self.candidates]
+        return pl.DataFrame(
+            {
+                "candidate": self.candidates,
+                "shift": _mean(self.shifts),
+                "standard_error": pl.Series(error, dtype=pl.Float64),
+                "picked": [name in self.picked for name in self.candidates],
+                "levels": [None if mine is None else " ".join(f"{level:g}" for level in mine) for mine in levels],
+            }
+        ).sort("shift", descending=True, nulls_last=True)
+
+    @property
+    def unfit(self) -> list[str]:
+        """The candidates that no data set with the target error has."""
+        return [name for name, mine in zip(self.candidates, self.shifts.T, strict=True) if np.isnan(mine).all()]
+
+
+def dissimilar(
+    runs: Sequence[Sequence[Scan]],
+    target_error: float,
+    *,
+    spread: float,
+    k: int = 10,
+    datasets: int = 100_000,
+    tolerance: float = 0.01,
+    seed: int = 0,
+) -> Dissimilar:
+    """The k candidates that take a data set farthest from a benchmark at the same error (Mintun et al., section 5).
+
+    Every candidate gets sets of five levels spread as the benchmark's are. Data sets of k candidates whose mean error
+    is the target are sampled, as two halves without a common member; the shift of a candidate is how much farther
+    data sets with it are. The k with the largest mean shift over runs are picked, with the severities of that sampled
+    data set of them whose error is nearest to the target.
+
+    Args:
+        runs: scans of all candidates by one model each, or by one model on other images; the paper has 10 runs.
+        target_error: the mean error of the benchmark, and `spread` its spread, see `error_target`.
+        k: how many are picked: an even number up to 10.
+        datasets: that are sampled in each run.
+        tolerance: how near a half must come to the target, relatively.
+        seed: of the sampling.
+    """
+    names = _names(runs)
+    check_k(k, len(names))
+    shifts, drawn = [], []
+    for number, scans in enumerate(runs):
+        sets = [severity_sets(scan.errors, spread) for scan in scans]
+        halves = sampled_halves(
+            [[one.error for one in mine] for mine in sets],
+            target_error,
+            k // 2,
+            tolerance=tolerance,
+            seed=seed + number,
+        )
+        pairs = disjoint_pairs(halves.members, datasets, seed=seed + number)
+        shifts.append(_shifts(halves, pairs, _set_distances(scans, sets), len(names)))
+        drawn.append((halves, sets))
+    mean = np.array([-np.inf if one is None else one for one in _mean(np.array(shifts))])
+    best = np.sort(np.argsort(-mean, kind="stable")[:k])
+    picked, error = _levels(runs, drawn, best, target_error)
+    chosen = {names[i]: picked[int(i)] for i in best}
+    return Dissimilar(names, np.array(shifts), chosen, error, target_error, datasets)
+
+
+def check_k(k: int, candidates: int) -> None:
+    """Raise unless data sets of k of so many candidates can be sampled in two halves."""
+    most = min(2 * MOST, candidates) // 2 * 2
+    if most < 2:
+        raise ValueError(f"a data set has two halves, so there must be two candidates or more; got {candidates}")
+    if k % 2 or not 2 <= k <= most:
+        raise ValueError(
+            f"k is an even number from 2 to {most}, since data sets of {candidates} candidates are sampled in halves "
+            f"of up to {MOST}; got {k}"
+        )
+
+
+def _mean(shifts: FloatArray) -> list[float | None]:
+    """The mean over the runs that know a candidate."""
+    return [None if np.isnan(mine).all() else float(np.nanmean(mine)) for mine in shifts.T]
+
+
+def _names(runs: Sequence[Sequence[Scan]]) -> tuple[str, ...]:
+    if not runs or not runs[0]:
+        raise ValueError("give the scans of at least one run, of at least two candidates")
+    names = tuple(scan.candidate for scan in runs[0])
+    for scans in runs:
+        if tuple(scan.candidate for scan in scans) != names:
+            raise ValueError("all runs must scan the same candidates in the same order")
+    return names
+
+
+def _set_distances(scans: Sequence[Scan], sets: Sequence[Sequence[SeveritySet]]) -> FloatArray:
+    """The mean distance of each severity set, candidates × sets, NaN where a candidate has fewer."""
+    table = np.full((len(sets), max(map(len, sets))), np.nan)
+    for row, scan, mine in zip(table, scans, sets, strict=True):
+        row[: len(mine)] = [scan.distances[list(one.places)].mean() for one in mine]
+    return table
+
+
+def _shifts(halves: Halves, pairs: NDArray[np.int64], distances: FloatArray, candidates: int) -> FloatArray:
+    """How many standard deviations farther the data sets with each candidate are (step 6)."""
+    far = distances[halves.members, halves.sets].mean(1)
+    mean = far[pairs].mean(1)
+    within = np.zeros((len(halves), candidates))
+    np.put_along_axis(within, halves.members, 1.0, axis=1)
+    total, count = np.zeros(candidates), np.zeros(candidates)
+    for side in pairs.T:
+        weight = np.bincount(side, minlength=len(halves)).astype(np.float64)
+        count += weight @ within
+        total += np.bincount(side, mean, minlength=len(halves)) @ within
+    with np.errstate(invalid="ignore"):  # 0 / 0 of a candidate that is in none
+        farther = total / count - mean.mean()
+    spread = mean.std()
+    if spread <= 1e-9 * mean.mean():  # all are equally far, so none moves them
+        return np.asarray(0 * farther)
+    return np.asarray(farther / spread)
+
+
+def _levels(
+    runs: Sequence[Sequence[Scan]],
+    drawn: Sequence[tuple[Halves, Sequence[Sequence[SeveritySet]]]],
+    best: NDArray[np.int64],
+    target: float,
+) -> tuple[dict[int, tuple[float, ...]], float]:
+    """The severities of the sampled data set of exactly these candidates whose error is nearest to the target."""
+    choices: dict[tuple[int, ...], list[tuple[float, int, int]]] = {}
+    for run, (halves, _) in enumerate(drawn):
+        for place in map(int, np.flatnonzero(np.isin(halves.members, best).all(1))):
+            mine = tuple(int(i) for i in halves.members[place])
+            choices.setdefault(mine, []).append((float(halves.errors[place]), run, place))
+    nearest: tuple[float, tuple[int, int], tuple[int, int], float] | None = None
+    for mine, first in choices.items():
+        rest = tuple(int(i) for i in best if i not in mine)
+        if mine[0] != best[0]:
+            continue  # its partner has been or will be looked at with it
+        for error, run, place in first:
+            for other, other_run, other_place in choices.get(rest, ()):
+                off = abs((error + other) / 2 - target)
+                if nearest is None or off < nearest[0]:
+                    nearest = (off, (run, place), (other_run, other_place), (error + other) / 2)
+    if nearest is None:
+        raise ValueError(
+            "the farthest corruptions cannot have the target error together, since no two halves of them do; widen the "
+            "tolerance"
+        )
+    found: dict[int, tuple[float, ...]] = {}
+    for run, place in nearest[1:3]:
+        halves, sets = drawn[run]
+        for member, one in zip(halves.members[place], halves.sets[place], strict=True):
+            scan = runs[run][int(member)]
+            found[int(member)] = tuple(scan.severities[i] for i in sets[int(member)][int(one)].places)
+    return found, nearest[3]

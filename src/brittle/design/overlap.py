@@ -1,0 +1,212 @@
+"""The overlap of two corruptions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brittle._types import FloatArray, as_bool_array, check_fractions, check_level
+from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.design.matrix import OverlapMatrix, names_and_recipe
+from brittle.metrics import published_table
+from brittle.metrics.corruption_error import robustness_score
+from brittle.metrics.resampling import means, resampled_means
+
+Form = Literal["ratio", "accuracy"]
+
+FLOOR = 0.02
+"""With 10,000 test images a gain is known to about 0.007, so a ratio to less than three times that is mostly noise."""
+
+
+class VanishingGain(UserWarning):
+    """A model learned so little from its own corruption that no overlap with it can be measured."""
+
+
+def overlap_matrix(
+    accuracy: ArrayLike, names: Sequence[str] | Benchmark, *, form: Form = "ratio", floor: float = FLOOR
+) -> OverlapMatrix:
+    """The overlapping score of every pair of k corruptions, from a (k+1) × (k+1) table of accuracies.
+
+    Row i is the model trained with corruption i, column j the test set under corruption j; row 0 is the standard
+    model, column 0 the clean test set. With R(m, c) = A(m, c) / A(m) and gain(m, c) = R(m, c) − R(standard, c),
+
+        O(a, b) = max(0, ½ [gain(m_a, b) / gain(m_b, b) + gain(m_b, a) / gain(m_a, a)])
+
+    as in NOC's Eq. 2: a foreign model's gain over the native model's gain on the same corruption, the sum clipped at 0.
+    `form="accuracy"` takes A(m, c) itself for R(m, c), as the code of Syn2Nat does. If a native gain is not above
+    `floor` the score is undefined: that corruption is named in a `VanishingGain` warning and its entries are NaN.
+
+    `names` are those of the corruptions, or the recipe they were measured with, which the matrix then carries.
+    """
+    named, candidates = names_and_recipe(names)
+    table = check_table(accuracy, named)
+    gains, native = gains_of(table, form)
+    return from_gains(gains, native, named, floor, candidates)
+
+
+def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> FloatArray:
+    """Accuracies as fractions, (k+1) × (k+1) for k names."""
+    table, side = np.asarray(accuracy, dtype=np.float64), len(names) + 1
+    if table.shape != (side, side):
+        raise ValueError(
+            f"{len(names)} corruptions need {side} × {side} accuracies, the standard model and the clean test set "
+            f"first, got shape {table.shape}"
+        )
+    return check_fractions(table, "the accuracy")
+
+
+def gains_of(table: FloatArray, form: Form) -> tuple[FloatArray, FloatArray]:
+    """Gains over the standard model, k trained × k tested on the last two axes, and the native ones among them."""
+    if form not in ("ratio", "accuracy"):
+        raise ValueError(f"the form is 'ratio' (the papers) or 'accuracy' (the code of Syn2Nat), got {form!r}")
+    corrupted = table[..., 1:]
+    score = robustness_score(corrupted, table[..., :1]) if form == "ratio" else corrupted
+    gains = score[..., 1:, :] - score[..., :1, :]
+    return gains, np.diagonal(gains, axis1=-2, axis2=-1)
+
+
+def from_gains(
+    gains: FloatArray, native: FloatArray, names: tuple[str, ...], floor: float, candidates: Benchmark | None = None
+) -> OverlapMatrix:
+    """The matrix, with a warning for every corruption that its own model did not learn."""
+    unlearned = tuple(name for name, gain in zip(names, native, strict=True) if not gain > floor)
+    for name, gain in zip(names, native, strict=True):
+        if not gain > floor:
+            message = (
+                f"the model trained with {name} is only {gain:+.3f} better on {name} than the standard model (the "
+                f"floor is {floor:g}), so its overlaps are masked; train longer, make it more severe or leave it out"
+            )
+            warnings.warn(VanishingGain(message), stacklevel=3)
+    scores = scores_of(gains, native, floor)
+    return OverlapMatrix(names, scores, candidates=candidates, unlearned=unlearned)
+
+
+def scores_of(gains: FloatArray, native: FloatArray, floor: float) -> FloatArray:
+    """Overlapping scores on the last two axes, NaN in the rows and columns of a vanishing native gain."""
+    if not (np.isfinite(floor) and floor >= 0):
+        raise ValueError(f"the floor of a native gain is 0 or a little more, such as {FLOOR}, got {floor!r}")
+    share = gains / np.where(native > floor, native, np.nan)[..., np.newaxis, :]
+    scores = np.maximum((share + np.swapaxes(share, -1, -2)) / 2, 0)
+    each = np.arange(scores.shape[-1])
+    scores[..., each, each] = 1
+    return np.asarray(scores)
+
+
+def overlap_with_intervals(
+    correct: ArrayLike,
+    names: Sequence[str] | Benchmark,
+    *,
+    form: Form = "ratio",
+    floor: float = FLOOR,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> OverlapMatrix:
+    """The overlap matrix with a percentile bootstrap interval for each entry.
+
+    `correct` says right or wrong for (k+1) models × (k+1) test sets × samples, in the order of `overlap_matrix`, the
+    same samples in every cell; with several levels a corruption, the share of them that is right, as `correct_cube`
+    gives it. `names` are those of the corruptions, or their recipe, which the matrix then carries. Whole samples are
+    drawn, so what the cells share stays shared. A resample in which a native gain vanishes leaves the score open: it
+    counts as 0 at the low end and as infinite at the high end. The intervals say how far other test images would move
+    the score, not how far another training would.
+    """
+    named, candidates = names_and_recipe(names)
+    cells, side = right_or_wrong_cells(correct), len(named) + 1
+    if cells.ndim != 3 or cells.shape[:2] != (side, side):
+        raise ValueError(
+            f"{len(named)} corruptions need {side} models × {side} test sets × samples, got shape {cells.shape}"
+        )
+    tail = (1 - check_level(level)) / 2
+    rows = cells.reshape(side * side, -1).T
+    gains, native = gains_of(check_table(means(rows).reshape(side, side), named), form)
+    found = from_gains(gains, native, named, floor, candidates)
+    try:
+        drawn = resampled_means(rows, seed=seed, resamples=resamples).reshape(-1, side, side)
+        scores = scores_of(*gains_of(drawn, form), floor)
+    except ValueError as error:
+        raise ValueError(f"the overlap is undefined in a resample ({error}); it needs more samples") from error
+    first, last = math.floor(tail * (resamples - 1)), math.ceil((1 - tail) * (resamples - 1))
+    low = np.sort(np.where(np.isnan(scores), 0, scores), axis=0)[first]
+    high = np.sort(np.where(np.isnan(scores), np.inf, scores), axis=0)[last]
+    unknown = np.isnan(found.scores)
+    low, high = (np.where(unknown, np.nan, end) for end in (low, high))
+    return replace(found, low=low, high=high)
+
+
+def right_or_wrong_cells(correct: ArrayLike) -> NDArray[np.generic]:
+    """Right or wrong, or the share of the levels of a corruption at which an image is right."""
+    cells = np.asarray(correct)
+    return check_fractions(cells, "the share that is right") if cells.dtype.kind == "f" else as_bool_array(cells)
+
+
+CANDIDATES = {"noc-table7": "imagenet-c", "noc-table8": "imagenet-noc"}
+"""The published cross-tables, and the recipes of the corruptions in them."""
+
+
+def overlap_from_relative_errors(
+    table: ArrayLike, names: Sequence[str] | Benchmark, *, clean_errors: ArrayLike | None = None, floor: float = FLOOR
+) -> OverlapMatrix:
+    """The overlapping scores that a (k+1) × k table of relative corruption errors implies, standard model first.
+
+    Row i is the model trained with corruption i, column j the relative CE on corruption j as a fraction (1.21, not
+    121). With D(c) = E_ref(c) − E_ref of the reference model, the same for all rows, a relative CE is
+
+        CE(m, c) = (E(m, c) − E(m)) / D(c) = (A(m) − A(m, c)) / D(c),   so   R(m, c) = A(m, c) / A(m)
+                 = 1 − CE(m, c) D(c) / A(m),   and   gain(m, c) = D(c) [CE(s, c) / A(s) − CE(m, c) / A(m)].
+
+    An overlapping score divides gains on the same corruption, so D(c) cancels and the reference errors are not
+    needed. The clean accuracies A do not cancel: give `clean_errors`, one a row. Without them all models are taken to
+    be equally good on clean images, which is exact only if they are. `floor` is in units of D(c) here. `names` may be
+    the recipe of the corruptions, which the matrix then carries.
+    """
+    named, candidates = names_and_recipe(names)
+    errors, k = np.asarray(table, dtype=np.float64), len(named)
+    if errors.shape != (k + 1, k):
+        raise ValueError(
+            f"{k} corruptions need {k + 1} × {k} relative errors, the standard model first, got {errors.shape}"
+        )
+    if not np.isfinite(errors).all():
+        raise ValueError("every relative error must be a finite number; leave out corruptions that lack one")
+    if np.abs(errors).max() > 10:
+        raise ValueError(f"relative errors are fractions here, got {np.abs(errors).max():g}; divide percents by 100")
+    accuracy = _clean_accuracy(clean_errors, k + 1)
+    loss = errors / accuracy[:, np.newaxis]
+    gains = loss[0] - loss[1:]
+    return from_gains(gains, np.diagonal(gains), named, floor, candidates)
+
+
+def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
+    """The overlap matrix behind a published cross-table: "noc-table7" (ImageNet-C) or "noc-table8" (ImageNet-NOC).
+
+    NOC printed its matrices as pictures only; these are rebuilt from its relative CE, printed in whole percents, so
+    expect an error of about 0.01 an entry. The candidates are the entries of the benchmark that the table is about.
+    """
+    table = published_table(name)
+    rows = next(iter(table.columns))
+    names = table.text(rows)[1:]
+    if name not in CANDIDATES or not {"clean_error", *names} <= set(table.columns):
+        raise ValueError(
+            f"{name} is not a table of models trained with one corruption each; see {', '.join(CANDIDATES)}"
+        )
+    recipe = load_benchmark(CANDIDATES[name])
+    candidates = replace(recipe, entries=tuple(map(recipe.entry, names)))
+    errors = table.numbers(*names) / 100
+    return overlap_from_relative_errors(errors, candidates, clean_errors=table.numbers("clean_error"), floor=floor)
+
+
+def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> FloatArray:
+    if clean_errors is None:
+        return np.ones(rows)
+    clean = check_fractions(clean_errors, "the clean error")
+    if clean.shape != (rows,):
+        raise ValueError(f"give one clean error a row, {rows} of them, got shape {clean.shape}")
+    if (clean == 1).any():
+        raise ValueError("a model with a clean error of 1 knows nothing; its robustness is undefined, leave it out")
+    return np.asarray(1 - clean)

@@ -1,0 +1,187 @@
+"""Predictions that were made elsewhere."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from brittle._types import Image
+from brittle.benchmarks import Benchmark
+from brittle.corruptions import get_corruption
+from brittle.datasets.dataset import Dataset, no_labels
+from brittle.evaluation.cell import CLEAN, Cell
+from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.store import Store, model_folder
+from brittle.models.model import Scores
+
+COLUMNS = ("sample", "corruption", "level", "prediction")
+SCHEMA = {
+    "sample": pl.String,
+    "corruption": pl.String,
+    "level": pl.Float64,
+    "prediction": pl.Int32,
+    "confidence": pl.Float32,
+}
+
+
+def read_predictions(path: str | Path) -> pl.DataFrame:
+    """The rows of a .csv or .npz file of predictions: sample, corruption, level, prediction, confidence.
+
+    The corruption is "clean" for clean images, whose level is 0 or left out. The prediction is the number of a class.
+    The confidence, between 0 and 1, may be missing; it is null then. Each (sample, corruption, level) may be there
+    once. Errors name the row, counted from 1 without the header. Other columns are left out.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file of predictions {str(path)!r}")
+    readers = {".csv": _read_csv, ".npz": _read_npz}
+    if path.suffix not in readers:
+        raise ValueError(f"predictions are read from .csv and .npz files, got {str(path)!r}")
+    raw = readers[path.suffix](path)
+    missing = [name for name in COLUMNS if name not in raw.columns]
+    if missing:
+        raise ValueError(f"{str(path)!r} lacks {', '.join(missing)}; it has: {', '.join(raw.columns) or 'nothing'}")
+    if raw.is_empty():
+        raise ValueError(f"{str(path)!r} has no rows")
+    if "confidence" not in raw.columns:
+        raw = raw.with_columns(confidence=pl.lit(None, pl.String))
+    clean = pl.col("corruption") == CLEAN
+    raw = raw.select(SCHEMA.keys()).with_columns(
+        level=pl.when(clean).then(pl.col("level").fill_null("0")).otherwise("level")
+    )
+    _check(raw, path)
+    return raw.cast({"prediction": pl.Float64}).cast(SCHEMA)  # type: ignore[arg-type]
+
+
+def _check(raw: pl.DataFrame, path: Path) -> None:
+    level, prediction, confidence = (
+        pl.col(name).cast(pl.Float64, strict=False) for name in ("level", "prediction", "confidence")
+    )
+    whole = (prediction >= 0) & (prediction < 2**31) & (prediction == prediction.floor())
+    has_confidence = pl.col("confidence").is_not_null()
+    for bad, sentence in (
+        (pl.col("sample").is_null(), "has no sample"),
+        (pl.col("corruption").is_null(), "has no corruption; write the name of one, or clean"),
+        (~(level.is_finite() & (level >= 0)).fill_null(False), "has level {level!r}; it must be a number from 0"),
+        ((pl.col("corruption") == CLEAN) & (level != 0), "is clean and has level {level}; clean images have level 0"),
+        (~whole.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
+        (
+            has_confidence & ~confidence.is_between(0, 1).fill_null(False),
+            "has confidence {confidence!r}; it must be a number from 0 to 1, or nothing",
+        ),
+        (
+            ~pl.struct("sample", "corruption", level.alias("level")).is_first_distinct(),
+            "has sample {sample!r} under {corruption!r} at level {level} again; each may be there once",
+        ),
+    ):
+        rows = raw.select(bad.arg_true()).to_series()
+        if len(rows):
+            index = rows[0]
+            more = f" ({len(rows)} rows are like this)" if len(rows) > 1 else ""
+            told = sentence.format(**raw.row(index, named=True))
+            raise ValueError(f"row {index + 1} of {str(path)!r} {told}{more}")
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_csv(path, glob=False, infer_schema=False, truncate_ragged_lines=False)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{str(path)!r} is not a CSV table: {str(error).partition(chr(10))[0]}") from error
+
+
+def _read_npz(path: Path) -> pl.DataFrame:
+    """Every array as texts, so that what is wrong with it is found in one place."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in SCHEMA if name in file.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{str(path)!r} cannot be read as arrays of numbers and texts: {error}") from error
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
+        raise ValueError(f"the arrays of {str(path)!r} must have one axis and one length; they have {shapes}")
+    return pl.DataFrame({name: pl.Series(array.tolist()).cast(pl.String) for name, array in arrays.items()})
+
+
+@dataclass(frozen=True)
+class _Absent:
+    """A model of which only the predictions are here."""
+
+    name: str
+    key: str
+
+    def scores(self, images: Image) -> Scores:
+        raise TypeError(f"{self.name!r} is known by its predictions only; it cannot be shown {len(images)} more images")
+
+
+def import_predictions(
+    path: str | Path,
+    dataset: Dataset,
+    folder: str | Path,
+    *,
+    name: str | None = None,
+    benchmark: Benchmark | None = None,
+) -> Results:
+    """Bring a file of predictions (see `read_predictions`) into a run's folder, joined with the dataset's labels.
+
+    Corruptions that brittle knows get their full ids. The `benchmark` says which recipe the predictions belong to, so
+    that its scores can be given. Predictions for samples that the dataset does not have raise.
+    """
+    path = Path(path)
+    table = read_predictions(path)
+    if dataset.labels is None:
+        raise no_labels(dataset, "so nothing can be right or wrong")
+    labels = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
+    joined = table.join(labels, on="sample", how="left", maintain_order="left")
+    strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()
+    if strangers:
+        raise ValueError(
+            f"{str(path)!r} has predictions for {len(strangers)} samples that {dataset.name!r} does not have, such as "
+            f"{sorted(strangers)[0]!r}; its ids are like {str(dataset.ids[0])!r}"
+        )
+    largest = int(table["prediction"].cast(pl.Int64).to_numpy().max())
+    if dataset.outputs is not None and largest >= dataset.outputs:
+        raise ValueError(
+            f"{str(path)!r} predicts class {largest}, but {dataset.name!r} has classes 0 to {dataset.outputs - 1}"
+        )
+    names = {str(name): _identity(str(name), benchmark) for name in table["corruption"].unique() if name != CLEAN}
+    if len(set(names.values())) < len(names):
+        raise ValueError(f"{str(path)!r} names a corruption in two ways: {', '.join(sorted(names))}; name each in one")
+    if benchmark is not None:
+        strange = sorted(set(names.values()) - {entry.id for entry in benchmark.entries})
+        if strange:
+            raise ValueError(f"{str(path)!r} has {', '.join(strange)}, which {benchmark.name!r} does not have")
+    model = _Absent(name or path.stem, sha256(path.read_bytes()).hexdigest()[:16])
+    store = Store(folder)
+    store.claim_for(dataset)
+    if benchmark is not None:
+        store.keep_recipe(benchmark)
+    store.keep_model(model, 1)
+    with store.recorded({"predictions": path.name, "models": {model.name: model.key}}):
+        for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
+            cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
+            store.write(
+                model.name,
+                model_folder(model),
+                cell,
+                samples=rows["sample"].to_list(),
+                labels=rows["label"].to_numpy(),
+                predictions=rows["prediction"].to_numpy(),
+                confidences=rows["confidence"].fill_null(float("nan")).to_numpy(),
+            )
+    return load_results(folder)
+
+
+def _identity(name: str, benchmark: Benchmark | None) -> str:
+    """The full id of a corruption; a name that brittle does not know stays as it is."""
+    for search in (benchmark.entry if benchmark is not None else get_corruption, get_corruption):
+        try:
+            found = search(name)
+        except ValueError:
+            continue
+        return found.id
+    return name

@@ -1,0 +1,77 @@
+"""What flips the prediction for one photograph, and at what severity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittle._types import Image
+from brittle.benchmarks import Benchmark
+from brittle.evaluation.cell import Classes, Drawn, predict
+from brittle.evaluation.failure_search import bisect
+from brittle.models.model import Model
+
+
+@dataclass(frozen=True)
+class Flip:
+    """The severity at which a corruption flips the prediction: median, least and most over several draws.
+
+    `draw` is the one in the middle: unmoved up to `held`, it `becomes` another class at the median. Never flipping is
+    `inf`. `held_confidence` is that of the unmoved prediction at `held`, `confidence` that of the other one.
+    """
+
+    corruption: str
+    median: float
+    least: float
+    most: float
+    draw: int
+    held: float
+    becomes: int | None
+    held_confidence: float = float("nan")
+    confidence: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The prediction for the clean photograph, and what flips it, the most brittle first."""
+
+    prediction: int
+    confidence: float
+    draws: int
+    flips: tuple[Flip, ...]
+
+
+def probe(
+    model: Model,
+    image: Image,
+    benchmark: Benchmark,
+    *,
+    draws: int = 5,
+    tolerance: float = 0.05,
+    progress: Callable[[], None] | None = None,
+) -> Probe:
+    """Find where the prediction for an image leaves that for the clean one, for every corruption of a benchmark.
+
+    No label is needed. `draws` sample ids are tried, since a corruption is random; `progress` is called after each
+    corruption.
+    """
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, got {draws}")
+    [prediction], [confidence] = predict(model, image[np.newaxis], Classes(), where="the clean photograph")
+    source = Drawn(np.repeat(image[np.newaxis], draws, axis=0), range(draws), benchmark)
+    flips = []
+    for entry in benchmark.entries:
+        found = bisect(model, source, np.full(draws, prediction), entry.id, tolerance=tolerance, batch_size=draws)
+        middle = int(np.argsort(found.failed, kind="stable")[(draws - 1) // 2])
+        median = float(found.failed[middle])
+        becomes = int(found.prediction[middle]) if np.isfinite(median) else None
+        least, most = float(found.failed.min()), float(found.failed.max())
+        sure = float(found.held_confidence[middle]), float(found.failed_confidence[middle])
+        flips.append(Flip(entry.id, median, least, most, middle, float(found.held[middle]), becomes, *sure))
+        if progress is not None:
+            progress()
+    longest = {entry.id: entry.corruption.max_severity for entry in benchmark.entries}
+    flips.sort(key=lambda flip: (flip.median / longest[flip.corruption], flip.least))
+    return Probe(int(prediction), float(confidence), draws, tuple(flips))

@@ -1,0 +1,197 @@
+"""Run models on a published set from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittle._parallel import cores, torch_threads
+from brittle._types import Image
+from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.datasets import UnreadableImage
+from brittle.datasets.dataset import Dataset
+from brittle.datasets.published_sets import StoredSet
+from brittle.evaluation.cell import Cell, Classes, predict_all, prefetch
+from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
+from brittle.evaluation.store import Store, model_folder
+from brittle.models.model import Model
+
+CellKeys = dict[tuple[str, float], str]
+
+
+def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None) -> CellKeys:
+    """Each cell with the `lasting_key` of its dataset: a copy of the set has the same, whatever its times of change.
+
+    Of folders every file's name and size is asked for and a few files are read; arrays are read through.
+    """
+    keys: CellKeys = {}
+    with ThreadPoolExecutor(threads) as pool:
+        found = pool.map(lambda read: read().lasting_key, stored.cells.values())
+        for place, key in zip(stored.cells, found, strict=True):
+            keys[place] = key
+            if progress is not None:
+                progress("looking at the files", len(keys), len(stored.cells))
+    return keys
+
+
+def identity(keys: CellKeys) -> dict[str, Any]:
+    """The keys as a run's folder keeps them: one for all, and that of each cell, which says where a set differs."""
+    whole = sha256(repr(sorted(keys.items())).encode()).hexdigest()[:16]
+    cells = [{"corruption": name, "level": level, "key": key} for (name, level), key in sorted(keys.items())]
+    return {"data_key": whole, "cell_count": len(cells), "cells": cells}
+
+
+def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
+    """Raise unless a run that is there saw these files, in every cell; of a set that is known as `about`."""
+    known = store.known() or {}
+    if not known or not store.has_results() or any(known.get(what) != value for what, value in about.items()):
+        return  # a new run, or one of another set: claiming the folder tells
+    where = repr(str(store.folder))
+    if "cells" not in known:
+        raise ValueError(
+            f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so nobody knows "
+            "whether the others are still those that it saw; it can be read and reported, but to go on choose another "
+            "folder"
+        )
+    before = {(row["corruption"], float(row["level"])): row["key"] for row in known["cells"]}
+    changed = [Cell(*place).title for place, key in sorted(keys.items()) if before.get(place, key) != key]
+    if changed:
+        more = f" and {len(changed) - 1} more of {len(keys)} cells" if len(changed) > 1 else ""
+        raise ValueError(
+            f"the files of {changed[0]}{more} are others than those that the run in {where} saw; put them back, or "
+            "choose another folder"
+        )
+    if before.keys() != keys.keys():
+        raise ValueError(
+            f"{where} holds a run on {len(before)} cells, and this set has {len(keys)}, not just the same ones; "
+            "choose another folder"
+        )
+
+
+def evaluate_stored(
+    models: Model | Sequence[Model],
+    stored: StoredSet,
+    folder: str | Path,
+    *,
+    clean: Dataset | None = None,
+    batch_size: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    overwrite: bool = False,
+) -> Results:
+    """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
+
+    `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
+    Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
+    is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
+    holds, and starts anew.
+    """
+    several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
+    store = Store(folder)
+    cells: dict[Cell, Callable[[], Dataset]] = {
+        Cell(name, level, "stored"): read for (name, level), read in stored.cells.items()
+    }
+    first = next(iter(cells.values()))()
+    check(several, first, batch_size)
+    known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
+    keys = cell_keys(stored, threads or cores(), progress)
+    if clean is not None:
+        _check_clean(clean, first)
+    if not overwrite:
+        check_cells(store, known, keys)
+    store.claim({**known, **identity(keys)}, overwrite=overwrite)
+    if clean is not None:
+        cells = {Cell(): lambda: clean, **cells}
+    for name in stored.recipes:
+        recipe = load_benchmark(name)
+        in_place = {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}
+        if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
+            store.keep_recipe(recipe)
+    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
+    for model in several:
+        store.keep_model(model, batch_size)
+    lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
+    todo = [cell for cell, those in lacking.items() if those]
+    about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
+    about["models"] = {m.name: m.key for m in several}
+    about["written_by_brittle"] = stored.written_by is not None
+    with torch_threads(threads), store.recorded(about) as record:
+        record |= {"skipped": {}}
+        for done, cell in enumerate(todo):
+            dataset = cells[cell]()
+            name = dataset.name if cell.is_clean else stored.name
+            _fill(store, cell, dataset, name, lacking[cell], size, threads or cores(), record["skipped"])
+            if progress is not None:
+                progress(cell.title, done + 1, len(todo))
+    return load_results(folder)
+
+
+def _drew(writer: Benchmark, recipe: Benchmark) -> bool:
+    """Whether pictures written by one recipe are those of another: they may hold more corruptions than it has."""
+    wanted = {entry.id for entry in recipe.entries}
+    shared = tuple(entry for entry in writer.entries if entry.id in wanted)
+    return len(shared) == len(wanted) and replace(writer, entries=shared, storage=recipe.storage).draws_like(recipe)
+
+
+def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
+    """Raise unless clean images are those that were corrupted: the same samples with the same labels."""
+    assert corrupted.labels is not None
+    same = tuple(map(str, clean.ids)) == tuple(map(str, corrupted.ids))
+    if not same or clean.labels is None or (clean.labels != corrupted.labels).any():
+        raise ValueError(
+            f"the clean images {clean.name!r} ({len(clean)}) are not those of the corrupted ones ({len(corrupted)}): "
+            f"samples and labels must be the same; ids are {clean.ids[0]!r} and {corrupted.ids[0]!r}"
+        )
+
+
+def _fill(
+    store: Store,
+    cell: Cell,
+    dataset: Dataset,
+    data: str,
+    models: list[Model],
+    size: int,
+    threads: int,
+    skipped: dict[str, str],
+) -> None:
+    assert dataset.labels is not None
+    kept: list[int] = []
+
+    def read(start: int) -> tuple[list[int], list[Image]]:
+        good, images = [], []
+        for index in range(start, min(start + size, len(dataset))):
+            try:
+                images.append(dataset.image(index))
+                good.append(index)
+            except UnreadableImage as error:
+                skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
+        return good, images
+
+    def batches() -> Iterator[Image]:
+        for good, images in prefetch(read, range(0, len(dataset), size), threads):
+            kept.extend(good)
+            if len({image.shape for image in images}) > 1:
+                raise ValueError(
+                    f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
+                )
+            if images:
+                yield np.stack(images)
+
+    found = predict_all(models, batches(), Classes.of(dataset), where=cell.of(data))
+    for model, (predictions, confidences) in zip(models, found, strict=True):
+        store.write(
+            model.name,
+            model_folder(model),
+            cell,
+            samples=[str(dataset.ids[i]) for i in kept],
+            labels=dataset.labels[kept],
+            predictions=predictions,
+            confidences=confidences,
+        )

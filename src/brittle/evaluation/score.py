@@ -1,0 +1,233 @@
+"""The scores of a benchmark, each with its name and its interval, and models compared on the same images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle._types import FloatArray
+from brittle.benchmarks import Benchmark, ends
+from brittle.evaluation.references import comparable, find_reference
+from brittle.evaluation.results import Cells, Matrix, Results
+from brittle.metrics import (
+    Baseline,
+    Estimate,
+    accuracy_estimate,
+    bootstrap,
+    difference,
+    differences,
+    mce,
+    relative_mce,
+    resampled_means,
+    robustness_score,
+)
+
+
+@dataclass(frozen=True)
+class CorruptionScores:
+    """One model under one corruption: accuracy over its levels, and that error divided by the reference's (a CE)."""
+
+    corruption: str
+    accuracy: Estimate
+    corruption_error: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One model on one benchmark.
+
+    `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
+    What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
+    resamples leave undefined. `mce` and `relative_mce` are there if there is a reference model: the one that was asked
+    for, or a published one where it is comparable; `reference` says which. `corruptions` are in the recipe's order.
+    """
+
+    model: str
+    benchmark: str
+    mean_accuracy: Estimate
+    error: Estimate
+    clean: Estimate | None = None
+    drop: Estimate | None = None
+    robustness: Estimate | None = None
+    mce: Estimate | None = None
+    relative_mce: Estimate | None = None
+    reference: str | None = None
+    corruptions: tuple[CorruptionScores, ...] = ()
+
+    def worst_first(self) -> list[CorruptionScores]:
+        """The corruptions, lowest accuracy first."""
+        return sorted(self.corruptions, key=lambda own: (own.accuracy.value, own.corruption))
+
+    def all(self) -> list[Estimate]:
+        """Every score, the plainest first."""
+        known = (self.clean, self.mean_accuracy, self.error, self.drop, self.robustness, self.mce, self.relative_mce)
+        return [score for score in known if score is not None]
+
+
+def scores(
+    results: Results,
+    benchmark: Benchmark,
+    *,
+    models: Sequence[str] | None = None,
+    reference: Baseline | str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[Scores]:
+    """The scores of every model that was run through the whole benchmark, the best mean accuracy first.
+
+    `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
+    baseline, or what `find_reference` takes, such as a model's name. By default it is the one that was published for
+    this benchmark, if these are all of the images it was measured on (see `comparable`); else there is no mCE.
+    """
+    check_same_images(results)
+    if reference is None:
+        reference = comparable(results, benchmark).baseline
+    elif not isinstance(reference, Baseline):
+        reference = find_reference(results, benchmark, reference)
+    cells, found = cells_of(benchmark), []
+    for model in results.models_with(cells_of(benchmark)) if models is None else models:
+        has_clean = model in results.models_with([CLEAN_CELL])
+        rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
+        drawn = resampled_means(rows, seed=seed, resamples=resamples)
+        mine: dict[str, Estimate] = {}
+        for field, measure in _measures(benchmark, reference, has_clean).items():
+            with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
+                mine[field] = bootstrap(
+                    rows, measure, name=NAMES[field], seed=seed, resamples=resamples, resampled=drawn
+                )
+        if has_clean:
+            mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
+        each = _by_corruption(benchmark, reference, rows, drawn, seed)
+        title = None if reference is None else reference.title
+        found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each))
+    return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
+
+
+CLEAN_CELL = ("clean", 0.0)
+NAMES = {
+    "mean_accuracy": "mean accuracy",
+    "error": "unnormalised error",
+    "drop": "mean accuracy drop",
+    "robustness": "robustness R",
+    "mce": "mCE",
+    "relative_mce": "relative mCE",
+}
+
+
+def _measures(
+    benchmark: Benchmark, reference: Baseline | None, has_clean: bool
+) -> dict[str, Callable[[FloatArray], FloatArray]]:
+    """Each score as a function of the accuracies of (clean, cell, cell, …) on the last axis."""
+    mean = by_corruption(benchmark)
+
+    def corrupted(a: FloatArray) -> FloatArray:
+        return np.asarray(mean(a[..., 1:]).mean(-1))
+
+    found: dict[str, Callable[[FloatArray], FloatArray]] = {
+        "mean_accuracy": corrupted,
+        "error": lambda a: 1 - corrupted(a),
+    }
+    if has_clean:
+        found["drop"] = lambda a: a[..., 0] - corrupted(a)
+        found["robustness"] = lambda a: robustness_score(corrupted(a), a[..., 0])
+    if reference is not None:
+        below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
+        found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)
+        if has_clean and not isnan(clean):
+            found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
+    return found
+
+
+def _by_corruption(
+    benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: FloatArray, seed: int
+) -> tuple[CorruptionScores, ...]:
+    """Each corruption by itself, from the same resamples as the scores over all of them."""
+    mean = by_corruption(benchmark)
+
+    def estimate(name: str, i: int, below: float | None = None) -> Estimate:
+        def measure(a: FloatArray) -> FloatArray:
+            right = mean(a[..., 1:])[..., i]
+            return np.asarray(right if below is None else (1 - right) / below)
+
+        return bootstrap(rows, measure, name=name, seed=seed, resamples=len(drawn), resampled=drawn)
+
+    found = []
+    for i, entry in enumerate(benchmark.entries):
+        below = None if reference is None else float(reference.of([entry.id])[0])
+        error = estimate("corruption error", i, below) if below else None
+        found.append(CorruptionScores(entry.id, estimate("accuracy", i), error))
+    return tuple(found)
+
+
+def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
+    """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval."""
+    check_same_images(results)
+    a, b = (results.matrix(model, cells_of(benchmark)) for model in (first, second))
+    shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
+    if not shared.size:
+        raise ValueError(f"{first!r} and {second!r} were run on different images, so they cannot be compared in pairs")
+    mean = by_corruption(benchmark)
+    name = f"{first} − {second}"
+    return difference(a.values[i], b.values[j], lambda x: mean(x).mean(-1), name=name, resamples=resamples)
+
+
+def check_same_images(results: Results) -> None:
+    """Raise if the runs are on different images, whose rows must not be averaged together."""
+    data = {(run.get("data_key"), run.get("stored")): run["data"] for run in results.runs}
+    if len(data) > 1:
+        raise ValueError(
+            f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "
+            "runs on the same data, or put them side by side in a report"
+        )
+
+
+def cells_of(benchmark: Benchmark) -> Cells:
+    """The (corruption, severity) of each cell, in the order of the recipe."""
+    return [(corruption.id, sum(ends(level)) / 2) for corruption, level in benchmark.cells()]
+
+
+def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
+    """From values on the cells, on the last axis, to their means over the levels of each corruption."""
+    counts = [len(entry.levels) for entry in benchmark.entries]
+    weights = np.zeros((sum(counts), len(counts)))
+    start = 0
+    for column, count in enumerate(counts):
+        weights[start : start + count, column] = 1 / count
+        start += count
+    return lambda values: np.asarray(np.asarray(values) @ weights)
+
+
+def compare_all(
+    results: Results, benchmark: Benchmark | None, models: Sequence[str], *, resamples: int = 1000
+) -> dict[str, Estimate]:
+    """The mean accuracy of each further model minus that of the first, on the images that all of them have.
+
+    The intervals hold together, whichever model was put first (see `differences`): use this, and not `compare` again
+    and again, to hold several models against the best. Without a benchmark it is the accuracy on clean images.
+    """
+    check_same_images(results)
+    if len(models) < 2:
+        return {}
+    cells: Cells = [CLEAN_CELL] if benchmark is None else cells_of(benchmark)
+    tables = shared_rows(results, models, cells)
+    mean = by_corruption(benchmark) if benchmark is not None else np.asarray
+    names = [f"{model} − {models[0]}" for model in models[1:]]
+    found = differences(tables, lambda x: mean(x).mean(-1), names=names, resamples=resamples)
+    return dict(zip(models[1:], found, strict=True))
+
+
+def shared_rows(results: Results, models: Sequence[str], cells: Cells) -> list[NDArray[np.bool_]]:
+    """Right or wrong of each model, samples × cells, on the samples that all of them have."""
+    found: list[Matrix] = [results.matrix(model, cells) for model in models]
+    shared = reduce(np.intersect1d, [matrix.samples for matrix in found])
+    if not shared.size:
+        listed = ", ".join(map(repr, models))
+        raise ValueError(f"{listed} were run on different images, so they cannot be compared in pairs")
+    return [matrix.values[np.searchsorted(matrix.samples, shared)] for matrix in found]

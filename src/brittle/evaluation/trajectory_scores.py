@@ -1,0 +1,423 @@
+"""Accuracy along trajectories of continuous shifts: drops, rCE, failure points, ID/OOD slopes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from brittle._types import FloatArray, check_fractions
+from brittle.evaluation import Results
+from brittle.evaluation.score import CLEAN_CELL
+from brittle.metrics import bootstrap, failure_points, id_ood_slope, kendall, resampled_means, shift_rce, wilson
+from brittle.metrics.correlation import AXES
+from brittle.metrics.mean_interval import gap_interval, mean_interval
+from brittle.metrics.resampling import Statistic
+
+SHIFT = "cns/"
+SCALE = re.compile(r"_scale_\d+m?\.[^.]+$")
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """Right or wrong of all models on one shift: models × trajectories × scales, complete ones only."""
+
+    shift: str
+    models: list[str]
+    scales: FloatArray
+    correct: NDArray[np.bool_]
+    names: list[str]
+    dropped: int
+
+
+def trajectories(results: Results, *, models: Sequence[str] | None = None) -> list[Trajectories]:
+    """The trajectories of each shift, from results on a CNS-Bench folder.
+
+    A trajectory that lacks a scale for some model, because an image was filtered or could not be read, is dropped for
+    all, so that every number is about the same images. Models that were not run on all shifts and scales raise.
+    """
+    cells = [(name, scale) for name, scale in results.cells if name.startswith(SHIFT)]
+    if not cells:
+        raise ValueError(
+            f"these results have no shifts of CNS-Bench, whose corruptions are called {SHIFT}<shift>; "
+            "run evaluate_stored on slides_set(folder)"
+        )
+    chosen = results.models_with(cells) if models is None else list(models)
+    lacking = [model for model in chosen if model not in results.models_with(cells)]
+    if lacking or not chosen:
+        what = f"{lacking[0]!r} was not" if lacking else "no model was"
+        raise ValueError(f"{what} run on all {len(cells)} cells; there are models {', '.join(results.models)}")
+    rows = (
+        results.rows.filter(pl.col("corruption").str.starts_with(SHIFT) & pl.col("model").is_in(chosen))
+        .select("model", "corruption", "level", "sample", "correct")
+        .with_columns(pl.col("sample").str.replace(SCALE.pattern, "").alias("trajectory"))
+        .collect()
+    )
+    found = []
+    for name in sorted({name for name, _ in cells}):
+        scales = np.array(sorted(scale for shift, scale in cells if shift == name))
+        found.append(_shift(rows.filter(pl.col("corruption") == name), name.removeprefix(SHIFT), chosen, scales))
+    return found
+
+
+def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray) -> Trajectories:
+    if scales[0] != 0 or len(scales) < 2:
+        raise ValueError(f"the shift {shift!r} has scales {scales.tolist()}; it needs scale 0 and at least one more")
+    names = rows["trajectory"].unique().sort().to_list()
+    place = {name: i for i, name in enumerate(names)}
+    at, which = {scale: i for i, scale in enumerate(scales)}, {model: i for i, model in enumerate(models)}
+    seen = np.zeros((len(models), len(names), len(scales)), np.uint8)
+    correct = np.zeros(seen.shape, bool)
+    index = (
+        np.array([which[model] for model in rows["model"]]),
+        np.array([place[name] for name in rows["trajectory"]]),
+        np.array([at[scale] for scale in rows["level"]]),
+    )
+    np.add.at(seen, index, 1)
+    if seen.max() > 1:
+        raise ValueError(f"some images of {shift!r} are there twice; load each run once")
+    correct[index] = rows["correct"].to_numpy()
+    whole = np.asarray(seen.all(axis=(0, 2)))
+    if not whole.any():
+        raise ValueError(f"no trajectory of {shift!r} has all scales {scales.tolist()} for all models")
+    kept = [name for name, good in zip(names, whole, strict=True) if good]
+    return Trajectories(shift, models, scales, correct[:, whole], kept, int((~whole).sum()))
+
+
+MEAN = "mean"
+
+
+def accuracy_table(
+    shifts: Sequence[Trajectories], together: Sequence[Trajectories], *, level: float, resamples: int, seed: int
+) -> pl.DataFrame:
+    """Accuracy with Wilson's interval, and the drop since scale 0 with a bootstrap over trajectories.
+
+    Of the mean over shifts both intervals are bootstraps, with trajectories drawn within each shift, and at least as
+    wide as the intervals of the shifts make them.
+    """
+    rows = []
+    for part in together:
+        for number, model in enumerate(part.models):
+            right = part.correct[number]
+            low, high = wilson(right.sum(0), len(right), level=level)
+            drawn = resampled_means(right, seed=seed, resamples=resamples)
+            for i, scale in enumerate(part.scales):
+                drop = bootstrap(
+                    right,
+                    lambda means, i=i: means[..., 0] - means[..., i],  # type: ignore[misc]
+                    name="accuracy drop",
+                    seed=seed,
+                    resamples=resamples,
+                    level=level,
+                    resampled=drawn,
+                )
+                mine = (right[:, i].mean(), low[i], high[i], drop.value, drop.low, drop.high)
+                rows.append((model, part.shift, scale, len(right), *map(float, mine)))
+    if len(shifts) > 1:
+        rows += _mean_rows(shifts, together[-1].scales, level, resamples, seed)
+    ends = ("accuracy", "low", "high", "drop", "drop_low", "drop_high")
+    return pl.DataFrame(rows, schema=["model", "shift", "scale", "trajectories", *ends], orient="row")
+
+
+def failure_table(together: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
+    """The histogram of failure points over all trajectories, with Wilson's intervals."""
+    rows = []
+    for part in together:
+        for number, model in enumerate(part.models):
+            points = failure_points(part.correct[number], part.scales)
+            shares = points.histogram()
+            low, high = wilson(np.rint(shares * len(points)), len(points), level=level)
+            for i, scale in enumerate(part.scales):
+                rows.append((model, part.shift, scale, shares[i], low[i], high[i], len(points)))
+    return pl.DataFrame(rows, schema=["model", "shift", "scale", "share", "low", "high", "trajectories"], orient="row")
+
+
+def margin_table(together: Sequence[Trajectories]) -> pl.DataFrame:
+    """The mean margin of CNS-Bench, which is only defined up to its scale 3."""
+    rows = []
+    for part in together:
+        for number, model in enumerate(part.models):
+            points = failure_points(part.correct[number], part.scales)
+            margin = points.mean_margin() if part.scales[-1] <= 3 else None
+            rows.append((model, part.shift, len(points), points.at_zero, points.never, margin))
+    names = {"model": pl.String, "shift": pl.String}
+    counts = dict.fromkeys(("trajectories", "wrong_at_zero", "never_failed"), pl.Int64)
+    return pl.DataFrame(rows, schema={**names, **counts, "mean_margin": pl.Float64}, orient="row")
+
+
+def drawn_means(part: Trajectories, model: int, place: int, *, resamples: int, seed: int) -> FloatArray:
+    """Resampled accuracies [resample, scale]; models share the draws of a shift, and shifts have draws of their own."""
+    return resampled_means(part.correct[model], seed=seed + 1000003 * (place + 1), resamples=resamples)
+
+
+def mean_of_parts(
+    parts: Sequence[tuple[FloatArray, FloatArray, FloatArray]], drawn: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """The interval of the mean over independent parts, from (rows, low, high) of each and the resampled means.
+
+    How far the ends of the parts lie from their means adds up as squares; the bootstrap's interval is held, too.
+    """
+    means = np.array([rows.mean(axis=0) for rows, _, _ in parts])
+    value = means.mean(axis=0)
+    under, over = (np.array([ends[side] for ends in parts]) - means for side in (1, 2))
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    reach = [np.sqrt((far**2).sum(axis=0)) / len(parts) for far in (under, over)]
+    return np.minimum(low, value - reach[0]), np.maximum(high, value + reach[1])
+
+
+def _mean_rows(
+    shifts: Sequence[Trajectories], scales: FloatArray, level: float, resamples: int, seed: int
+) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    tail = (1 - level) / 2
+    count = sum(part.correct.shape[1] for part in shifts)
+    for number, model in enumerate(shifts[0].models):
+        where = [np.isin(part.scales, scales) for part in shifts]
+        value = np.mean([p.correct[number].mean(0)[w] for p, w in zip(shifts, where, strict=True)], axis=0)
+        several = [
+            drawn_means(part, number, i, resamples=resamples, seed=seed)[:, w]
+            for i, (part, w) in enumerate(zip(shifts, where, strict=True))
+        ]
+        drawn = np.mean(several, axis=0)
+        right = [part.correct[number][:, w].astype(float) for part, w in zip(shifts, where, strict=True)]
+        low, high = mean_of_parts([(one, *mean_interval(one, 0, 1, level=level)) for one in right], drawn, tail)
+        drops = [(one[:, :1] - one, *gap_interval(one[:, :1], one, 1, 1, level=level)) for one in right]
+        drop_low, drop_high = mean_of_parts(drops, drawn[:, :1] - drawn, tail)
+        drop_low[0] = drop_high[0] = 0.0  # by definition
+        for i, scale in enumerate(scales):
+            mine = (value[i], low[i], high[i], value[0] - value[i], drop_low[i], drop_high[i])
+            rows.append((model, MEAN, float(scale), count, *map(float, mine)))
+    return rows
+
+
+def ranking_table(together: Sequence[Trajectories]) -> pl.DataFrame:
+    """Models by accuracy at each scale, and how far each has fallen since scale 0."""
+    rows = []
+    for part in together:
+        accuracy = part.correct.mean(1)
+        ranks = 1 + (accuracy[:, None] < accuracy[None]).sum(1)
+        for i, scale in enumerate(part.scales):
+            for number, model in enumerate(part.models):
+                rank = int(ranks[number, i])
+                fallen = rank - int(ranks[number, 0])
+                rows.append((part.shift, scale, model, float(accuracy[number, i]), rank, fallen))
+    table = pl.DataFrame(rows, schema=["shift", "scale", "model", "accuracy", "rank", "fallen"], orient="row")
+    return table.sort("shift", "scale", "rank", "model", maintain_order=True)
+
+
+def agreement_table(together: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
+    """Kendall's τ-b of the accuracies at each scale with those at scale 0; null for fewer than three models."""
+    rows: list[tuple[str, float, float | None, float | None, float | None, int]] = []
+    for part in together:
+        accuracy = part.correct.mean(1)
+        for i, scale in enumerate(part.scales):
+            try:
+                tau = kendall(accuracy[:, 0], accuracy[:, i], level=level)
+                rows.append((part.shift, float(scale), tau.value, tau.low, tau.high, len(part.models)))
+            except ValueError:
+                rows.append((part.shift, float(scale), None, None, None, len(part.models)))
+    schema = {"shift": pl.String, "scale": pl.Float64, "kendall": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    return pl.DataFrame(rows, schema={**schema, "models": pl.Int64}, orient="row")
+
+
+def slope_table(
+    together: Sequence[Trajectories],
+    models: Sequence[str],
+    id_accuracy: Mapping[str, float] | None,
+    *,
+    axes: str,
+    level: float,
+) -> pl.DataFrame:
+    """The line of accuracy at a scale on ID accuracy, over models; where there is none, there is no row."""
+    names = ("shift", "scale", "slope", "low", "high", "intercept", "r_squared")
+    schema = {name: pl.String if name == "shift" else pl.Float64 for name in names}
+    rows = []
+    if axes not in AXES:
+        raise ValueError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
+    if id_accuracy is not None:
+        lacking = [model for model in models if model not in id_accuracy]
+        if lacking:
+            raise ValueError(f"there is no ID accuracy of {lacking[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
+        check_fractions([id_accuracy[model] for model in models], "the ID accuracy")
+    for part in together if len(models) >= 3 else ():
+        accuracy = part.correct.mean(1)[[part.models.index(model) for model in models]]
+        known = accuracy[:, 0] if id_accuracy is None else [id_accuracy[model] for model in models]
+        for i, scale in enumerate(part.scales):
+            if scale == 0 and id_accuracy is None:
+                continue  # a line of scale 0 on itself
+            try:
+                fit = id_ood_slope(known, accuracy[:, i], axes=axes)
+            except ValueError:
+                continue  # models that are all alike have no slope, nor have 0 and 1 on probit and logit axes
+            slope = fit.estimate(level=level)
+            line = (slope.value, slope.low, slope.high, fit.intercept, fit.r_squared)
+            rows.append((part.shift, float(scale), *line, fit.n))
+    return pl.DataFrame(rows, schema={**schema, "models": pl.Int64}, orient="row")
+
+
+SCHEMA = {"model": pl.String, "shift": pl.String, "rce": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+
+
+Ends = tuple[float | None, float | None]
+
+
+def rce_table(
+    shifts: Sequence[Trajectories], baseline: str | None, *, level: float, resamples: int, seed: int
+) -> pl.DataFrame:
+    """rCE of each shift and its mean, with bootstrap intervals; model and baseline share the resampled trajectories.
+
+    The interval is null where the baseline's summed rise is 0, or changes sign, in some resample.
+    """
+    rows: list[tuple[str, str, float, float | None, float | None]] = []
+    if baseline is None:
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    models = shifts[0].models
+    reference = models.index(baseline)
+    for number, model in enumerate(models):
+        values: list[float] = []
+        ends: list[Ends] = []
+        for place, part in enumerate(shifts):
+            error, theirs = (1 - part.correct[i].mean(0) for i in (number, reference))
+            try:
+                values.append(float(shift_rce(error, theirs)))
+            except ValueError as problem:
+                raise ValueError(
+                    f"rCE of the shift {part.shift!r} is undefined: the errors of {baseline!r} do not rise there"
+                ) from problem
+            mine, base = (1 - drawn_means(part, i, place, resamples=resamples, seed=seed) for i in (number, reference))
+            rise = (base[:, 1:] - base[:, :1]).sum(1)
+            steady = (rise > 0).all() or (rise < 0).all()
+            if number == reference:
+                ends.append((1.0, 1.0))  # by definition
+            elif steady:
+                ratio = bootstrap(
+                    np.hstack([part.correct[number], part.correct[reference]]),
+                    _rce_of(len(part.scales)),
+                    name="rCE",
+                    resamples=resamples,
+                    level=level,
+                    resampled=1 - np.hstack([mine, base]),
+                )
+                ends.append((ratio.low, ratio.high))
+            else:
+                ends.append((None, None))
+            rows.append((model, part.shift, values[-1], *ends[-1]))
+        rows.append((model, MEAN, float(np.mean(values)), *_mean_ends(values, ends)))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _rce_of(scales: int) -> Statistic:
+    """From accuracies of the model and then of the baseline."""
+    return lambda right: shift_rce(1 - right[..., :scales], 1 - right[..., scales:])
+
+
+def _mean_ends(values: list[float], ends: list[Ends]) -> Ends:
+    """The mean over shifts, which are independent: how far their ends lie from their values adds up as squares."""
+    far = [
+        (value - low, high - value)
+        for value, (low, high) in zip(values, ends, strict=True)
+        if low is not None and high is not None
+    ]
+    if len(far) < len(values):
+        return None, None
+    mean = float(np.mean(values))
+    below, above = np.sqrt((np.array(far) ** 2).sum(axis=0)) / len(values)
+    return mean - float(below), mean + float(above)
+
+
+ALL = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class CnsScores:
+    """One table for each question; `shift` is a shift or, if there are several, "all" images together or the "mean".
+
+    Attributes:
+        accuracy: model, shift, scale: accuracy and its drop since scale 0 of the same shift, with intervals.
+        failure_points: model, shift, scale: the share of trajectories that fail first there, with an interval. Scale 0
+            are those that were never right; those that never fail are in no row.
+        margins: model, shift: trajectories, how many are wrong at 0 and how many never fail, and the mean margin
+            3 − failure point, where those that never fail count as 3.
+        rce: model, shift and "mean": rCE with its interval; empty without a baseline.
+        rankings: shift, scale, model: the rank by accuracy from 1, ties sharing the better one, and how many places it
+            has fallen since scale 0.
+        agreement: shift, scale: Kendall's τ between the ranking there and at scale 0; null where it is undefined.
+        slopes: shift, scale: the line of OOD on ID accuracy over models; empty with fewer than three.
+        dropped: incomplete trajectories of each shift, which count nowhere.
+    """
+
+    accuracy: pl.DataFrame
+    failure_points: pl.DataFrame
+    margins: pl.DataFrame
+    rce: pl.DataFrame
+    rankings: pl.DataFrame
+    agreement: pl.DataFrame
+    slopes: pl.DataFrame
+    dropped: Mapping[str, int]
+
+
+def cns_scores(
+    results: Results,
+    *,
+    models: Sequence[str] | None = None,
+    baseline: str | None = None,
+    id_accuracy: Mapping[str, float] | None = None,
+    slope_models: Sequence[str] | None = None,
+    axes: str = "linear",
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> CnsScores:
+    """Everything CNS-Bench reports, from results on its images or on slides of your own.
+
+    Args:
+        models: by default all that were run on every shift and scale.
+        baseline: the model whose rise in error divides that of others in rCE; the paper's is AlexNet.
+        id_accuracy: of models, for the slope; by default on the clean images of the run and, if some model has none,
+            at scale 0 of the same shift.
+        slope_models: those the line is fitted over; the paper takes 16 trained with labels on ImageNet alone.
+        axes: of the line, "linear" as in the paper, "probit" or "logit".
+    """
+    found = trajectories(results, models=models)
+    names = found[0].models
+    if baseline is not None and baseline not in names:
+        raise ValueError(f"the baseline {baseline!r} was not run; there are models {', '.join(names)}")
+    together = [*found, *([_together(found)] if len(found) > 1 else [])]
+    options = {"level": level, "resamples": resamples, "seed": seed}
+    fitted = list(names if slope_models is None else slope_models)
+    unknown = [model for model in fitted if model not in names]
+    if unknown:
+        raise ValueError(f"the slope model {unknown[0]!r} was not run; there are models {', '.join(names)}")
+    known = id_accuracy if id_accuracy is not None else _clean(results, fitted)
+    return CnsScores(
+        accuracy=accuracy_table(found, together, **options),  # type: ignore[arg-type]
+        failure_points=failure_table(together, level=level),
+        margins=margin_table(together),
+        rce=rce_table(found, baseline, **options),  # type: ignore[arg-type]
+        rankings=ranking_table(together),
+        agreement=agreement_table(together, level=level),
+        slopes=slope_table(together, fitted, known, axes=axes, level=level),
+        dropped={part.shift: part.dropped for part in found},
+    )
+
+
+def _together(found: list[Trajectories]) -> Trajectories:
+    """All shifts as one, images counting alike, as in the authors' notebook; at the scales that all shifts have."""
+    scales = found[0].scales
+    for part in found[1:]:
+        scales = np.intersect1d(scales, part.scales)
+    blocks = [part.correct[:, :, np.isin(part.scales, scales)] for part in found]
+    names = [f"{part.shift}/{name}" for part in found for name in part.names]
+    dropped = sum(part.dropped for part in found)
+    return Trajectories(ALL, found[0].models, scales, np.concatenate(blocks, axis=1), names, dropped)
+
+
+def _clean(results: Results, models: Sequence[str]) -> Mapping[str, float] | None:
+    """The accuracy on the clean images, if all the models were run on them."""
+    if not set(models) <= set(results.models_with([CLEAN_CELL])):
+        return None
+    return {model: results.clean_accuracy(model) for model in models}

@@ -1,0 +1,149 @@
+"""Where each image breaks: the smallest severity at which the model is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittle._types import FloatArray, as_bool_array, check_level
+from brittle.metrics.intervals import Estimate, wilson
+
+CNS_LIMIT = 3.0
+"""CNS-Bench counts a trajectory that never fails as failing at scale 3 when it averages."""
+
+
+@dataclass(frozen=True, eq=False)
+class FailurePoints:
+    """One failure point a sample, `inf` for a sample that never failed on the severities tried.
+
+    A sample that is wrong already at severity 0 has failure point 0: it counts in every share, and `right_at_zero`
+    leaves it out.
+    """
+
+    points: FloatArray
+    severities: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def never(self) -> int:
+        """How many samples never failed: their failure point is only known to lie beyond the last severity."""
+        return int(np.isinf(self.points).sum())
+
+    @property
+    def at_zero(self) -> int:
+        """How many samples were wrong before anything was done to them."""
+        return int((self.points == 0).sum())
+
+    def right_at_zero(self) -> FailurePoints:
+        """The samples that are right at severity 0."""
+        kept = self.points > 0
+        if not kept.any():
+            raise ValueError("every sample is wrong at severity 0, so there is nothing left to fail")
+        return FailurePoints(self.points[kept], self.severities)
+
+    def histogram(self) -> FloatArray:
+        """The share of all samples that fail first at each severity.
+
+        Shares are of all N samples, as in CNS-Bench: those that never fail are in N and in no bin, so the sum is 1
+        minus their share. CNS-Bench plots the bins above severity 0 only.
+        """
+        return np.asarray((self.points[:, np.newaxis] == self.severities).mean(axis=0))
+
+    def survival(self, severities: ArrayLike | None = None) -> FloatArray:
+        """The share of samples still right at each severity: no failure at or below it."""
+        return np.asarray(self._survivors(severities) / len(self))
+
+    def survival_interval(
+        self, severities: ArrayLike | None = None, *, level: float = 0.95
+    ) -> tuple[FloatArray, FloatArray]:
+        """Wilson's interval of the survival curve, severity by severity."""
+        return wilson(self._survivors(severities), len(self), level=level)
+
+    def mean_margin(self, limit: float = CNS_LIMIT) -> float:
+        """mean(limit − failure point) of CNS-Bench, samples that never failed counting as `limit`.
+
+        A large margin is a bad sign: the model fails long before the limit.
+        """
+        return limit - self.mean(limit)
+
+    def mean(self, limit: float | None = None) -> float:
+        """The mean failure point, samples that never failed counting as `limit` (by default the last severity).
+
+        It is the area under the survival curve up to the limit, the restricted mean of survival analysis.
+        """
+        limit = float(self.severities[-1]) if limit is None else float(limit)
+        if limit < self.severities[-1]:
+            raise ValueError(f"the limit must not lie below the last severity {self.severities[-1]:g}, got {limit:g}")
+        return float(np.minimum(self.points, limit).mean())
+
+    def mean_of_failed(self) -> float:
+        """The mean failure point of the samples that failed at all, as CNS-Bench's `fp_avg`."""
+        failed = self.points[np.isfinite(self.points)]
+        if not failed.size:
+            raise ValueError("no sample failed, so there is no mean failure point")
+        return float(failed.mean())
+
+    def median(self) -> float:
+        """The severity at which half of the samples have failed; `inf` if more than half never did."""
+        return float(np.sort(self.points)[(len(self) - 1) // 2])
+
+    def quantile(self, share: float, *, level: float = 0.95) -> Estimate:
+        """The severity at which this share of the samples has failed, with its interval from order statistics.
+
+        The value is the first severity tried at which at least this share has failed; `median` is that of a half. The
+        ends are failure points of samples: the number that fail before the true quantile is binomial, so the interval
+        holds it at least as often as the level says, whatever the distribution (Clopper and Pearson's argument). An
+        end is `inf` where so many samples never failed within the range, and the low end is 0 where the samples are
+        too few for one: with 5 % that is below 72 samples.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
+        from scipy.special import bdtr
+
+        n, tail = len(self), (1 - check_level(level)) / 2
+        ordered = np.sort(self.points)
+        at_most = np.r_[0.0, bdtr(np.arange(n), n, share), 1.0]
+        below = int((at_most[1:-1] <= tail).sum())  # P(so many or fewer fail before the quantile) ≤ tail
+        above = int((at_most[1:] < 1 - tail).sum()) + 1
+        low = float(ordered[below - 1]) if below else 0.0
+        high = float(ordered[above - 1]) if above <= n else math.inf
+        value = float(ordered[math.ceil(share * n - 1e-9) - 1])
+        name = f"{100 * share:g} % quantile of the failure points"
+        return Estimate(name, value, low, high, level, n, "order statistics", percent=False)
+
+    def still_right(self, severity: float, *, level: float = 0.95) -> Estimate:
+        """The share of samples still right at one severity, with its interval."""
+        low, high = self.survival_interval([severity], level=level)
+        name = f"still right at severity {severity:g}"
+        return Estimate(
+            name, float(self.survival([severity])[0]), float(low[0]), float(high[0]), level, len(self), "wilson"
+        )
+
+    def _survivors(self, severities: ArrayLike | None) -> FloatArray:
+        at = self.severities if severities is None else np.asarray(severities, dtype=np.float64)
+        if (at > self.severities[-1]).any():
+            raise ValueError(f"nothing is known beyond the last severity {self.severities[-1]:g}, got {at.max():g}")
+        return np.asarray((self.points[:, np.newaxis] > at).sum(axis=0), dtype=np.float64)
+
+
+def failure_points(correct: ArrayLike, severities: ArrayLike) -> FailurePoints:
+    """Failure points from correct[sample, level] and the severities of the levels, in any order.
+
+    Only the first error counts: what a model gets right again later does not. Severity 0 is the clean image; if it is
+    not among the levels, nothing is known about it.
+    """
+    right = as_bool_array(correct)
+    at = np.asarray(severities, dtype=np.float64)
+    if right.ndim != 2 or at.shape != right.shape[1:]:
+        raise ValueError(f"correct is samples × {at.size} severities, got shape {right.shape}")
+    if not np.isfinite(at).all() or (at < 0).any() or len(np.unique(at)) != at.size:
+        raise ValueError(f"severities are distinct numbers of at least 0, got {at.tolist()}")
+    order = np.argsort(at)
+    right, at = right[:, order], at[order]
+    first = np.argmin(right, axis=1)
+    return FailurePoints(np.where(right.all(axis=1), np.inf, at[first]), at)

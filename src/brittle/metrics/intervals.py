@@ -1,0 +1,106 @@
+"""A number with its name and its error bar, and the intervals of a proportion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittle._types import FloatArray, as_bool_array, check_level
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric of one model: a value and, unless it was only printed somewhere, its confidence interval.
+
+    Values are plain numbers; with `percent` they are fractions and print as percents. `method` says how
+    the interval was made, `n` from how many samples.
+    """
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    level: float = 0.95
+    n: int | None = None
+    method: str = ""
+    percent: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name.upper() == "CE":
+            raise ValueError(f"{self.name!r} says too little; name it mCE, relative mCE, unnormalised error, …")
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"an interval has two ends, got low={self.low!r} and high={self.high!r}")
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        text = f"{self.name} {self._number(self.value)}{' %' if self.percent else ''}"
+        if self.low is None or self.high is None:
+            return text
+        return f"{text} [{self._number(self.low)}, {self._number(self.high)}]"
+
+    def _number(self, value: float) -> str:
+        return f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
+
+
+def wilson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval (1927), element by element: near the level on average, never outside 0 … 1."""
+    k, n = _counts(right, n)
+    z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
+    share = k / n
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return np.where(k == 0, 0.0, middle - half), np.where(k == n, 1.0, middle + half)
+
+
+def clopper_pearson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """The exact interval of Clopper and Pearson (1934), element by element: never covers less than the level."""
+    from scipy.special import betaincinv
+
+    k, n = _counts(right, n)
+    tail = (1 - check_level(level)) / 2
+    low = betaincinv(np.maximum(k, 1), n - k + 1, tail)
+    high = betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail)
+    return np.where(k == 0, 0.0, low), np.where(k == n, 1.0, high)
+
+
+def _counts(right: ArrayLike, n: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    k, total = np.broadcast_arrays(np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    if not ((total >= 1) & (k >= 0) & (k <= total)).all():
+        raise ValueError(f"a proportion is k of n with 0 ≤ k ≤ n and n ≥ 1, got k = {right!r} and n = {n!r}")
+    return k, total
+
+
+Method = Literal["wilson", "clopper-pearson"]
+
+
+def accuracy(correct: ArrayLike) -> FloatArray:
+    """The share of right samples; the first axis is the sample, any others stay."""
+    return np.asarray(as_bool_array(correct).mean(axis=0))
+
+
+def error(correct: ArrayLike) -> FloatArray:
+    """The share of wrong samples; the first axis is the sample, any others stay."""
+    return np.asarray(1 - accuracy(correct))
+
+
+def accuracy_estimate(
+    correct: ArrayLike, *, name: str = "accuracy", level: float = 0.95, method: Method = "wilson"
+) -> Estimate:
+    """The accuracy of one cell with its interval.
+
+    Wilson's covers the level on average; Clopper–Pearson's covers at least the level, and is wider for that.
+    """
+    right = as_bool_array(correct)
+    if right.ndim != 1:
+        raise ValueError(f"an estimate is of one cell, a vector of samples; got shape {right.shape}")
+    if method not in ("wilson", "clopper-pearson"):
+        raise ValueError(f'the interval is "wilson" or "clopper-pearson", got {method!r}')
+    interval = wilson if method == "wilson" else clopper_pearson
+    low, high = interval(right.sum(), right.size, level=level)
+    return Estimate(name, float(right.mean()), float(low), float(high), level, right.size, method)

@@ -1,0 +1,253 @@
+"""Published tables, the reference models of mCE, and what others scored."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+
+from brittle._types import FloatArray, check_fractions
+
+FOLDER = Path(__file__).parent / "published"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A small table: columns of numbers are arrays (an empty cell is NaN), the others lists of words.
+
+    The first column names the rows. `what` says what the numbers are and in which unit, `source` where they were
+    printed.
+    """
+
+    name: str
+    what: str
+    source: str
+    columns: Mapping[str, FloatArray | list[str]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, column: str) -> FloatArray | list[str]:
+        if column not in self.columns:
+            raise KeyError(f"{self.name} has no column {column!r}; it has: {', '.join(self.columns)}")
+        return self.columns[column]
+
+    def numbers(self, *columns: str) -> FloatArray:
+        """One column of numbers as a vector, or several as rows × columns."""
+        found = [self[column] for column in columns]
+        for column, values in zip(columns, found, strict=True):
+            if not isinstance(values, np.ndarray):
+                raise ValueError(f"the column {column!r} of {self.name} holds words, not numbers")
+        return np.asarray(found[0] if len(found) == 1 else np.column_stack(found), dtype=np.float64)
+
+    def text(self, column: str) -> list[str]:
+        """A column of words."""
+        values = self[column]
+        return values if isinstance(values, list) else [f"{value:g}" for value in values]
+
+    def row(self, name: str) -> dict[str, float | str]:
+        """The row whose first column says `name`."""
+        names = self.text(next(iter(self.columns)))
+        if name not in names:
+            raise KeyError(f"{self.name} has no row {name!r}; it has: {', '.join(names)}")
+        i = names.index(name)
+        return {key: v[i] if isinstance(v, list) else float(v[i]) for key, v in self.columns.items()}
+
+
+def list_published_tables() -> list[str]:
+    """The names of all published tables."""
+    return sorted(path.stem for path in FOLDER.glob("*.csv"))
+
+
+def published_table(name: str) -> Table:
+    """A published table by its name."""
+    names = list_published_tables()
+    if name not in names:
+        close = get_close_matches(str(name), names, n=1, cutoff=0.6)
+        hint = f"did you mean {close[0]!r}? All: " if close else "there are: "
+        raise ValueError(f"there is no published table {name!r}; {hint}{', '.join(names)}")
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    cells = zip(*rows, strict=True)
+    what, source = _index()[name]
+    return Table(name, what, source, {key: _column(values) for key, values in zip(header, cells, strict=True)})
+
+
+def _column(cells: tuple[str, ...]) -> FloatArray | list[str]:
+    try:
+        return np.array([float(cell) if cell else np.nan for cell in cells])
+    except ValueError:
+        return list(cells)
+
+
+def _index() -> dict[str, tuple[str, str]]:
+    """What each table is and where it comes from: the rows of the README beside the files."""
+    lines = (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    return {name.strip("`"): (what, source) for name, what, source in rows}
+
+
+BASELINES = {
+    "alexnet-imagenet-c": (
+        "imagenet-c-alexnet",
+        ("corruption", "error", 0.435),
+        "AlexNet on the released ImageNet-C (Hendrycks & Dietterich 2019)",
+    ),
+    "alexnet-imagenet-noc": (
+        "noc-candidates",
+        ("name", "alexnet_error", 0.435),
+        "AlexNet on ImageNet-NOC (Laugros et al. 2020)",
+    ),
+    "reference-cifar10-c": (
+        "cifar10-c-reference",
+        ("corruption", "error", 0.05334),
+        "CIFAR-10 reference network of the code of C-bar (Mintun et al. 2021)",
+    ),
+}
+"""Each published baseline: its table, the columns of names and errors with the clean error, and what it is."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A reference model: its clean error, and its error on each corruption, averaged over severities.
+
+    `about` says which network it is and who measured it. The clean error is NaN if no clean images were run: then there
+    is an mCE, but no relative mCE.
+    """
+
+    name: str
+    clean_error: float
+    errors: Mapping[str, float]
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        known = [] if math.isnan(self.clean_error) else [self.clean_error]
+        check_fractions([*known, *self.errors.values()], f"an error of the baseline {self.name!r}")
+
+    @property
+    def title(self) -> str:
+        """What a reader is told: the name, and which network that is."""
+        return f"{self.name}: {self.about}" if self.about else self.name
+
+    def of(self, corruptions: Sequence[str]) -> FloatArray:
+        """The errors in the order of these corruptions, named with or without their source."""
+        names = [name if name in self.errors else name.rpartition("/")[2] for name in corruptions]
+        missing = [name for name in names if name not in self.errors]
+        if missing:
+            raise ValueError(
+                f"the baseline {self.name!r} has no error for {', '.join(missing)}; it has: {', '.join(self.errors)}"
+            )
+        return np.array([self.errors[name] for name in names])
+
+
+def baseline(name: str = "alexnet-imagenet-c") -> Baseline:
+    """A published baseline by its name."""
+    if name not in BASELINES:
+        raise ValueError(f"there is no baseline {name!r}; there are: {', '.join(BASELINES)}")
+    table, (key, column, clean), about = BASELINES[name]
+    read: Table = published_table(table)
+    return Baseline(name, clean, dict(zip(read.text(key), map(float, read.numbers(column)), strict=True)), about)
+
+
+COLUMNS = {
+    "imagenet-c": (
+        ("imagenet-c-leaderboard", "mCE", "mCE"),
+        ("noc-table5", "relative_mCE", "relative mCE"),
+        ("c-bar-table1-imagenet", "imagenet_c_error", "unnormalised error"),
+        ("c-bar-table2", "imagenet_c_error", "unnormalised error"),
+    ),
+    "imagenet-c-bar": (
+        ("c-bar-table1-imagenet", "imagenet_c_bar_error", "unnormalised error"),
+        ("c-bar-table2", "imagenet_c_bar_error", "unnormalised error"),
+    ),
+    "imagenet-noc": (
+        ("noc-table6", "relative_mCE", "relative mCE"),
+        ("noc-table4", "imagenet_noc_relative_mCE", "relative mCE"),
+    ),
+    "cifar10-c": (("c-bar-table1-cifar10", "cifar10_c_error", "unnormalised error"),),
+    "cifar10-c-bar": (("c-bar-table1-cifar10", "cifar10_c_bar_error", "unnormalised error"),),
+}
+"""For each bundled recipe: a published table, its column, and what the column holds, in percent."""
+
+PRINTED = {
+    "imagenet-c-leaderboard": ("hendrycks/robustness, README", 2020),
+    "noc-table4": ("Laugros et al., Table 4", 2020),
+    "noc-table5": ("Laugros et al., Table 5", 2020),
+    "noc-table6": ("Laugros et al., Table 6", 2020),
+    "c-bar-table1-imagenet": ("Mintun et al., Table 1", 2021),
+    "c-bar-table1-cifar10": ("Mintun et al., Table 1", 2021),
+    "c-bar-table2": ("Mintun et al., Table 2", 2021),
+}
+"""Who printed each table, and in which year."""
+
+SPELLED_OUT = {
+    "c-bar-table1-imagenet": {
+        "Baseline": "ResNet-50",
+        "AA": "AutoAugment, ResNet-50",
+        "SIN": "Stylized ImageNet, ResNet-50",
+        "AugMix": "AugMix, ResNet-50",
+        "PG": "Patch Gaussian, ResNet-50",
+        "ANT": "adversarial noise training, ResNet-50",
+        "DA": "DeepAugment, ResNet-50",
+        "DA+AM": "DeepAugment + AugMix, ResNet-50",
+    },
+    "c-bar-table1-cifar10": {
+        "Baseline": "WideResNet-40-2",
+        "AA": "AutoAugment, WideResNet-40-2",
+        "AugMix": "AugMix, WideResNet-40-2",
+        "PG": "Patch Gaussian, WideResNet-40-2",
+    },
+    "c-bar-table2": {
+        "WSL ResNeXt-101-32x8d": "weakly supervised pretraining, ResNeXt-101-32x8d",
+        "Noisy Student EfficientNet-B0": "Noisy Student, EfficientNet-B0",
+    },
+    "imagenet-c-leaderboard": {
+        "AugMix": "AugMix, ResNet-50",
+        "DeepAugment+AugMix": "DeepAugment + AugMix, ResNet-50",
+    },
+    "noc-table4": {
+        "Standard": "ResNet-50",
+        "SIN+IN": "Stylized ImageNet + ImageNet, ResNet-50",
+        "Augmix": "AugMix, ResNet-50",
+        "ANT3x3": "adversarial noise training (3x3), ResNet-50",
+        "DeepAugment": "DeepAugment, ResNet-50",
+    },
+}
+"""Abbreviated methods of a table in full, with the network they were measured on."""
+
+
+@dataclass(frozen=True)
+class PublishedScore:
+    """One number as printed: a fraction, whose it is, and where and when it was printed."""
+
+    who: str
+    metric: str
+    value: float
+    source: str
+    year: int
+
+    @property
+    def citation(self) -> str:
+        """The source with its year."""
+        return f"{self.source} ({self.year})"
+
+
+def published_scores(benchmark: str) -> list[PublishedScore]:
+    """What others published on a bundled benchmark; empty if nothing is known here.
+
+    Whether such numbers may stand beside a run's is for `brittle.evaluation.comparable` to say: it looks at what the
+    run's recipe draws, and on which images.
+    """
+    found: list[PublishedScore] = []
+    for name, column, metric in COLUMNS.get(benchmark, ()):
+        table, full = published_table(name), SPELLED_OUT.get(name, {})
+        for who, value in zip(table.text(next(iter(table.columns))), table.numbers(column), strict=True):
+            score = PublishedScore(full.get(who, who), metric, float(value) / 100, *PRINTED[name])
+            if not math.isnan(value) and (score.who, metric) not in {(one.who, one.metric) for one in found}:
+                found.append(score)
+    return found

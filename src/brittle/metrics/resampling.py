@@ -1,0 +1,197 @@
+"""Draw the samples again, with replacement, to see how far a metric would move on other samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brittle._random import check_seed
+from brittle._types import FloatArray, check_level
+from brittle.metrics.intervals import Estimate
+from brittle.metrics.mean_interval import linear_fraction, linearised, mean_interval
+
+Statistic = Callable[[FloatArray], ArrayLike]
+"""From the means of the columns, on the last axis, to one number for each leading index."""
+
+WIDENED = ", widened for few samples"
+"""Ends the method of an interval that is at least the one of `widened`."""
+
+BLOCK = 32
+"""How many resamples are weighed in one matrix product."""
+
+
+def bootstrap(
+    rows: ArrayLike,
+    statistic: Statistic | None = None,
+    *,
+    name: str,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+    percent: bool = True,
+    resampled: FloatArray | None = None,
+    bounded: bool | None = None,
+) -> Estimate:
+    """A statistic of the column means of per-sample rows, with its bootstrap interval over samples.
+
+    A row is all that is known of one sample: right or wrong in each cell, for one model or for several side by
+    side. Whole rows are drawn, so cells that share images stay together. Without a statistic it is the
+    mean of the columns. `resampled` are the `resampled_means` with this seed, where several statistics share them.
+
+        bootstrap(correct, lambda accuracy: mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), alexnet), name="mCE")
+
+    A percentile bootstrap alone is too narrow for few samples, and has no width where all are right or all wrong. So
+    the interval also holds the one of `mean_interval` for statistics that are linear in the means, the one by Fieller's
+    method for ratios of such, and that of the tangent for all others; which it is, is found by trying the statistic
+    out. Rows other than right or wrong (1 or 0) are not `bounded`: the interval of their mean holds Student's.
+    """
+    table = check_rows(rows)
+    bounded = _is_right_or_wrong(table) if bounded is None else bounded
+    statistic = statistic or _mean
+    tail = (1 - check_level(level)) / 2
+    centre = means(table)
+    value = float(np.asarray(statistic(centre[np.newaxis])).reshape(()))
+    if resampled is None:
+        with _undefined_in_a_resample(name):
+            resampled = resampled_means(table, seed=seed, resamples=resamples)
+    method = f"bootstrap, {resamples} resamples, seed {seed}"
+    try:
+        drawn = np.asarray(statistic(resampled), dtype=np.float64)
+    except ValueError:
+        if not bounded or linear_fraction(statistic, table.shape[1]) is None:
+            with _undefined_in_a_resample(name):
+                raise
+        drawn, method = np.full(resamples, value), "Fieller's"  # a ratio that divides by 0 in some resample
+    if drawn.shape != (resamples,):
+        raise ValueError(f"the statistic must give one number for each resample, got shape {drawn.shape}")
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    wide = widened(table, statistic, level=level) if bounded else _t_interval(table, statistic, level)
+    if wide is not None:
+        low, high, method = min(low, wide[0]), max(high, wide[1]), method + WIDENED
+    return Estimate(name, value, float(low), float(high), level, len(table), method, percent)
+
+
+def widened(rows: ArrayLike, statistic: Statistic, *, level: float = 0.95) -> tuple[float, float] | None:
+    """The interval of a statistic of rows of right or wrong that holds for few samples and close to the bounds, too.
+
+    None if the statistic has no tangent there.
+    """
+    table = check_rows(rows)
+    known = linear_fraction(statistic, table.shape[1]) or linearised(statistic, means(table), len(table))
+    return None if known is None else known.interval(table.astype(np.float64), level=level)
+
+
+def share_intervals(
+    shares: ArrayLike, *, resampled: FloatArray | None = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
+) -> tuple[FloatArray, FloatArray]:
+    """The intervals of the means of the columns, for values from 0 to 1, such as each image's share of right cells.
+
+    They are those of `bootstrap` for many columns at once; `resampled` are the `resampled_means` of these columns.
+    """
+    table = np.asarray(check_rows(shares), dtype=np.float64)
+    tail = (1 - check_level(level)) / 2
+    drawn = resampled_means(table, seed=seed, resamples=resamples) if resampled is None else resampled
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    wide = mean_interval(table, 0, 1, level=level)
+    return np.minimum(low, wide[0]), np.maximum(high, wide[1])
+
+
+def means(rows: ArrayLike) -> FloatArray:
+    """The mean of each column; NaN marks a sample that was not measured there."""
+    values, measured = _split(check_rows(rows))
+    count = len(values) if measured is None else _measured(measured.sum(axis=0, dtype=np.float64))
+    return np.asarray(values.sum(axis=0, dtype=np.float64) / count)
+
+
+def resampled_means(rows: ArrayLike, *, seed: int = 0, resamples: int = 1000) -> FloatArray:
+    """The column means of many resamples of the rows, resamples × columns.
+
+    The same seed and number of samples give the same resamples, so means of two models on the same images are
+    paired, and a longer list begins with the shorter one.
+    """
+    table = check_rows(rows)
+    values, measured = _split(table)
+    out = np.empty((resamples, table.shape[1]))
+    start = 0
+    for weights in _weights(len(table), resamples, seed, values.dtype):
+        total = (weights @ values).astype(np.float64)
+        count = len(table) if measured is None else _measured((weights @ measured).astype(np.float64))
+        out[start : start + len(weights)] = total / count
+        start += len(weights)
+    return out
+
+
+def check_rows(rows: ArrayLike) -> NDArray[np.generic]:
+    """Rows as samples × columns."""
+    table = np.asarray(rows)
+    table = table[:, np.newaxis] if table.ndim == 1 else table
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"rows are samples × columns with at least one of each, got shape {np.shape(rows)}")
+    return table
+
+
+def _mean(columns: FloatArray) -> FloatArray:
+    return np.asarray(columns.mean(axis=-1))
+
+
+@contextmanager
+def _undefined_in_a_resample(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name} is undefined in a resample ({error}); it needs more samples") from error
+
+
+def _is_right_or_wrong(table: NDArray[np.generic]) -> bool:
+    return table.dtype == np.bool_ or bool(np.isin(table, (0, 1)).all())
+
+
+def _t_interval(table: NDArray[np.generic], statistic: Statistic, level: float) -> tuple[float, float] | None:
+    """Student's t interval of the mean of the columns; other statistics of unbounded rows have the bootstrap alone."""
+    if statistic is not _mean or len(table) < 2:
+        return None
+    from scipy.special import stdtrit
+
+    values, measured = _split(table)
+    centre = means(table)
+    value = float(centre.mean())
+    off = values - centre if measured is None else (values - centre) * measured * (len(table) / measured.sum(axis=0))
+    half = off.mean(axis=1).std(ddof=1) / len(table) ** 0.5 * float(stdtrit(len(table) - 1, (1 + level) / 2))
+    return value - half, value + half
+
+
+def _split(table: NDArray[np.generic]) -> tuple[FloatArray, FloatArray | None]:
+    """Values with 0 for what was not measured, and where something was; float32 is exact for right and wrong."""
+    if table.dtype == np.bool_ and len(table) < 2**24:
+        return table.astype(np.float32), None
+    values = table.astype(np.float64)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, None
+    return np.where(missing, 0.0, values), (~missing).astype(np.float64)
+
+
+def _measured(count: FloatArray) -> FloatArray:
+    if (count == 0).any():
+        raise ValueError("a column has no measured sample")
+    return count
+
+
+def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> Iterator[FloatArray]:
+    """How often each sample is drawn, for a block of resamples at a time.
+
+    Philox words are the same in every version of NumPy, which the numbers of `Generator.integers` need not be.
+    """
+    if resamples < 1:
+        raise ValueError(f"a bootstrap needs at least one resample, got {resamples!r}")
+    words = np.random.Philox(key=check_seed(seed) % 2**128)
+    for start in range(0, resamples, BLOCK):
+        size = min(BLOCK, resamples - start)
+        weights = np.empty((size, n), dtype=dtype)
+        for row in weights:
+            drawn = (words.random_raw(n) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32)
+            row[:] = np.bincount(drawn.view(np.int64), minlength=n)
+        yield weights

@@ -1,0 +1,113 @@
+"""How stable predictions are along a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brittle._types import FloatArray, divide
+
+
+def flips(predictions: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
+    """The share of frame pairs whose predicted class differs, for each film of predictions [film, frame].
+
+    Each frame is compared with the one before it, or with the first where the film is noise, whose frames have no
+    order. Difficulty 2 or 3 compares frames that lie so many steps apart, in all phases; for noise it is
+    another film instead.
+    """
+    classes = np.asarray(predictions)
+    if classes.ndim != 2:
+        raise ValueError(f"predictions are films × frames, got shape {classes.shape}")
+    earlier, later = frame_pairs(classes.shape[1], noise=noise, difficulty=difficulty)
+    return np.asarray((classes[:, earlier] != classes[:, later]).mean(axis=1))
+
+
+def flip_probability(predictions: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
+    """The mean of `flips` over films: FP of one perturbation."""
+    return float(flips(predictions, noise=noise, difficulty=difficulty).mean())
+
+
+def mfr(probabilities: ArrayLike, baseline: ArrayLike) -> FloatArray:
+    """mFR: the mean over perturbations (last axis) of the flip probability divided by the baseline's.
+
+    AlexNet's flip probabilities were never printed, so the baseline is yours to measure; without one, report the
+    mean flip probability under that name.
+    """
+    return mean_ratio(probabilities, baseline, "a flip probability of the baseline")
+
+
+def mean_ratio(values: ArrayLike, baseline: ArrayLike, what: str) -> FloatArray:
+    """The mean over the last axis of value / baseline."""
+    if np.shape(values)[-1:] != np.shape(baseline)[-1:]:
+        raise ValueError(f"one value for each perturbation in both, got {np.shape(values)} and {np.shape(baseline)}")
+    return np.asarray(divide(values, baseline, what).mean(axis=-1))
+
+
+def frame_pairs(frames: int, *, noise: bool, difficulty: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The frames to compare: earlier ones and later ones."""
+    if difficulty not in (1, 2, 3):
+        raise ValueError(f"difficulty must be 1, 2 or 3, got {difficulty!r}")
+    step = 1 if noise else difficulty
+    if frames <= step:
+        raise ValueError(f"a film needs more than {step} frames to compare any, got {frames}")
+    later = np.arange(step, frames)
+    return np.zeros_like(later) if noise else later - step, later
+
+
+TOP = 5
+
+
+def top5_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
+    """How much the first five classes move, for each film of class scores [film, frame, class].
+
+    d = Σ_{i≤5} |min(i−1, 5) − min(σ(i)−1, 5)|, where σ(i) is the later rank of the class ranked i earlier; the mean
+    over the frame pairs of `flips`. Between 0 and 15.
+    """
+    before = np.arange(TOP)
+    return _distances(scores, TOP, lambda after: np.abs(before - np.minimum(after, TOP)).sum(-1), noise, difficulty)
+
+
+def top5_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
+    """uT5D: the mean of `top5_distances` over films."""
+    return float(top5_distances(scores, noise=noise, difficulty=difficulty).mean())
+
+
+def mt5d(distances: ArrayLike, baseline: ArrayLike) -> FloatArray:
+    """mT5D: the mean over perturbations (last axis) of uT5D divided by the baseline's, which is yours to measure."""
+    return mean_ratio(distances, baseline, "a top-5 distance of the baseline")
+
+
+def zipf_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
+    """Σ_i |1/i − 1/σ(i)| · 1/i over all classes, for each film: the mean over the frame pairs of `flips`."""
+    weight = 1 / np.arange(1, np.shape(scores)[-1] + 1)
+    return _distances(scores, None, lambda after: (np.abs(weight - weight[after]) * weight).sum(-1), noise, difficulty)
+
+
+def zipf_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
+    """The mean of `zipf_distances` over films."""
+    return float(zipf_distances(scores, noise=noise, difficulty=difficulty).mean())
+
+
+def ranks(scores: ArrayLike) -> NDArray[np.intp]:
+    """The rank of each class from 0 for the highest score; of equal scores the lower index comes first."""
+    order = np.argsort(-np.asarray(scores, dtype=np.float64), axis=-1, kind="stable")
+    out = np.empty_like(order)
+    np.put_along_axis(out, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), axis=-1)
+    return out
+
+
+def _distances(
+    scores: ArrayLike, top: int | None, distance: Callable[[NDArray[np.intp]], FloatArray], noise: bool, difficulty: int
+) -> FloatArray:
+    films = np.asarray(scores)
+    if films.ndim != 3 or films.shape[2] < (top or 1):
+        raise ValueError(f"scores are films × frames × at least {top or 1} classes, got shape {films.shape}")
+    earlier, later = frame_pairs(films.shape[1], noise=noise, difficulty=difficulty)
+    out = np.empty(len(films))
+    for i, film in enumerate(films):  # one at a time: the ranks of a film are as large as its scores
+        rank = ranks(film)
+        first = np.argsort(rank, axis=-1)[earlier, :top]
+        out[i] = distance(np.take_along_axis(rank[later], first, axis=-1)).mean()
+    return out

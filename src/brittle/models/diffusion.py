@@ -1,0 +1,290 @@
+"""A diffusion pipeline, and a diffusion model as a classifier."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittle._optional import require
+from brittle._types import Image
+from brittle.models.model import Scores
+from brittle.models.preprocessing import resize
+from brittle.models.torch import find_device
+
+EXTRA = "sliders"
+PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
+
+
+def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "auto") -> Any:
+    """A text-to-image pipeline from a folder that diffusers' `save_pretrained` wrote; nothing is fetched.
+
+    Only safetensors weights are read and no code beside them is run. A safety checker is left out, because it would
+    blank images. `dtype` is "float32", "bfloat16" or "auto", which is bfloat16 on GPUs that compute in it.
+    """
+    torch, diffusers = require("torch", EXTRA), require("diffusers", EXTRA)
+    place = Path(folder).expanduser()
+    index = _index(place)
+    device = find_device(device)
+    if dtype not in ("auto", "float32", "bfloat16"):
+        raise ValueError(f"dtype must be auto, float32 or bfloat16, got {dtype!r}")
+    if dtype == "auto":
+        dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
+    without = {key: None for key in ("safety_checker",) if key in index}
+    with quiet():
+        try:
+            pipeline = diffusers.DiffusionPipeline.from_pretrained(
+                str(place),
+                dtype=getattr(torch, dtype),
+                use_safetensors=True,
+                local_files_only=True,
+                **without,
+            )
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"the folder {str(folder)!r} cannot be read as a pipeline: {reason}") from error
+    return pipeline.to(device)
+
+
+def as_pipeline(given: Any, *, device: str = "auto", dtype: str = "auto") -> Any:
+    """A loaded pipeline as it is, a folder loaded; anything else, or one without the parts we need, raises."""
+    if isinstance(given, str | Path):
+        return load_pipeline(given, device=device, dtype=dtype)
+    lacking = [part for part in PARTS if getattr(given, part, None) is None]
+    if lacking:
+        raise TypeError(
+            f"a pipeline is a Stable Diffusion pipeline of diffusers or its folder; "
+            f"this {type(given).__name__} has no {', '.join(lacking)}"
+        )
+    return given
+
+
+def _index(place: Path) -> dict[str, Any]:
+    if not place.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(place)!r}; give one that diffusers' save_pretrained wrote")
+    file = place / "model_index.json"
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"the folder {str(place)!r} is no diffusers pipeline, since it has no model_index.json; "
+            "give the folder that save_pretrained wrote, not one of its parts"
+        )
+    try:
+        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{str(file)!r} is damaged: {error}") from error
+    lacking = [part for part in PARTS if part not in index]
+    if lacking or not isinstance(index.get("_class_name"), str):
+        raise ValueError(
+            f"the folder {str(place)!r} holds a {index.get('_class_name')!r} without "
+            f"{', '.join(lacking) or 'a class'}; a Stable Diffusion pipeline is needed"
+        )
+    return index
+
+
+@contextmanager
+def quiet(*packages: str) -> Iterator[None]:
+    """No progress bars and hints of other libraries while files are read; by default of diffusers and transformers."""
+    several = [require(f"{package}.utils.logging", EXTRA) for package in packages or ("diffusers", "transformers")]
+    shown = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in several]
+    try:
+        for logging in several:
+            logging.disable_progress_bar()
+            logging.set_verbosity_error()
+        yield
+    finally:
+        for logging, (was, loud) in zip(several, shown, strict=True):
+            logging.set_verbosity(loud)
+            if was:
+                logging.enable_progress_bar()
+
+
+LOSSES = ("l1", "l2")
+
+
+def from_diffusion(
+    pipeline_folder: str | Path,
+    class_prompts: Sequence[str],
+    *,
+    name: str | None = None,
+    timesteps: int | Sequence[int] = 10,
+    samples: int = 1,
+    loss: str = "l1",
+    seed: int = 0,
+    batch_size: int = 16,
+    device: str = "auto",
+    bf16: bool = False,
+) -> DiffusionModel:
+    """A classifier from a Stable Diffusion checkpoint; its score for a class is minus the error of the predicted noise.
+
+    Each image is noised `samples` times at each timestep, with the same noise for every class and every image, and
+    the network predicts that noise given the class's prompt. Scores rank classes; they are no probabilities.
+
+    Args:
+        pipeline_folder: what diffusers' `save_pretrained` wrote, or a loaded pipeline.
+        class_prompts: one prompt for each class, in the order of the labels.
+        timesteps: the noise levels themselves, or how many of them, evenly spaced.
+        loss: "l1", as in CNS-Bench, or "l2", as the noise was trained.
+        batch_size: how many pairs of image and prompt are denoised at once.
+    """
+    pipeline = as_pipeline(pipeline_folder, device=device, dtype="float32")
+    title = name or (Path(pipeline_folder).name if isinstance(pipeline_folder, str | Path) else "diffusion")
+    total = int(pipeline.scheduler.config.num_train_timesteps)
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
+    for option, value in (("samples", samples), ("batch_size", batch_size)):
+        if value < 1:
+            raise ValueError(f"{option} must be at least 1, got {value!r}")
+    prompts = [str(prompt) for prompt in class_prompts]
+    if isinstance(class_prompts, str) or len(prompts) < 2:
+        raise ValueError(f"class_prompts are two or more prompts, one for each class, got {class_prompts!r}")
+    levels = _levels(timesteps, total)
+    return DiffusionModel(pipeline, prompts, title, levels, samples, loss, seed, batch_size, device, bf16)
+
+
+class DiffusionModel:
+    """Made by `from_diffusion`. A pickle of it holds the weights on the CPU."""
+
+    def __init__(
+        self,
+        pipeline: Any,
+        prompts: list[str],
+        name: str,
+        timesteps: list[int],
+        samples: int,
+        loss: str,
+        seed: int,
+        batch_size: int,
+        device: str,
+        bf16: bool,
+    ) -> None:
+        torch = require("torch")
+        self.name, self.loss, self.bf16, self.batch_size, self._asked = name, loss, bf16, batch_size, device
+        self.device = find_device(device)
+        self.unet, self.vae = pipeline.unet.eval().to(self.device), pipeline.vae.eval().to(self.device)
+        self.prediction = str(pipeline.scheduler.config.prediction_type)
+        if self.prediction not in ("epsilon", "v_prediction"):
+            raise ValueError(f"a diffusion classifier predicts epsilon or v_prediction, not {self.prediction!r}")
+        self.side = int(self.unet.config.sample_size) * int(pipeline.vae_scale_factor)
+        with torch.inference_mode():
+            encoder = pipeline.text_encoder.to(self.device)
+            self.words = pipeline.encode_prompt(prompts, self.device, 1, False)[0].clone()
+        kept = [float(pipeline.scheduler.alphas_cumprod[t]) for t in timesteps]
+        generator = torch.Generator().manual_seed(seed)
+        shape = (self.unet.config.in_channels, self.unet.config.sample_size, self.unet.config.sample_size)
+        self.levels = [
+            (t, share, torch.randn(shape, generator=generator))
+            for t, share in zip(timesteps, kept, strict=True)
+            for _ in range(samples)
+        ]
+        seen = sha256(repr((prompts, timesteps, samples, loss, seed, bf16, kept, self.prediction)).encode())
+        for module in (self.unet, self.vae, encoder):
+            for key, value in sorted(module.state_dict().items()):
+                numbers = value.detach().cpu().contiguous()
+                seen.update(f"{key} {numbers.dtype} {tuple(numbers.shape)}".encode())
+                seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
+        self.key = seen.hexdigest()[:16]
+
+    def scores(self, images: Image) -> Scores:
+        """Minus the mean error of the predicted noise, N×classes."""
+        torch = require("torch")
+        kind = self.device.partition(":")[0]
+        classes = len(self.words)
+        with torch.inference_mode(), torch.autocast(kind, dtype=torch.bfloat16, enabled=self.bf16):
+            latents = torch.cat([self._encode(images[i : i + 1]) for i in range(len(images))])
+            total = torch.zeros(len(images) * classes)
+            for t, share, noise in self.levels:
+                noise = noise.to(latents)
+                noised = share**0.5 * latents + (1 - share) ** 0.5 * noise
+                for start in range(0, len(total), self.batch_size):
+                    pairs = torch.arange(start, min(start + self.batch_size, len(total)), device=self.device)
+                    x, words = noised[pairs // classes], self.words[pairs % classes]
+                    given = self.unet(x.to(self.unet.dtype), t, encoder_hidden_states=words).sample.float()
+                    if self.prediction == "v_prediction":
+                        given = share**0.5 * given + (1 - share) ** 0.5 * x
+                    miss = given - noise
+                    error = miss.abs() if self.loss == "l1" else miss.square()
+                    total[start : start + len(pairs)] += error.flatten(1).mean(1).cpu()
+        return np.asarray(-(total / len(self.levels)).reshape(-1, classes).numpy(), np.float32)
+
+    def _encode(self, images: Image) -> Any:
+        torch = require("torch")
+        shown = torch.from_numpy(np.ascontiguousarray(resize(images, (self.side, self.side), "bicubic")))
+        pixels = shown.permute(0, 3, 1, 2).to(self.device, self.vae.dtype) / 127.5 - 1
+        return self.vae.encode(pixels).latent_dist.mode().float() * self.vae.config.scaling_factor
+
+    def __getstate__(self) -> dict[str, Any]:
+        moved = {} if self.device == "cpu" else {k: copy.deepcopy(getattr(self, k)).cpu() for k in ("unet", "vae")}
+        return {**self.__dict__, **moved, "words": self.words.cpu()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.device = find_device(self._asked)
+        self.unet, self.vae, self.words = (part.to(self.device) for part in (self.unet, self.vae, self.words))
+
+
+def _levels(timesteps: int | Sequence[int], total: int) -> list[int]:
+    if isinstance(timesteps, int):
+        if not 1 <= timesteps <= total:
+            raise ValueError(f"timesteps as a number lies between 1 and {total}, got {timesteps}")
+        return [int((i + 0.5) * total / timesteps) for i in range(timesteps)]
+    levels = [int(t) for t in timesteps]
+    if not levels or min(levels) < 0 or max(levels) >= total:
+        raise ValueError(f"timesteps lie between 0 and {total - 1}, got {timesteps!r}")
+    return levels
+
+
+PROMPTS = "class_prompts.txt"
+
+
+def diffusion_folder(
+    place: str,
+    *,
+    name: str | None = None,
+    timesteps: int = 10,
+    samples: int = 1,
+    loss: str = "l1",
+    seed: int = 0,
+    batch_size: int = 16,
+    device: str = "auto",
+    bf16: bool = False,
+) -> DiffusionModel:
+    """`from_diffusion` of "FOLDER:PROMPTS.txt", or of a folder that holds a file class_prompts.txt.
+
+    The file has one prompt a line, such as "a photo of a tench", in the order of the labels.
+    """
+    folder, file = _split(place)
+    if not Path(folder).expanduser().is_dir():
+        raise FileNotFoundError(f"there is no folder {folder!r}; give one that diffusers' save_pretrained wrote")
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"there is no file {str(file)!r} with a prompt for each class; write diffusion:FOLDER:PROMPTS.txt, one "
+            "prompt a line in the order of the labels"
+        )
+    prompts = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    if len(prompts) < 2 or not all(prompts):
+        raise ValueError(f"{str(file)!r} has one prompt a line, at least two and none of them empty; it has {prompts}")
+    return from_diffusion(
+        folder,
+        prompts,
+        name=name or f"diffusion-{Path(folder).resolve().name}",
+        timesteps=timesteps,
+        samples=samples,
+        loss=loss,
+        seed=seed,
+        batch_size=batch_size,
+        device=device,
+        bf16=bf16,
+    )
+
+
+def _split(place: str) -> tuple[str, Path]:
+    folder, colon, file = place.rpartition(":")
+    if colon and len(folder) > 1 and file.endswith(".txt"):
+        return folder, Path(file).expanduser()
+    return place, Path(place).expanduser() / PROMPTS

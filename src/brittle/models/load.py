@@ -1,0 +1,255 @@
+"""A model from a short text, as on the command line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from brittle._errors import did_you_mean
+from brittle.models.diffusion import diffusion_folder
+from brittle.models.hubs import from_timm, from_torchvision, from_transformers
+from brittle.models.model import Model
+from brittle.models.networks import demo_model, from_weights
+from brittle.models.onnx import from_onnx
+from brittle.models.user_code import from_function
+
+SCHEMES: dict[str, Callable[..., Model]] = {
+    "demo": demo_model,
+    "timm": from_timm,
+    "torchvision": from_torchvision,
+    "transformers": from_transformers,
+    "onnx": from_onnx,
+    "weights": from_weights,
+    "torch": from_function,
+    "diffusion": diffusion_folder,
+}
+"""What makes the model of each scheme."""
+
+FORMS = (
+    "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
+    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt"
+)
+
+ENDINGS = (".onnx", ".safetensors")
+"""Of files that are models without a scheme."""
+
+OPTION = re.compile(r"\s*([A-Za-z_]\w*)=")
+"""How an option begins in a model's text."""
+
+
+def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = False, **options: Any) -> Model:
+    """A model by a text: "demo:standard", "timm:resnet50", "net.onnx", "nets.py:make", and more.
+
+    Options may stand in the text, each after a comma: "timm:resnet50,checkpoint=net.pt" is the same as
+    load_model("timm:resnet50", checkpoint="net.pt"), "nets.py:make,size=256,crop=224,mean=0.5,0.5,0.5" sets three.
+
+    Args:
+        spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
+            weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
+            torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is given back as it is.
+        device: "cpu", "cuda", "cuda:1", "mps" or "auto".
+        bf16: compute in bfloat16 where torch finds it safe; an ONNX file has its own precision.
+        options: those of the function that makes the model, such as checkpoint="net.safetensors" or size=224.
+    """
+    if not isinstance(spec, str | Path):
+        if not isinstance(spec, Model):
+            raise TypeError(f"a model is a text such as timm:resnet50, or has name, key and scores; got {spec!r}")
+        if options:
+            raise TypeError(f"a model that is there already takes no options, got {', '.join(options)}")
+        return spec
+    text, given = model_options(str(spec))
+    scheme, rest = _parts(text)
+    maker = SCHEMES[scheme]
+    known = options_of(str(spec))
+    for option in (*given, *options):
+        if option not in known:
+            raise TypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known)}")
+    for option in given:
+        if option in options:
+            raise TypeError(f"{option} is given twice, as {given[option]!r} in the text and as {options[option]!r}")
+    options = {option: option_value(option, value) for option, value in given.items()} | options
+    device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
+    if bf16 and "bf16" not in known:
+        raise ValueError(f"{str(spec)!r} has its own precision; leave bf16 out")
+    how = {"device": device, **({"bf16": bf16} if "bf16" in known else {})}
+    return maker(rest, **how, **options)
+
+
+def model_options(text: str) -> tuple[str, dict[str, str]]:
+    """A model's text without its options, and the options as they are written.
+
+    An option begins with a comma, a name and `=`; other commas belong to what they stand in, so that
+    "nets.py:make,mean=0.5,0.5,0.5,weights=a.pt" has two. A path that is there has no options, whatever it is called.
+    """
+    if _is_path(text):
+        return text, {}
+    first, *pieces = text.split(",")
+    options: dict[str, str] = {}
+    option = ""
+    for piece in pieces:
+        begins = OPTION.match(piece)
+        if begins and not (not option and _is_path(f"{first},{piece}")):
+            option = begins[1]
+            if option in options:
+                raise ValueError(f"{text!r} gives {option} twice")
+            options[option] = piece[begins.end() :]
+        elif option:
+            options[option] += f",{piece}"
+        else:
+            first += f",{piece}"
+    return first, {name: value.strip() for name, value in options.items()}
+
+
+def options_of(text: str) -> list[str]:
+    """The options that the model of a text takes."""
+    maker = SCHEMES[_parts(model_options(text)[0])[0]]
+    return [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
+
+
+def model_texts(text: str) -> list[str]:
+    """The texts of several models with commas between them: "demo:standard,demo:augmix", each with its own options.
+
+    A comma before `name=` begins an option of the model before it. In an option's value only what is clearly a model,
+    a scheme with a colon or a file of code, ONNX or safetensors, begins the next one.
+    """
+    found: list[str] = []
+    in_option = False
+    for piece in text.split(","):
+        if not found:
+            found.append(piece)
+        elif OPTION.match(piece):
+            found[-1] += f",{piece}"
+            in_option = True
+        elif _is_path(f"{found[-1]},{piece}".rpartition("=")[2] if in_option else f"{found[-1]},{piece}") or (
+            in_option and not _is_model(piece.strip())
+        ):
+            found[-1] += f",{piece}"
+        else:
+            found.append(piece)
+            in_option = False
+    return [one.strip() for one in found if one.strip()]
+
+
+def option_value(option: str, text: str) -> Any:
+    """The value of an option as it is written in a model's text: numbers, sides, yes or no, or the text itself."""
+    if option in ("mean", "std"):
+        return _numbers(option, text)
+    if option in ("size", "crop"):
+        return _sides(option, text)
+    if option in ("classes", "timesteps", "samples", "seed", "batch_size"):
+        return _whole(option, text)
+    if option in ("pretrained", "bf16"):
+        return _yes_or_no(option, text)
+    if option == "providers":
+        return [word.strip() for word in text.split(",")]
+    return None if option == "weights" and text.lower() == "none" else text
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    """Three numbers, with commas, semicolons or blanks between them; one stands for all three."""
+    try:
+        numbers = tuple(float(word) for word in re.split(r"[,;\s]+", text.strip()))
+    except ValueError:
+        numbers = ()
+    if len(numbers) not in (1, 3):
+        raise ValueError(f"{option} is one number or three, such as {option}=0.5,0.5,0.5; got {text!r}")
+    return numbers * 3 if len(numbers) == 1 else numbers
+
+
+def _sides(option: str, text: str) -> int | tuple[int, int]:
+    """A side, or height and width."""
+    words = re.split(r"[,;x×\s]+", text.strip())
+    if len(words) > 2 or not all(word.isdecimal() for word in words):
+        raise ValueError(f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}")
+    return int(words[0]) if len(words) == 1 else (int(words[0]), int(words[1]))
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.lstrip("-").isdecimal():
+        raise ValueError(f"{option} is a whole number, got {text!r}")
+    return int(text)
+
+
+def _yes_or_no(option: str, text: str) -> bool:
+    if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
+        raise ValueError(f"{option} is true or false, got {text!r}")
+    return text.lower() in ("true", "yes", "1")
+
+
+def _is_model(text: str) -> bool:
+    """Whether a text can only be a model of its own."""
+    scheme, colon, _ = text.partition(":")
+    return (bool(colon) and (scheme in SCHEMES or ".py:" in text)) or text.endswith(ENDINGS)
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text, without the function that it may end in, is a path that exists."""
+    places = [text]
+    code, _, function = text.rpartition(":")
+    if code.endswith(".py") and function.isidentifier():
+        places.append(code)
+    if text.partition(":")[0] in SCHEMES:
+        places += [place.partition(":")[2] for place in places]
+    try:
+        return any(place and Path(place).expanduser().exists() for place in places)
+    except OSError:  # a name that is too long, or that no file may have
+        return False
+
+
+def _parts(spec: str | Path) -> tuple[str, str]:
+    text = str(spec)
+    scheme, colon, rest = text.partition(":")
+    if Path(text).suffix == ".onnx" and scheme not in SCHEMES:
+        return "onnx", text
+    if Path(text).suffix == ".safetensors" and scheme not in SCHEMES:
+        return "weights", text
+    if ".py:" in text and scheme not in SCHEMES:
+        return "torch", text
+    if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive
+        hint = f"did you mean {text}:…?" if text in SCHEMES else _hint(text)
+        raise ValueError(f"{text!r} does not say what kind of model it is; {hint}")
+    if scheme not in SCHEMES:
+        raise ValueError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+    if not rest:
+        raise ValueError(f"{text!r} has no name; write one of {FORMS}")
+    return scheme, rest
+
+
+def _hint(text: str) -> str:
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return f"a folder of Hugging Face is transformers:{text}"
+    if path.suffix == ".py" and path.is_file():
+        known = _functions(path)
+        names = " or ".join(f"{text}:{name}" for name in known)
+        return f"name the function that makes it: {names}" if known else "the file has no function that makes one"
+    if path.is_file():
+        return (
+            "weights alone are no network: name the function that makes it and give it the weights, "
+            f"FILE.py:FUNCTION,weights={text}, or a known network, timm:NAME,checkpoint={text}"
+        )
+    return f"write one of {FORMS}"
+
+
+def _functions(path: Path) -> list[str]:
+    """The functions and classes of a file that can be called without arguments; the file is read and not run."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        return []
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            made = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
+            wanted = 0 if made is None else len(made.args.args) - 1 - len(made.args.defaults)
+        elif isinstance(node, ast.FunctionDef):
+            wanted = len(node.args.args) - len(node.args.defaults)
+        else:
+            continue
+        if wanted <= 0 and not node.name.startswith("_"):
+            found.append(node.name)
+    return found

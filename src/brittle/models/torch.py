@@ -1,0 +1,212 @@
+"""A torch network as a model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle._optional import require
+from brittle._types import Image
+from brittle._user_code import class_digest, code_digest
+from brittle.models.model import Scores
+from brittle.models.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Prepare, Preprocessing, Sides
+
+KINDS = ("cpu", "cuda", "mps")
+
+
+def find_device(device: str) -> str:
+    """A device that is there: "auto" is CUDA if it can be had, else Apple's MPS, else the CPU."""
+    torch = require("torch")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    kind, _, index = device.partition(":")
+    if kind not in KINDS or (index and (not index.isdecimal() or kind != "cuda")):
+        raise ValueError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"there is no CUDA device here, but {device!r} was asked for; use device='cpu' or 'auto'")
+    if kind == "cuda" and index and int(index) >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        raise ValueError(f"there is no {device!r}; the {count} CUDA devices here are cuda:0 to cuda:{count - 1}")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ValueError("there is no MPS device here, but 'mps' was asked for; use device='cpu' or 'auto'")
+    return device
+
+
+def last_linear_input(module: Any, logits: Callable[[], Any], name: str) -> Any:
+    """What the last linear layer is given while `logits()` runs, N×features.
+
+    That layer is the last to be run, not to be defined, of those that give a row of class scores for each image.
+    """
+    torch = require("torch")
+    seen: list[tuple[Any, Any]] = []
+
+    def keep(_: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        if output.ndim == 2:
+            seen.append((inputs[0], output.shape))
+
+    hooks = [layer.register_forward_hook(keep) for layer in module.modules() if isinstance(layer, torch.nn.Linear)]
+    try:
+        shape = logits().shape
+    finally:
+        for hook in hooks:
+            hook.remove()
+    for given, gave in reversed(seen):
+        if gave == shape:
+            return given
+    raise ValueError(
+        f"{name!r} has no features to show: none of its {len(hooks)} torch.nn.Linear layers gives its class scores, so "
+        "nobody knows which layer comes before the last"
+    )
+
+
+class TorchModel:
+    """A classifier in torch, with what is done to images before it sees them.
+
+    The key names the weights, the classes of the layers with their plain settings (strides, slopes, rates), the code of
+    those classes and hooks that are not of an installed package, the preprocessing and the precision, and not the
+    device.
+    A pickle of it holds the weights on the CPU; where it is opened, it goes to the device that was asked for, and with
+    "auto" to the best one there.
+    """
+
+    classes: tuple[str, ...] = ()
+    """The names of the classes, where the file that it came from says them."""
+
+    def __init__(
+        self,
+        module: Any,
+        name: str,
+        prepare: Prepare,
+        *,
+        device: str = "auto",
+        bf16: bool = False,
+        version: str | None = None,
+    ) -> None:
+        self.name = name
+        self.origin = ""
+        self.prepare = prepare
+        self.bf16 = bf16
+        self._asked = device
+        self.device = find_device(device)
+        self.module = self._placed(module)
+        self.key = _key(module, prepare, bf16, version)
+
+    def __repr__(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.module.parameters())
+        kind = f"{type(self.module).__name__} with {parameters:,} parameters"
+        return f"<TorchModel {self.name!r}: {kind}, on {self.device}{', bf16' if self.bf16 else ''}>"
+
+    def scores(self, images: Image) -> Scores:
+        """Logits of a batch."""
+        scores: Scores = self._logits(images).float().cpu().numpy()
+        return scores
+
+    def features(self, images: Image) -> NDArray[np.float32]:
+        """What the last linear layer sees, one row an image."""
+        seen = last_linear_input(self.module, lambda: self._logits(images), self.name)
+        features: NDArray[np.float32] = seen.float().cpu().numpy()
+        return features
+
+    def _logits(self, images: Image) -> Any:
+        torch = require("torch")
+        kind = self.device.partition(":")[0]
+        with torch.inference_mode(), torch.autocast(kind, dtype=torch.bfloat16, enabled=self.bf16):
+            shown = self.prepare.tensor(images, self.device)
+            given = self.module(shown if self._channels_last else shown.contiguous())
+        if hasattr(given, "logits"):
+            given = given.logits
+        if isinstance(given, tuple | list) and given:
+            given = given[0]
+        if not isinstance(given, torch.Tensor):
+            raise TypeError(
+                f"the network of {self.name!r} gives a {type(given).__name__}; it must give a tensor of class scores"
+            )
+        return given
+
+    @property
+    def _channels_last(self) -> bool:
+        return self.device == "cpu" or (self.bf16 and self.device.startswith("cuda"))
+
+    def _placed(self, module: Any) -> Any:
+        torch = require("torch")
+        module = module.eval().to(self.device)
+        return module.to(memory_format=torch.channels_last) if self._channels_last else module
+
+    def __getstate__(self) -> dict[str, Any]:
+        module = self.module if self.device == "cpu" else copy.deepcopy(self.module).cpu()
+        return {**self.__dict__, "module": module}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.device = find_device(self._asked)
+        self.module = self._placed(self.module)
+
+
+def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
+    torch = require("torch")
+    layers = [(name, type(layer).__name__, _settings(layer)) for name, layer in module.named_modules()]
+    seen = sha256(repr((layers, prepare.fingerprint, bf16, version)).encode())
+    seen.update(class_digest(*(type(layer) for layer in module.modules())).encode())
+    for layer in module.modules():
+        replaced = [layer.__dict__["forward"]] if "forward" in layer.__dict__ else []
+        for function in (*replaced, *layer._forward_hooks.values(), *layer._forward_pre_hooks.values()):
+            seen.update((code_digest(function) or repr(type(function))).encode())
+    for name, value in sorted(module.state_dict().items()):
+        if isinstance(value, torch.Tensor):
+            numbers = value.detach().cpu().contiguous()
+            seen.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
+            seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return seen.hexdigest()[:16]
+
+
+def _settings(layer: Any) -> list[tuple[str, Any]]:
+    """The numbers that a layer was made with and that are no weights: strides, slopes, rates."""
+    numbers = (bool, int, float)
+    return sorted(
+        (name, value)
+        for name, value in vars(layer).items()
+        if name != "training"
+        and not name.startswith("_")
+        and (isinstance(value, numbers) or (isinstance(value, tuple) and all(isinstance(x, numbers) for x in value)))
+    )
+
+
+def from_torch(
+    module: Any,
+    *,
+    name: str,
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+    size: int | Sides | None = None,
+    crop: int | Sides | None = None,
+    interpolation: str = "bilinear",
+    device: str = "auto",
+    bf16: bool = False,
+    version: str | None = None,
+) -> TorchModel:
+    """A model from a `torch.nn.Module` that takes N×3×H×W and gives logits.
+
+    The module is put into evaluation mode and moved to the device.
+
+    Args:
+        module: the network, with its weights.
+        name: what results call it.
+        mean: of each channel on the scale [0, 1]; `std` likewise. Those of ImageNet unless told otherwise.
+        size: resize images to this side first, or their shorter side if there is a `crop`; a pair is height and
+            width. By default images are shown as they are.
+        crop: show the central part of this side.
+        interpolation: nearest, bilinear, bicubic, lanczos, box or hamming.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best there is.
+        bf16: compute in bfloat16 where torch finds it safe: fast on recent GPUs, slow on most CPUs.
+        version: another one makes another key, for changes that neither weights nor code show.
+    """
+    torch = require("torch")
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"a torch model is a torch.nn.Module, got {module!r} ({type(module).__name__})")
+    prepare = Preprocessing(tuple(mean), tuple(std), size, crop, interpolation)
+    return TorchModel(module, name, prepare, device=device, bf16=bf16, version=version)

@@ -1,0 +1,93 @@
+"""A world small enough for a laptop: a diffusion pipeline, a CLIP, an image encoder and classifiers of clothes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brittle._errors import did_you_mean
+from brittle.models.diffusion import load_pipeline
+from brittle.models.networks import from_weights
+from brittle.models.torch import TorchModel
+from brittle.sliders.clip import Clip, ImageEncoder
+from brittle.sliders.filtering import read_thresholds
+from brittle.sliders.sampling import Sampling
+
+DEMO_FOLDER = Path(__file__).parent / "tiny_world"
+
+DEMO_CLASSES = (
+    *("t-shirt", "trouser", "pullover", "dress", "coat"),
+    *("sandal", "shirt", "sneaker", "bag", "ankle boot"),
+)
+"""The classes of Fashion-MNIST in their order, in words that a prompt takes."""
+
+DEMO_SHIFTS = (
+    *("heavy_snow", "heavy_rain", "heavy_fog", "heavy_sandstorm"),
+    *("cartoon_style", "pencil_sketch_style", "graffiti_style"),
+)
+"""The shifts that the world was shown, by their published names."""
+
+CLASSIFIERS = ("small", "standard", "augmix")
+"""From weak to strong."""
+
+ORACLE = "judge"
+"""The classifier that saw clothes in shifts too, and is used for nothing but to say what generated images show."""
+
+DEMO_SAMPLING = Sampling(guidance=2.0, steps=20, negative_prompt="")
+"""How images of the world are drawn; the published 50 steps and guidance of 7.5 are for networks far larger."""
+
+DEMO_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.7, "learning_rate": 2e-3, "denoising_steps": 8}
+"""Options of `train_slider` that make a slider of the world in half a minute of one core.
+
+The strength is below the published 4, so that the shift still grows at scale 2.5.
+"""
+
+
+@dataclass(frozen=True)
+class DemoPipeline:
+    """The folders of the world's parts, and what loads them; each needs the extra `sliders`."""
+
+    folder: Path = DEMO_FOLDER
+    classes: tuple[str, ...] = DEMO_CLASSES
+    shifts: tuple[str, ...] = DEMO_SHIFTS
+    classifiers: tuple[str, ...] = CLASSIFIERS
+
+    def pipeline(self, *, device: str = "auto") -> Any:
+        """The Stable Diffusion pipeline, for images of 32×32 px."""
+        return load_pipeline(self.folder / "pipeline", device=device)
+
+    def clip(self, *, device: str = "auto") -> Clip:
+        """The CLIP, which reads the captions of the world."""
+        return Clip(self.folder / "clip", device=device)
+
+    def encoder(self, *, device: str = "auto") -> ImageEncoder:
+        """The self-supervised image encoder, in DINOv2's role."""
+        return ImageEncoder(self.folder / "encoder", device=device)
+
+    def thresholds(self) -> tuple[dict[str, float], int]:
+        """Of the out-of-class filter, for the world's CLIP and encoder; and how many of them an image must pass."""
+        return read_thresholds(self.folder / "thresholds.json")
+
+    def weights(self, name: str) -> Path:
+        """The file of a classifier, which `load_model` and the command line take too."""
+        known = (*self.classifiers, ORACLE)
+        if name not in known:
+            raise ValueError(f"the world has no classifier {name!r}; {did_you_mean(name, known)}")
+        return self.folder / "classifiers" / f"{name}.safetensors"
+
+    def classifier(self, name: str, *, device: str = "auto") -> TorchModel:
+        """One of the classifiers, or the judge."""
+        return from_weights(self.weights(name), name=f"world-{name}", device=device)
+
+
+def load_demo_pipeline(folder: str | Path = DEMO_FOLDER) -> DemoPipeline:
+    """The bundled world, or one that `scripts/train_tiny_world.py` made."""
+    place = Path(folder)
+    lacking = [part for part in ("pipeline", "clip", "encoder", "classifiers") if not (place / part).is_dir()]
+    if lacking:
+        raise FileNotFoundError(
+            f"{str(place)!r} has no folder {lacking[0]!r}; is the package installed completely? "
+            "scripts/train_tiny_world.py makes a world anew"
+        )
+    return DemoPipeline(place)

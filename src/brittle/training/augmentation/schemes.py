@@ -1,0 +1,460 @@
+"""Augmentation schemes: flip and crop, AugMix, AutoAugment, Patch Gaussian and mixtures of operations."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from threading import RLock
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle._errors import did_you_mean
+from brittle._random import check_seed
+from brittle._types import Image
+from brittle.corruptions.draws import Draws
+from brittle.corruptions.kernels.random_words import normals
+from brittle.training.augmentation import pillow_operations
+from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, Base
+from brittle.training.augmentation.pillow_operations import affine
+
+_alone = RLock()
+"""There is one global state, so one thread at a time may seed it."""
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed the global generators of Python, NumPy and (if it is loaded) torch, and restore their states at the end.
+
+    Other threads that draw from them meanwhile would see it; those that use this wait for each other.
+    """
+    with _alone:
+        torch = sys.modules.get("torch")
+        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # it is the one that others use
+        tensors = None if torch is None else torch.random.get_rng_state()
+        try:
+            random.seed(seed)
+            np.random.seed(seed % 2**32)  # noqa: NPY002
+            if torch is not None:
+                torch.random.default_generator.manual_seed(seed)
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002
+            if torch is not None:
+                torch.random.set_rng_state(tensors)
+
+
+ADDRESS = "augmentation"
+"""What names the draws of a fixed transform: Draws(seed, ADDRESS, index)."""
+
+Transform = Callable[[Image], NDArray[Any]]
+"""From a stack of images N×H×W×3 to a stack of the same shape, uint8 or float on 0..255."""
+
+ROUNDING = 1e-3
+"""How far floats of somebody's own code may lie outside [0, 1]."""
+
+BLACK, LIT = 1, 16
+"""A picture whose largest grey level is at most the first is black; one that reaches the second is not."""
+
+
+class Scheme(Protocol):
+    """An augmentation: from one image H×W×3 and its draws to an image of the same shape.
+
+    It gives uint8, or float in [0, 1] as everywhere; those that come with brittle give floats on 0..255.
+
+    Equal draws give the same transform of any image. A scheme with an attribute `takes_stacks` that is true does the
+    same to all images of a stack N×H×W×3, and is much faster then. Its repr names every setting, because what is kept
+    on disk is found again by it.
+    """
+
+    def __call__(self, image: Image, draws: Draws, /) -> NDArray[Any]:
+        """The augmented image."""
+        ...
+
+
+def fixed(scheme: Scheme, seed: int, index: int) -> Transform:
+    """The transform number `index` of a scheme: every random number drawn, the same for all images it is given."""
+    draws = Draws(check_seed(seed), ADDRESS, index)
+
+    def transform(images: Image) -> NDArray[Any]:
+        if images.ndim != 4:
+            raise ValueError(f"a fixed transform takes a stack of images N×H×W×3, got shape {images.shape}")
+        return on_stack(scheme, images, draws)
+
+    return transform
+
+
+def on_stack(scheme: Scheme, images: Image, draws: Draws) -> NDArray[Any]:
+    """One sample of a scheme on each image of a stack."""
+    if getattr(scheme, "takes_stacks", False):
+        changed = augmented(scheme, images, draws)
+        check_shape(scheme, images.shape, np.shape(changed))
+        return changed
+    several = []
+    for image in images:
+        several.append(np.asarray(augmented(scheme, image, draws)))
+        check_shape(scheme, image.shape, several[-1].shape)
+    return np.stack(several)
+
+
+def augmented(scheme: Callable[[Image, Draws], NDArray[Any]], image: Image, draws: Draws) -> NDArray[Any]:
+    """What a scheme makes of an image or a stack, as uint8 or float on 0..255."""
+    changed = scheme(image, draws)
+    return changed if _is_bundled(scheme) else grey_levels_of(changed, image, repr(scheme))
+
+
+def _is_bundled(scheme: object) -> bool:
+    """Whether a scheme comes with brittle, whose own schemes are known to give 0..255."""
+    return str(getattr(scheme, "__module__", "")).startswith("brittle.")
+
+
+def grey_levels_of(given: Any, image: Image, name: str) -> NDArray[Any]:
+    """What somebody's augmentation made of an image, or of a stack: checked, and on 0..255.
+
+    Floats are in [0, 1]. Other values are refused by the augmentation's name, and so is a black picture made from one
+    that was not: it is most often one that was divided by 255 and then taken for grey levels.
+    """
+    array: NDArray[Any] = np.asarray(given)
+    if array.dtype.kind not in "fiu" or not array.size:
+        raise TypeError(f"{name} gives {array.dtype} of shape {array.shape}; it must give an image as uint8 or float")
+    low, high = float(array.min()), float(array.max())
+    real = array.dtype.kind == "f"
+    if not (low >= -ROUNDING and high <= 1 + ROUNDING if real else low >= 0 and high <= 255):
+        hint = "; divide by 255, or round and give uint8" if real and low >= -1 and 1 < high < 300 else ""
+        given_values = "values that are not numbers" if np.isnan(low) else f"values from {low:g} to {high:g}"
+        allowed = "floats in [0, 1]" if real else "whole numbers from 0 to 255"
+        raise ValueError(f"{name} gives {given_values}; it must give {allowed}{hint}")
+    levels = np.clip(array, 0, 1) * array.dtype.type(255) if real else array.astype(np.uint8)
+    if levels.shape == image.shape:
+        over = (-3, -2, -1)
+        black = (levels.max(axis=over) <= BLACK) & (image.max(axis=over) >= LIT)
+        if black.any():
+            raise ValueError(
+                f"{name} gives a black picture where the image was not black (values from {low:g} to {high:g}); whole "
+                "numbers are read as 0 to 255 and floats as [0, 1]"
+            )
+    return levels
+
+
+def check_shape(scheme: object, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    """Raise if a transform changed the shape of an image."""
+    if before != after:
+        raise ValueError(
+            f"{scheme!r} makes an image of shape {after} from one of shape {before}; an augmentation must keep the "
+            "size, so let it crop or resize back to it"
+        )
+
+
+@dataclass(frozen=True)
+class FlipCrop:
+    """Mirror half of the images, and move each by up to `crop` pixels, black at the border, as the trainer does."""
+
+    takes_stacks: ClassVar[bool] = True
+
+    flip: bool = True
+    crop: int = 4
+
+    def __post_init__(self) -> None:
+        if self.crop < 0:
+            raise ValueError(f"crop is a number of pixels from 0 upwards, got {self.crop}")
+
+    def __call__(self, image: Image, draws: Draws) -> Image:
+        """An image, or a stack of images, all flipped or none and all moved alike."""
+        if self.flip and draws.integer("flip", 2):
+            image = image[..., ::-1, :]
+        height, width = image.shape[-3:-1]
+        top, left = (draws.integer(side, 2 * self.crop + 1) for side in ("top", "left"))
+        around = ((0, 0),) * (image.ndim - 3)
+        padded = np.pad(image, (*around, (self.crop, self.crop), (self.crop, self.crop), (0, 0)))
+        return np.ascontiguousarray(padded[..., top : top + height, left : left + width, :])
+
+
+@dataclass(frozen=True)
+class RandomAffine:
+    """Turn by up to ± `degrees`, shear by up to ± `shear`, shift by up to ± `shift` of the side, all about the centre.
+
+    Each is uniform and drawn by itself. Bilinear, black outside; nothing is mixed with the image as it was.
+    """
+
+    takes_stacks: ClassVar[bool] = True
+
+    degrees: float = 5.0
+    shear: float = 0.05
+    shift: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not min(self.degrees, self.shear, self.shift) >= 0:
+            raise ValueError(
+                f"degrees, shear and shift are at least 0, got {self.degrees}, {self.shear} and {self.shift}"
+            )
+
+    def __call__(self, image: Image, draws: Draws) -> Image:
+        """An image, or a stack of images, all moved alike."""
+        height, width = np.shape(image)[-3:-1]
+        angle = math.radians(draws.uniform("angle", -self.degrees, self.degrees))
+        cos, sin = math.cos(angle), math.sin(angle)
+        shear = draws.uniform("shear", -self.shear, self.shear)
+        right = draws.uniform("right", -self.shift, self.shift) * width
+        down = draws.uniform("down", -self.shift, self.shift) * height
+        a, b, d, e = cos, sin + shear * cos, -sin, cos - shear * sin
+        x, y = width / 2, height / 2
+        return affine(image, (a, b, x - a * x - b * y + right, d, e, y - d * x - e * y + down))
+
+
+@dataclass(frozen=True)
+class PatchGaussian:
+    """Gaussian noise inside a window at a random place, cut at the border; σ ~ U(0, `sigma`) on the scale [0, 1].
+
+    The window is `width` pixels wide, or U(low, high) for a pair; None is the whole image. The result is float32 on
+    0..255. The paper trains on CIFAR-10 with the noise before flip and crop; the trainer of brittle applies every
+    scheme after them.
+    """
+
+    takes_stacks: ClassVar[bool] = True
+
+    width: float | tuple[float, float] | None = 25
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = self.width if isinstance(self.width, tuple) else (self.width, self.width)
+        if low is not None and high is not None and not 0 <= low <= high:
+            raise ValueError(f"width is a number of pixels, or (low, high), or None; got {self.width!r}")
+        if not self.sigma >= 0:
+            raise ValueError(f"sigma must be at least 0, got {self.sigma}")
+
+    @classmethod
+    def cifar(cls) -> PatchGaussian:
+        """A window of 25 pixels, σ up to 1."""
+        return cls(25, 1.0)
+
+    @classmethod
+    def imagenet(cls) -> PatchGaussian:
+        """A window of up to 250 pixels, σ up to 1."""
+        return cls((0, 250), 1.0)
+
+    def __call__(self, image: Image, draws: Draws) -> NDArray[np.float32]:
+        """A noisy image, or a stack of images under the same noise."""
+        height, width, channels = image.shape[-3:]
+        sigma = draws.uniform("sigma", 0, self.sigma)
+        rows, columns = slice(None), slice(None)
+        if self.width is not None:
+            side = draws.uniform("width", *self.width) if isinstance(self.width, tuple) else self.width
+            rows = _window(draws.integer("row", height), side)
+            columns = _window(draws.integer("column", width), side)
+        noise = normals(draws.key("noise"), height, width * channels).reshape(height, width, channels)
+        out = image.astype(np.float32)
+        seen = out[..., rows, columns, :]
+        np.clip(seen + np.float32(255 * sigma) * noise[rows, columns], 0, 255, out=seen)
+        return out
+
+
+def _window(centre: int, side: float) -> slice:
+    return slice(max(centre - math.floor(side / 2), 0), centre + math.ceil(side / 2))
+
+
+WIDTH, DEPTH = 3, 3
+
+
+@dataclass(frozen=True)
+class AugMix:
+    """(1−m)·x + m·Σ wᵢ·chainᵢ(x), with w ~ Dirichlet(1, 1, 1), m ~ U(0, 1), and chains of one to three steps.
+
+    Each step is one of `bases`, at a level uniform from 0.1 to `severity`. Without bases images stay as they are. The
+    mix is float32 on 0..255 and not rounded, as in the authors' code.
+    """
+
+    takes_stacks: ClassVar[bool] = True
+
+    bases: tuple[str, ...] = tuple(BASES)
+    severity: float = 3.0
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.bases if name not in BASES]
+        if unknown:
+            raise ValueError(f"there is no augmentation {', '.join(unknown)}; there are: {', '.join(BASES)}")
+        if not self.severity > LOWEST:
+            raise ValueError(f"severity must be above {LOWEST}, got {self.severity}")
+
+    def __call__(self, image: Image, draws: Draws) -> NDArray[np.float32]:
+        """One augmented image; equal draws give the same transform of any image, and of a stack of them."""
+        if not self.bases:
+            return image.astype(np.float32)
+        weights = _dirichlet([draws.uniform(f"weight {i}") for i in range(WIDTH)])
+        share = draws.uniform("share")
+        mixed = image * np.float32(1 - share)
+        for i, weight in enumerate(weights):
+            mixed += np.float32(share * weight) * self._chain(image, draws, i)
+        return mixed
+
+    def _chain(self, image: Image, draws: Draws, i: int) -> Image:
+        for step in range(1 + draws.integer(f"depth {i}", DEPTH)):
+            where = f"{i}.{step}"
+            base: Base = BASES[self.bases[draws.integer(f"base {where}", len(self.bases))]]
+            level = draws.uniform(f"level {where}", LOWEST, self.severity)
+            image = base(image, level, 1.0 if draws.integer(f"sign {where}", 2) else -1.0)
+        return image
+
+
+def powerset() -> list[AugMix]:
+    """The 512 schemes of the paper: every subset of the nine bases, at severity 3, the empty one first."""
+    names = list(BASES)
+    return [AugMix(tuple(_chosen(names, bits))) for bits in range(2 ** len(names))]
+
+
+def some_schemes(count: int, *, seed: int = 0) -> dict[str, AugMix]:
+    """So many schemes of the powerset by name: none, all geometric bases, all colours and all; the others are drawn."""
+    rest = powerset()
+    always = [AugMix(()), AugMix(tuple(GEOMETRIC)), AugMix(tuple(COLOUR)), AugMix()]
+    if not len(always) <= count <= len(rest):
+        raise ValueError(f"take {len(always)} to {len(rest)} schemes of the powerset, got {count}")
+    known = {frozenset(scheme.bases) for scheme in always}
+    drawn = [scheme for scheme in rest if frozenset(scheme.bases) not in known]
+    places = {scheme: Draws(check_seed(seed), "powerset", "+".join(scheme.bases)).uniform("place") for scheme in drawn}
+    chosen = [*always, *sorted(drawn, key=places.__getitem__)[: count - len(always)]]
+    return {"+".join(scheme.bases) or "none": scheme for scheme in chosen}
+
+
+def _chosen(names: Collection[str], bits: int) -> list[str]:
+    return [name for i, name in enumerate(names) if bits >> i & 1]
+
+
+def _dirichlet(uniforms: list[float]) -> list[float]:
+    """Dirichlet(1, …, 1): exponential draws, over their sum."""
+    exponentials = [-math.log1p(-u) for u in uniforms]
+    return [e / sum(exponentials) for e in exponentials]
+
+
+POLICIES = Path(__file__).parent / "policies"
+
+OPERATIONS: dict[str, Callable[[Image, float], Image]] = {
+    "invert": lambda images, _: pillow_operations.invert(images),
+    "autocontrast": lambda images, _: pillow_operations.autocontrast(images),
+    "equalize": lambda images, _: pillow_operations.equalize(images),
+    "posterize": lambda images, bits: pillow_operations.posterize(images, int(bits)),
+    "solarize": pillow_operations.solarize,
+    "brightness": pillow_operations.brightness,
+    "contrast": pillow_operations.contrast,
+    "colour": pillow_operations.colour,
+    "sharpness": pillow_operations.sharpness,
+    "rotate": pillow_operations.rotate,
+    "shear_x": lambda images, by: pillow_operations.affine(images, (1, by, 0, 0, 1, 0)),
+    "shear_y": lambda images, by: pillow_operations.affine(images, (1, 0, 0, by, 1, 0)),
+    "translate_x": lambda images, by: pillow_operations.affine(images, (1, 0, by * np.shape(images)[-2], 0, 1, 0)),
+    "translate_y": lambda images, by: pillow_operations.affine(images, (1, 0, 0, 0, 1, by * np.shape(images)[-3])),
+}
+"""From images and a magnitude to images; those without a magnitude ignore it."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is done, how often, and how strongly: base ± value by a fair coin, or value alone where base is None."""
+
+    name: str
+    probability: float
+    base: float | None
+    value: float
+
+
+@dataclass(frozen=True)
+class AutoAugment:
+    """One sub-policy of "cifar10" or "imagenet", each of its two operations applied with its own probability.
+
+    Two slips of the published code are kept: one CIFAR translation has no sign, and one ImageNet shear is 1 ± 0.45.
+    Cutout, which the authors of AutoAugment add, is left out as in the MSD paper. Geometry is bilinear, black outside.
+    """
+
+    takes_stacks: ClassVar[bool] = True
+
+    policy: str = "cifar10"
+
+    def __post_init__(self) -> None:
+        known = sorted(path.stem for path in POLICIES.glob("*.csv"))
+        if self.policy not in known:
+            raise ValueError(f"AutoAugment has no policy {self.policy!r}; {did_you_mean(self.policy, known)}")
+
+    @property
+    def sub_policies(self) -> tuple[tuple[Operation, ...], ...]:
+        """The 25 pairs of operations."""
+        return read_policy(self.policy)
+
+    def __call__(self, image: Image, draws: Draws) -> Image:
+        """An image, or a stack of images, under one sampled sub-policy."""
+        chosen = self.sub_policies[draws.integer("policy", len(self.sub_policies))]
+        for i, operation in enumerate(chosen):
+            if draws.uniform(f"apply {i}") < operation.probability:
+                image = OPERATIONS[operation.name](image, _magnitude(operation, draws, i))
+        return image
+
+
+def _magnitude(operation: Operation, draws: Draws, i: int) -> float:
+    if operation.base is None:
+        return operation.value
+    return operation.base + (operation.value if draws.integer(f"sign {i}", 2) else -operation.value)
+
+
+@cache
+def read_policy(name: str) -> tuple[tuple[Operation, ...], ...]:
+    """The sub-policies of a bundled table."""
+    found: dict[int, list[Operation]] = {}
+    with (POLICIES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            base = float(row["base"]) if row["base"] else None
+            one = Operation(row["operation"], float(row["probability"]), base, float(row["value"] or 0))
+            found.setdefault(int(row["policy"]), []).append(one)
+    return tuple(tuple(found[number]) for number in sorted(found))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One of several schemes, picked with probability proportional to its weight; equal weights if none are given.
+
+    The pick is sample i's own, and the scheme that is picked gives the same transform i as it would alone. So mixtures
+    of the same schemes in other proportions differ only in what is picked. A mixture in a mixture is taken apart.
+    """
+
+    takes_stacks: ClassVar[bool] = True
+
+    schemes: tuple[Scheme, ...]
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.schemes:
+            raise ValueError("a mixture needs at least one scheme, got none")
+        weights = self.weights or (1.0,) * len(self.schemes)
+        if len(weights) != len(self.schemes):
+            raise ValueError(f"{len(self.schemes)} schemes need as many weights, got {len(weights)}")
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not sum(weights) > 0:
+            raise ValueError(f"weights are numbers from 0 upwards and not all 0, got {weights}")
+        parts = [
+            (part, weight / sum(weights) * share)
+            for scheme, weight in zip(self.schemes, weights, strict=True)
+            for part, share in (
+                zip(scheme.schemes, scheme.weights, strict=True) if isinstance(scheme, Mixture) else [(scheme, 1.0)]
+            )
+        ]
+        object.__setattr__(self, "schemes", tuple(part for part, _ in parts))
+        object.__setattr__(self, "weights", tuple(share for _, share in parts))
+
+    def __call__(self, image: Image, draws: Draws) -> NDArray[Any]:
+        """An image, or a stack of images, augmented by the scheme that these draws pick."""
+        scheme = self.picked(draws)
+        return augmented(scheme, image, draws) if image.ndim == 3 else on_stack(scheme, image, draws)
+
+    def picked(self, draws: Draws) -> Scheme:
+        """The scheme that these draws pick."""
+        place = draws.uniform("scheme")
+        possible = [(scheme, weight) for scheme, weight in zip(self.schemes, self.weights, strict=True) if weight]
+        for (scheme, _), reached in zip(possible, accumulate(weight for _, weight in possible), strict=True):
+            if place < reached:
+                return scheme
+        return possible[-1][0]  # the weights may add up to a little less than 1
