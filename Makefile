@@ -15,7 +15,7 @@ help:  ## show what can be made
 	touch $@
 
 test: .venv/ready lint light  ## set up, check the style and types, run all tests, and try the core alone
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/ready
 	$(BIN)/ruff check .
