@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ class Peak:
 def overhead() -> dict[str, float]:
     """End-to-end time of the bundled model on CIFAR-10-C, beside corrupting alone and inference alone."""
     import brittle
-    from brittle._parallel import cores
+    from brittle._parallel import cores, prefetch
     from brittle.datasets import load_dataset
     from brittle.evaluation import plan
     from brittle.evaluation.cell import Drawn
@@ -62,12 +63,12 @@ def overhead() -> dict[str, float]:
     images = np.stack(list(data.images()))
     source, cells = Drawn(images, data.ids, recipe), plan(recipe)
     for cell in cells:  # compile and warm up
-        next(iter(Drawn(images[:8], data.ids[:8], recipe).batches(cell, 8, 1)))
+        source.batch(cell, 0, 8)
     model.scores(images[:128])
 
     def corrupt() -> None:
         for cell in cells:
-            for _ in source.batches(cell, 128, cores()):
+            for _ in prefetch(partial(source.batch, cell, size=128), range(0, len(images), 128), cores()):
                 pass
 
     def infer() -> None:

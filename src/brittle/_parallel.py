@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -73,8 +74,54 @@ def torch_threads(threads: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+SIDE_BY_SIDE = 8
+"""Batches that networks are shown at the same time, at most: each needs memory for what its layers compute."""
+
+
+def side_by_side(threads: int | None) -> tuple[int, int]:
+    """How many batches are computed at the same time, and with how many threads each, with so many threads in all.
+
+    If nobody says how many, there are two for each processor: where other programs want the processors too, whoever
+    has more to do at a time gets more of them.
+    """
+    check_threads(threads)
+    threads = threads or _given or 2 * cores()
+    batches = min(threads, SIDE_BY_SIDE)
+    return batches, threads // batches
+
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+PREFETCHED = 2
+"""Tasks that each thread may be ahead of whoever consumes them: enough never to wait, few enough to save memory."""
+
+
+def prefetch(
+    work: Callable[[Task], Result], items: Sequence[Task], threads: int, *, torch: int | None = None
+) -> Iterator[Result]:
+    """work(item) for each item in order, done by threads a few items ahead of whoever consumes them.
+
+    In each of them torch computes with `torch` threads; None changes nothing.
+    """
+    with ThreadPoolExecutor(threads, initializer=_set_torch_threads, initargs=(torch,)) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads * PREFETCHED:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _set_torch_threads(threads: int | None) -> None:
+    """Torch keeps this number for every thread that calls it."""
+    torch_threads(threads).__enter__()
+
 
 AHEAD = 4
 """Tasks given out per worker: enough to keep it busy, few enough to stop soon and to need little memory."""

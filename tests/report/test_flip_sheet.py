@@ -8,7 +8,7 @@ import brittle
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo
-from brittle.evaluation.cell import Classes, predict
+from brittle.evaluation.inference import Classes, predict
 from brittle.evaluation.probing import probe
 from brittle.models import from_callable
 from brittle.report.sheets import resized

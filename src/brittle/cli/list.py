@@ -110,8 +110,6 @@ def list_verb(
     if as_json:
         typer.echo(json.dumps([_plain(corruption, side) for corruption in chosen], indent=2))
     elif names:
-        pass  # walls
-
         for corruption in chosen:
             print_detail(corruption, size)
     else:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle._parallel import cores
 from brittle._types import FloatArray, Image, check_fractions
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.evaluation.cell import Classes, Drawn, predict_all, prefetch
+from brittle.evaluation.cell import Drawn
+from brittle.evaluation.inference import Classes, infer
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import cells_of
 from brittle.models.model import Model
@@ -242,6 +242,6 @@ class Robustness:
             corrupted: Image = self.recipe.apply(clean, self.entry.id, severity, self.source.ids[part])
             return corrupted
 
-        batches = prefetch(draw, range(0, len(self.source), self.batch_size), cores())
-        [(predictions, _)] = predict_all([self.model], batches, self.classes)
+        batches = infer([self.model], draw, range(0, len(self.source), self.batch_size), self.classes)
+        predictions = np.concatenate([classes for [(classes, _)] in batches])
         return float((predictions == self.labels).mean())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._parallel import cores
+from brittle._parallel import cores, prefetch
 from brittle._random import check_seed
 from brittle._types import FloatArray, Image
 from brittle.benchmarks import Benchmark
@@ -26,7 +26,7 @@ from brittle.distance.features import (
     check_extractor,
     features_of,
 )
-from brittle.evaluation.cell import Cell, plan, prefetch
+from brittle.evaluation.cell import Cell, plan
 from brittle.training.augmentation.schemes import Scheme, Transform, fixed
 
 Progress = Callable[[int, int, float], None]

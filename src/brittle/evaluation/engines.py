@@ -7,12 +7,12 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby, islice, product
 from typing import Any, TypeVar
 
 from brittle._optional import how_to_install
-from brittle._parallel import cores
-from brittle._types import Image
-from brittle.evaluation.cell import Cell, Classes, Drawn, Predictions, predict_all
+from brittle.evaluation.cell import Cell, Drawn
+from brittle.evaluation.inference import Classes, Predictions, infer, joined
 from brittle.models.model import Model
 
 Task = tuple[Cell, Sequence[int]]
@@ -31,27 +31,31 @@ class Job:
     classes: Classes
     models: Sequence[Model]
     batch_size: int
-    threads: int
+    threads: int | None
     data: str
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
-    """One cell after the other: threads corrupt the next batches while the models look at this one."""
-    for cell, lacking in tasks:
-        models = [job.models[i] for i in lacking]
-        batches = _counted(job.source.batches(cell, job.batch_size, job.threads), cell, tick)
-        yield (cell, lacking), predict_all(models, batches, job.classes, where=cell.of(job.data))
-
-
-def _counted(batches: Iterator[Image], cell: Cell, tick: Tick) -> Iterator[Image]:
-    for images in batches:
-        yield images
-        tick(cell.title, len(images))
+    """One cell after the other, though the batches of the next are begun when processors have nothing else to do."""
+    for lacking, group in groupby(tasks, key=lambda task: list(task[1])):
+        cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
+        batches = infer(
+            [job.models[i] for i in lacking],
+            lambda place: job.source.batch(*place, job.batch_size),
+            list(product(cells, starts)),
+            job.classes,
+            threads=job.threads,
+            where=lambda place: place[0].of(job.data),
+        )
+        for cell in cells:
+            seen: list[list[Predictions]] = []
+            for found in islice(batches, len(starts)):
+                seen.append(found)
+                tick(cell.title, len(found[0][0]))
+            yield (cell, lacking), [joined(found) for found in zip(*seen, strict=True)]
 
 
 ENGINES = ("local", "ray")
-
-__all__ = ["ENGINES", "Done", "Job", "Task", "Tick", "check_engine", "cores", "find_engine", "local"]
 
 
 def check_engine(name: str, address: str | None) -> None:
@@ -67,7 +71,6 @@ def find_engine(name: str, address: str | None) -> Callable[[Job, Sequence[Task]
     check_engine(name, address)
     if name == "local":
         return local
-    pass  # walls
 
     def run(job: Job, tasks: Sequence[Task], tick: Tick) -> Any:
         return on_ray(job, tasks, tick, address)
@@ -91,9 +94,8 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
 
 
 def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
-    models = [job.models[i] for i in lacking]
-    batches = job.source.batches(cell, job.batch_size, job.threads)
-    return predict_all(models, batches, job.classes, where=cell.of(job.data))
+    [(_, found)] = local(job, [(cell, lacking)], lambda *_: None)
+    return found
 
 
 PATIENCE = 10.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._io import file_name, is_whole, missing_or_damaged
-from brittle._parallel import cores, torch_threads
+from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Classes, Drawn, Predictions, cell_key, predict, prefetch
+from brittle.evaluation.cell import Drawn, cell_key
 from brittle.evaluation.decoding import decode, fitted
+from brittle.evaluation.inference import Classes, Predictions, infer
 from brittle.evaluation.run import check
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
 from brittle.metrics import FailurePoints
@@ -75,7 +75,7 @@ def bisect(
     step: float = 1.0,
     tolerance: float = 0.05,
     batch_size: int = 64,
-    threads: int = 1,
+    threads: int | None = None,
     tick: Tick | None = None,
 ) -> Search:
     """The severity at which each image is first wrong.
@@ -143,7 +143,7 @@ class _Looker:
         corruption: str,
         classes: Classes,
         batch_size: int,
-        threads: int,
+        threads: int | None,
         tick: Tick | None,
     ) -> None:
         self.model, self.source, self.labels, self.corruption = model, source, labels, corruption
@@ -168,13 +168,13 @@ class _Looker:
         name = self.corruption.rpartition("/")[2]
         where = f"{name} at severities of {severities.min():g} to {severities.max():g}" if len(samples) else name
         found, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
-        start = 0
-        for images in prefetch(draw, range(0, len(samples), self.batch_size), self.threads):
-            stop = start + len(images)
-            found[start:stop], sure[start:stop] = predict(self.model, images, self.classes, where=where)
-            start = stop
+        starts = range(0, len(samples), self.batch_size)
+        batches = infer([self.model], draw, starts, self.classes, threads=self.threads, where=where)
+        for start, [(classes, confidences)] in zip(starts, batches, strict=True):
+            part = slice(start, start + len(classes))
+            found[part], sure[part] = classes, confidences
             if self.tick is not None:
-                self.tick(len(images))
+                self.tick(len(classes))
         self.evaluations[samples] += 1
         return found, sure
 
@@ -217,10 +217,10 @@ def search_failure_points(
     missing = [(model, entry) for model, entry in searches if missing_or_damaged(paths[model.name, entry.id], again)]
     if missing:
         about = {"failure_points": benchmark.name, "recipe": benchmark.hash, "step": step, "tolerance": tolerance}
-        with ExitStack() as stack, store.recorded(about):
+        with store.recorded(about):
             decoded = decode(dataset, store.folder)
-            stack.enter_context(torch_threads(threads))
-            size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))
+            with torch_threads(threads):
+                size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))
             ids = [dataset.ids[i] for i in decoded.kept]
             assert dataset.labels is not None
             labels = dataset.labels[decoded.kept]
@@ -236,7 +236,7 @@ def search_failure_points(
                     step=min(step, entry.corruption.max_severity),
                     tolerance=tolerance,
                     batch_size=size,
-                    threads=threads or cores(),
+                    threads=threads,
                 )
                 path = paths[model.name, entry.id]
                 rows = _rows(model.name, entry.id, list(map(str, ids)), labels, found)

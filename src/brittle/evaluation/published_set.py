@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from brittle._parallel import cores, torch_threads
+from brittle._parallel import cores
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.published_sets import StoredSet
-from brittle.evaluation.cell import Cell, Classes, predict_all, prefetch
+from brittle.evaluation.cell import Cell
+from brittle.evaluation.inference import Classes, infer, joined
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
 from brittle.evaluation.store import Store, model_folder
@@ -122,12 +123,12 @@ def evaluate_stored(
     about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
     about["models"] = {m.name: m.key for m in several}
     about["written_by_brittle"] = stored.written_by is not None
-    with torch_threads(threads), store.recorded(about) as record:
+    with store.recorded(about) as record:
         record |= {"skipped": {}}
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, lacking[cell], size, threads or cores(), record["skipped"])
+            _fill(store, cell, dataset, name, lacking[cell], size, threads, record["skipped"])
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
@@ -158,34 +159,31 @@ def _fill(
     data: str,
     models: list[Model],
     size: int,
-    threads: int,
+    threads: int | None,
     skipped: dict[str, str],
 ) -> None:
     assert dataset.labels is not None
-    kept: list[int] = []
+    readable: dict[int, list[int]] = {}
 
-    def read(start: int) -> tuple[list[int], list[Image]]:
-        good, images = [], []
+    def read(start: int) -> Image:
+        good, images = readable.setdefault(start, []), []
         for index in range(start, min(start + size, len(dataset))):
             try:
                 images.append(dataset.image(index))
                 good.append(index)
             except UnreadableImage as error:
                 skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
-        return good, images
+        if len({image.shape for image in images}) > 1:
+            raise ValueError(
+                f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
+            )
+        return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
 
-    def batches() -> Iterator[Image]:
-        for good, images in prefetch(read, range(0, len(dataset), size), threads):
-            kept.extend(good)
-            if len({image.shape for image in images}) > 1:
-                raise ValueError(
-                    f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
-                )
-            if images:
-                yield np.stack(images)
-
-    found = predict_all(models, batches(), Classes.of(dataset), where=cell.of(data))
-    for model, (predictions, confidences) in zip(models, found, strict=True):
+    starts, classes = range(0, len(dataset), size), Classes.of(dataset)
+    found = list(infer(models, read, starts, classes, threads=threads, where=cell.of(data)))
+    kept = [index for start in starts for index in readable[start]]
+    for model, batches in zip(models, zip(*found, strict=True), strict=True):
+        predictions, confidences = joined(batches)
         store.write(
             model.name,
             model_folder(model),

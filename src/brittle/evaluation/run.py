@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from brittle._parallel import check_threads, cores, torch_threads
+from brittle._parallel import check_threads, torch_threads
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.evaluation.cell import Classes, Drawn, plan
+from brittle.evaluation.cell import Drawn, plan
 from brittle.evaluation.decoding import decode, fitted, image_shape
 from brittle.evaluation.engines import Job, Task, find_engine
+from brittle.evaluation.inference import Classes
 from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
@@ -61,7 +62,7 @@ def evaluate(
             alone, as for a natural shift.
         folder: where the results go; by default to a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
-        threads: how many corrupt images, and how many torch computes with; by default one for each processor.
+        threads: how many corrupt images and compute; by default two for each processor.
         engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
         address: of the Ray cluster.
         progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
@@ -123,13 +124,13 @@ def _evaluate(
     about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
     if benchmark is not None:
         about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with torch_threads(threads), store.recorded(about | {"notes": list(dataset.notes)}) as record:
+    with store.recorded(about | {"notes": list(dataset.notes)}) as record:
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
-        job = Job(drawn, classes, several, size, threads or cores(), dataset.name)
+        job = Job(drawn, classes, several, size, threads, dataset.name)
         record |= {"cells": 0, "skipped": len(decoded.skipped), "size": list(decoded.images.shape[1:3])}
         done, total = 0, len(tasks) * len(ids)
 

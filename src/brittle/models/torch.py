@@ -112,6 +112,25 @@ class TorchModel:
         features: NDArray[np.float32] = seen.float().cpu().numpy()
         return features
 
+    def replica(self) -> TorchModel | None:
+        """The same model for another thread: it has the same weights, but layers of its own, which may note things.
+
+        None on other devices than the CPU, for modules with hooks or a replaced `forward`, whose notes would be shared,
+        and for modules whose weights cannot be shared by copies.
+        """
+        if self.device != "cpu" or any(map(_added_code, self.module.modules())):
+            return None
+        shared = {id(weight): weight for weight in (*self.module.parameters(), *self.module.buffers())}
+        try:
+            module = copy.deepcopy(self.module, dict(shared))
+        except Exception:
+            return None
+        if not all(id(weight) in shared for weight in (*module.parameters(), *module.buffers())):
+            return None
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, module=module)
+        return twin
+
     def _logits(self, images: Image) -> Any:
         torch = require("torch")
         kind = self.device.partition(":")[0]
@@ -153,8 +172,7 @@ def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
     seen = sha256(repr((layers, prepare.fingerprint, bf16, version)).encode())
     seen.update(class_digest(*(type(layer) for layer in module.modules())).encode())
     for layer in module.modules():
-        replaced = [layer.__dict__["forward"]] if "forward" in layer.__dict__ else []
-        for function in (*replaced, *layer._forward_hooks.values(), *layer._forward_pre_hooks.values()):
+        for function in _added_code(layer):
             seen.update((code_digest(function) or repr(type(function))).encode())
     for name, value in sorted(module.state_dict().items()):
         if isinstance(value, torch.Tensor):
@@ -162,6 +180,12 @@ def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
             seen.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
             seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
     return seen.hexdigest()[:16]
+
+
+def _added_code(layer: Any) -> list[Any]:
+    """What one layer does beyond its class: hooks, and a `forward` that was put in place of its own."""
+    replaced = [layer.__dict__["forward"]] if "forward" in layer.__dict__ else []
+    return [*replaced, *layer._forward_hooks.values(), *layer._forward_pre_hooks.values()]
 
 
 def _settings(layer: Any) -> list[tuple[str, Any]]:

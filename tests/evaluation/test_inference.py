@@ -1,0 +1,111 @@
+"""Batches shown side by side give what they give one after the other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from brittle._parallel import SIDE_BY_SIDE, side_by_side, use_threads  # noqa: E402
+from brittle.evaluation.inference import Classes, infer, joined, replicas  # noqa: E402
+from brittle.models import from_callable, from_torch  # noqa: E402
+
+
+class Notes(torch.nn.Module):
+    """A network that notes on itself what it saw, and reads it later: right only if no other thread writes between."""
+
+    threads: ClassVar[set[int]] = set()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = torch.nn.Linear(3, 5)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        self.seen = images.mean((2, 3))
+        self.threads.add(threading.get_ident())
+        time.sleep(0.01)
+        return self.last(self.seen)
+
+
+@pytest.fixture
+def images() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (48, 8, 8, 3), np.uint8)
+
+
+def shown(model, images, threads, size=4):
+    def draw(start: int) -> np.ndarray:
+        return images[start : start + size]
+
+    batches = infer([model], draw, range(0, len(images), size), Classes(), threads=threads)
+    return joined([found for [found] in batches])
+
+
+def test_a_network_that_notes_things_says_the_same_in_any_number_of_threads(images):
+    torch.manual_seed(0)
+    model = from_torch(Notes(), name="notes", device="cpu")
+    classes, confidences = shown(model, images, 1)
+    Notes.threads.clear()
+    for threads in (2, 4, 16, None):
+        again = shown(model, images, threads)
+        assert (again[0] == classes).all()
+        np.testing.assert_allclose(again[1], confidences, rtol=1e-5)
+    assert len(Notes.threads) > 1, "nothing was shown side by side"
+
+
+def test_replicas_share_their_weights_and_nothing_else():
+    model = from_torch(Notes(), name="notes", device="cpu")
+    twin = model.replica()
+    assert twin.module is not model.module
+    assert twin.key == model.key
+    assert twin.module.last.weight is model.module.last.weight
+
+
+def test_hooks_replaced_code_functions_and_other_devices_are_not_shown_side_by_side():
+    hooked = from_torch(Notes(), name="hooked", device="cpu")
+    hooked.module.last.register_forward_hook(lambda *_: None)
+    patched = from_torch(Notes(), name="patched", device="cpu")
+    patched.module.forward = patched.module.forward
+    away = from_torch(Notes(), name="away", device="cpu")
+    away.device = "cuda"
+    for model in (hooked, patched, away):
+        assert model.replica() is None
+        assert replicas([model], 4) is None
+    function = from_callable(lambda x: np.zeros((len(x), 2)), name="f")
+    assert replicas([from_torch(Notes(), name="n", device="cpu"), function], 4) is None
+
+
+def test_a_function_is_called_by_one_thread_in_order(images):
+    seen: list[tuple[int, int]] = []
+
+    def function(batch):
+        seen.append((threading.get_ident(), int(batch[0, 0, 0, 0])))
+        return np.eye(3)[batch[:, 0, 0, 0] % 3]
+
+    shown(from_callable(function, name="f"), images, 4)
+    assert [value for _, value in seen] == images[::4, 0, 0, 0].tolist()
+    assert {thread for thread, _ in seen} == {threading.get_ident()}
+
+
+def test_torch_computes_with_as_many_threads_after_as_before(images):
+    before = torch.get_num_threads()
+    shown(from_torch(Notes(), name="notes", device="cpu"), images, 4)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, 12, 64])
+def test_so_many_threads_are_used_as_were_asked_for(threads):
+    batches, each = side_by_side(threads)
+    assert 1 <= batches <= SIDE_BY_SIDE
+    assert batches * each <= threads < batches * (each + 1)
+
+
+def test_no_threads_is_refused():
+    with pytest.raises(ValueError, match="0"):
+        side_by_side(0)
+    with pytest.raises(ValueError, match="0"):
+        use_threads(0)
