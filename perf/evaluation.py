@@ -1,6 +1,6 @@
 """What a run costs beyond its parts, how much memory it takes, and how fast large results are read.
 
-    python perf/evaluation.py [overhead] [memory] [threads] [aggregate]
+    python perf/evaluation.py [overhead] [memory] [threads] [demo] [aggregate]
 
 Writes docs/evaluation-cost.md. Each measurement runs in a process of its own.
 """
@@ -14,6 +14,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -115,14 +117,15 @@ def memory(count: int) -> dict[str, float]:
 
 
 def inference(how: str, seconds: float = 3) -> dict[str, float]:
-    """Images a second of the bundled model: threads that wait "spin", or sleep ("passive"), or "one" alone."""
-    if how != "passive":
+    """Images a second of the bundled model: threads that wait "spin" or sleep ("passive"), "one", or "side" by side."""
+    if how == "spin":
         os.environ["KMP_BLOCKTIME"] = "200"  # its usual value; brittle leaves an environment alone that says something
     from brittle._parallel import wait_passively
 
     wait_passively()
     import torch
 
+    from brittle.evaluation.inference import Classes, infer
     from brittle.models import demo_model
 
     torch.set_num_threads(1 if how == "one" else len(os.sched_getaffinity(0)))
@@ -130,6 +133,12 @@ def inference(how: str, seconds: float = 3) -> dict[str, float]:
     images = np.random.default_rng(0).integers(0, 256, (64, 32, 32, 3), np.uint8)
     model.scores(images)
     start, shown = time.perf_counter(), 0
+    if how == "side":
+        batches = infer([model], lambda _: images, range(10_000), Classes())
+        for _ in batches:
+            shown += len(images)
+            if time.perf_counter() - start > seconds:
+                batches.close()
     while time.perf_counter() - start < seconds:
         model.scores(images)
         shown += len(images)
@@ -141,13 +150,32 @@ def threads(turns: int = 5, loops: int = 4) -> dict[str, list[dict[str, float]]]
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(turns):
         for busy in (0, loops):
-            beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
-            try:
-                for how in ("spin", "passive", "one"):
+            with busy_loops(busy):
+                for how in ("spin", "passive", "one", "side"):
                     found.setdefault(f"{how} {'busy' if busy else 'quiet'}", []).append(apart("inference", how))
-            finally:
-                for process in beside:
-                    process.kill()
+    return found
+
+
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """So many processes that do nothing, and do not stop doing it."""
+    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in beside:
+            process.kill()
+
+
+def demo(loops: int = 4) -> dict[str, float]:
+    """Seconds of all of `brittle demo`, on the machine as it is and beside busy loops."""
+    found = {}
+    for name, busy in (("quiet", 0), ("busy", loops)):
+        with tempfile.TemporaryDirectory() as folder, busy_loops(busy):
+            start = time.perf_counter()
+            command = [sys.executable, "-m", "brittle", "demo", "--output", f"{folder}/demo"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            found[name] = time.perf_counter() - start
     return found
 
 
@@ -222,6 +250,8 @@ def main(wanted: list[str]) -> None:
         found["memory"] = [apart("memory", count) for count in (1_000, 10_000, 50_000)]
     if "threads" in wanted:
         found["threads"] = threads()
+    if "demo" in wanted:
+        found["demo"] = demo()
     if "aggregate" in wanted:
         found["aggregate"] = apart("aggregate")
     kept.write_text(json.dumps(found, indent=1) + "\n")
@@ -230,13 +260,12 @@ def main(wanted: list[str]) -> None:
 
 def page(found: dict) -> str:
     """The page."""
-    o, a = found["overhead"], found["aggregate"]
+    o, a, d = found["overhead"], found["aggregate"], found["demo"]
     rows = "\n".join(
         f"| {m['images']:,} | {m['megabytes']:,.0f} MB | {m['start']:.0f} MB | {m['peak']:.0f} MB |"
         for m in found["memory"]
     )
     speed = {how: np.median([turn["speed"] for turn in turns]) for how, turns in found["threads"].items()}
-    loads = [turn["load"] for how, turns in found["threads"].items() if "quiet" in how for turn in turns]
     return f"""# What a run costs
 
 Measured by `perf/evaluation.py` on two cores; times are the best of three turns.
@@ -251,26 +280,33 @@ The bundled model on the bundled 1,000 images through `cifar10-c`: {o["images"]:
 | inference alone, two threads | {o["infer"]:.1f} |
 | `brittle.evaluate`, everything kept on disk | {o["whole"]:.1f} |
 
-The whole takes **{o["ratio"]:.2f} ×** the longer part. Threads corrupt the next batches while the model looks at this
-one; on a GPU the two do not even share a processor.
+The whole takes **{o["ratio"]:.2f} ×** the longer part. On the CPU threads corrupt a batch and compute with it, several
+batches side by side; on a GPU threads corrupt the next batches while the model looks at this one.
 
 ## Beside other work
 
-Torch's threads wait for each other by spinning. On a machine that does something else as well, the spinning ones take
-the processor from those that they wait for. The command line therefore lets them sleep (`GOMP_SPINCOUNT=0`,
-`OMP_WAIT_POLICY=PASSIVE`, `KMP_BLOCKTIME=0`), before torch is loaded and unless one of the three is set already; so
-does `load_model` in Python if torch was not imported before. Whoever imports torch first sets them in the environment.
+When a network computes one batch with several threads, these wait for each other after every layer. By default torch's
+threads wait by spinning, and on a machine that does something else as well the spinning ones take the processor from
+those that they wait for. brittle therefore shows networks on the CPU several batches side by side, each computed by one
+thread that waits for nobody: two for each processor, at most eight. What one batch after the other needs (training,
+features, failure points of few images) is computed by threads that sleep while they wait (`GOMP_SPINCOUNT=0`,
+`OMP_WAIT_POLICY=PASSIVE`, `KMP_BLOCKTIME=0`), which the command line and `load_model` set before torch is loaded,
+unless one of the three is set already.
 
-The bundled model on batches of 64 images, on two processors that others used too (load {min(loads):.0f} to
-{max(loads):.0f}), then with four busy loops more; medians of {len(loads) // 3} interleaved turns of three seconds:
+The bundled model on batches of 64 images, on two processors with nothing else to do, then with four busy loops beside;
+medians of {len(found["threads"]["one quiet"])} interleaved turns of three seconds:
 
 | threads of torch | images a second | with four busy loops |
 |---|---|---|
-| two, spinning (torch's default) | {speed["spin quiet"]:.0f} | {speed["spin busy"]:.0f} |
-| two, sleeping (brittle's default) | {speed["passive quiet"]:.0f} | {speed["passive busy"]:.0f} |
-| one | {speed["one quiet"]:.0f} | {speed["one busy"]:.0f} |
+| two for one batch, spinning (torch's default) | {speed["spin quiet"]:.0f} | {speed["spin busy"]:.0f} |
+| two for one batch, sleeping | {speed["passive quiet"]:.0f} | {speed["passive busy"]:.0f} |
+| one for one batch | {speed["one quiet"]:.0f} | {speed["one busy"]:.0f} |
+| four for four batches side by side (brittle's default) | {speed["side quiet"]:.0f} | {speed["side busy"]:.0f} |
 
-`--threads` (`-j`) sets how many threads corrupt images and how many torch computes with.
+All of `brittle demo` takes {d["quiet"]:.0f} s, and {d["busy"]:.0f} s beside four busy loops:
+**{d["busy"] / d["quiet"]:.1f} ×** as long.
+
+`--threads` (`-j`) sets how many threads there are in all.
 
 ## Memory
 
@@ -290,4 +326,4 @@ drop.
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["overhead", "memory", "threads", "aggregate"])
+    main(sys.argv[1:] or ["overhead", "memory", "threads", "demo", "aggregate"])

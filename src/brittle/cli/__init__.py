@@ -80,8 +80,8 @@ def brittle(
         typer.Option(
             "--threads",
             "-j",
-            help="Number of threads of any verb: so many corrupt images, and torch computes with so many.",
-            show_default="one for each processor",
+            help="Number of threads of any verb: so many corrupt images and compute.",
+            show_default="by the number of processors",
         ),
     ] = None,
     imports: Annotated[

@@ -17,6 +17,7 @@ from brittle.cli.console import (
     split_numbers,
 )
 from brittle.cli.inputs import TEXTURES, chosen_recipe
+from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle run -m demo:standard -d demo -b cifar10-c -o run", "a bundled model on bundled data"),
+    ("brittle run -m models.py:load -d photos/ -b imagenet-c -o run --report", "your own model and photographs"),
     ("brittle run -m timm:resnet50 -d imagenet:val/ -b imagenet-c -o run", "ImageNet-C in memory, no 75 GB of JPEGs"),
     ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
@@ -77,8 +79,8 @@ THREADS = Annotated[
     typer.Option(
         "--threads",
         "-j",
-        help="Number of threads: so many corrupt images, and torch computes with so many.",
-        show_default="one for each processor",
+        help="Number of threads: so many corrupt images and compute.",
+        show_default="by the number of processors",
     ),
 ]
 OVERWRITE = Annotated[
@@ -137,6 +139,9 @@ def run_verb(
     ] = "local",
     address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
     overwrite: OVERWRITE = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write the page about it as well, report.html in the run's folder.")
+    ] = False,
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
@@ -172,7 +177,7 @@ def run_verb(
         dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
     with progress_bar() as bar:
-        report = follow(bar, "images" if stored is None else None)
+        shown = follow(bar, "images" if stored is None else None)
         try:
             if stored is not None:
                 results = evaluate_stored(
@@ -182,7 +187,7 @@ def run_verb(
                     clean=clean_data,
                     batch_size=batch_size,
                     threads=threads,
-                    progress=report,
+                    progress=shown,
                     overwrite=overwrite,
                 )
             else:
@@ -196,7 +201,7 @@ def run_verb(
                     threads=threads,
                     engine=engine,
                     address=address,
-                    progress=report,
+                    progress=shown,
                     overwrite=overwrite,
                 )
         except KeyboardInterrupt:
@@ -210,7 +215,10 @@ def run_verb(
     tell_guessing(results, [model.name for model in loaded])
     tell_batches(results)
     console().print()
-    say_next("report", output, after=output)
+    if report:
+        report_verb([output])
+    else:
+        say_next("report", output, after=output)
 
 
 def kept_ids(path: Path) -> list[str]:

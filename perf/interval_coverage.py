@@ -1,10 +1,10 @@
 """How often the 95 % intervals of scores hold the truth, by simulation, beside a plain percentile bootstrap.
 
-    nice -n 10 python perf/coverage.py [REPETITIONS]
+    nice -n 10 python perf/interval_coverage.py [REPETITIONS]
 
 Images are drawn from a population whose accuracies are known: 75 cells (15 corruptions at 5 levels) and the clean
 image, all right or wrong by a latent difficulty of the image that explains a given share of the variance. Writes
-perf/coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and resumes
+perf/interval_coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and resumes
 with the numbers of images that are missing.
 
 The weight of the imagined sample (`mean_interval.UNSEEN`) was chosen with other seeds than the one used here.
@@ -25,7 +25,7 @@ from brittle._types import FloatArray
 from brittle.metrics.mean_interval import Fraction, gap_interval, mean_interval
 
 HERE = Path(__file__).parent
-KEPT, PAGE = HERE / "coverage.json", HERE.parent / "docs" / "intervals.md"
+KEPT, PAGE = HERE / "interval_coverage.json", HERE.parent / "docs" / "intervals.md"
 SEED = 13
 SAMPLES = (6, 10, 20, 30, 50, 100, 200, 1000)
 SHARED = {"independent cells": 0.0, "correlated": 0.5, "strongly correlated": 0.9, "one difficulty": 1.0}
@@ -258,7 +258,7 @@ trust it.
 
 ## How often it holds
 
-`perf/coverage.py` draws images from populations whose true scores are known, {found["repetitions"]:,} times for
+`perf/interval_coverage.py` draws images from populations whose true scores are known, {found["repetitions"]:,} times for
 each of {len(names)} accuracies × {len(SHARED)} kinds of correlation × {len(samples)} numbers of images, and counts
 how often the interval holds the truth. The weight of the unseen image was chosen with other random numbers. Tables
 show the *worst* case: the lowest coverage in percent, plain percentile bootstrap → brittle's. With
@@ -305,7 +305,7 @@ Two cases that used to be badly wrong (coverage in percent, and mean width with 
 - A type of image that is rarer than about 3 in n is simply not in your sample; no interval can speak for it.
 - Overlap matrices, MSD and balance have intervals of their own, described on their pages.
 
-The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/coverage.py` (it goes
+The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/interval_coverage.py` (it goes
 on where it was stopped).
 """
 
