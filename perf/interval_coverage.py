@@ -4,8 +4,8 @@
 
 Images are drawn from a population whose accuracies are known: 75 cells (15 corruptions at 5 levels) and the clean
 image, all right or wrong by a latent difficulty of the image that explains a given share of the variance. Writes
-perf/interval_coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and resumes
-with the numbers of images that are missing.
+perf/interval_coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and
+resumes with the numbers of images that are missing.
 
 The weight of the imagined sample (`mean_interval.UNSEEN`) was chosen with other seeds than the one used here.
 """
@@ -258,8 +258,8 @@ trust it.
 
 ## How often it holds
 
-`perf/interval_coverage.py` draws images from populations whose true scores are known, {found["repetitions"]:,} times for
-each of {len(names)} accuracies × {len(SHARED)} kinds of correlation × {len(samples)} numbers of images, and counts
+`perf/interval_coverage.py` draws images from populations whose true scores are known, {found["repetitions"]:,} times
+for each of {len(names)} accuracies × {len(SHARED)} kinds of correlation × {len(samples)} numbers of images, and counts
 how often the interval holds the truth. The weight of the unseen image was chosen with other random numbers. Tables
 show the *worst* case: the lowest coverage in percent, plain percentile bootstrap → brittle's. With
 {found["repetitions"]:,} repetitions a true 95 % is seen as 93.6 to 96.4. The lowest of all is
@@ -305,8 +305,8 @@ Two cases that used to be badly wrong (coverage in percent, and mean width with 
 - A type of image that is rarer than about 3 in n is simply not in your sample; no interval can speak for it.
 - Overlap matrices, MSD and balance have intervals of their own, described on their pages.
 
-The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/interval_coverage.py` (it goes
-on where it was stopped).
+The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/interval_coverage.py` (it
+goes on where it was stopped).
 """
 
 

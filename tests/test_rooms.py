@@ -30,8 +30,8 @@ ROOMS = [
     "cli",
 ]
 LIGHT_ROOMS = {"corruptions", "benchmarks", "datasets", "metrics"}
-PRIVATE_IMPORTS = 203
-"""So many imports take from another room what it does not export; the number may only fall, to 40 and below."""
+PRIVATE_IMPORTS = 40
+"""So many imports take from another room what it does not export; the number may only fall."""
 
 MODULES = {
     ".".join(("brittle", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path

@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark, list_benchmarks, load_benchmark
 from brittle.corruptions import Corruption, Transform, corrupt, get_corruption, list_corruptions
 from brittle.corruptions.imagenet_p import sequence
@@ -30,6 +31,7 @@ _LAZY = {
 
 __all__ = [
     "Benchmark",
+    "BrittleError",
     "Corruption",
     "Dataset",
     "Model",

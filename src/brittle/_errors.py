@@ -7,6 +7,17 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 
+class BrittleError(ValueError):
+    """What somebody asked for cannot be done; it says what was given, what is allowed and what to do.
+
+    The command line prints it as one sentence. Other errors are ours, and keep their traceback.
+    """
+
+
+class BrittleTypeError(BrittleError, TypeError):
+    """The same for an object of the wrong kind, such as a class where an object of it is needed."""
+
+
 def did_you_mean(given: str, known: Collection[str]) -> str:
     """ "did you mean …?", or the list of what there is."""
     close = get_close_matches(given, known, n=1, cutoff=0.6)
@@ -15,7 +26,14 @@ def did_you_mean(given: str, known: Collection[str]) -> str:
     return f"there are: {', '.join(sorted(known))}" if known else "there are none"
 
 
-class ModelError(RuntimeError):
+class RunError(RuntimeError):
+    """Work that could not be finished though nothing wrong was asked for: a worker died, memory or a link was lost.
+
+    The command line prints it as one sentence; what was finished before is kept.
+    """
+
+
+class ModelError(RunError):
     """What a model's own code raised, told in one sentence; `__cause__` is the error itself, with its traceback."""
 
 

@@ -18,6 +18,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import tomli_w
+
+from brittle._errors import BrittleError
+from brittle._identity import as_data
+
 if sys.platform != "win32":
     import fcntl
 
@@ -299,34 +304,9 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
 }
 
 
-def dumps(data: Mapping[str, Any]) -> str:
-    """Plain values first, then one [[key]] block for each item of a list of tables."""
-    lines = [f"{key} = {_value(value)}" for key, value in data.items() if not _is_blocks(value)]
-    for key, value in data.items():
-        if _is_blocks(value):
-            for block in value:
-                lines += ["", f"[[{key}]]", *(f"{name} = {_value(item)}" for name, item in block.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _is_blocks(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str | Path):
-        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
-    raise TypeError(f"a recipe cannot hold {value!r} ({type(value).__name__})")
+def toml_text(data: Mapping[str, Any]) -> str:
+    """Plain data as TOML, which people read and change; what is None is left out."""
+    return tomli_w.dumps(as_data({key: value for key, value in data.items() if value is not None}))
 
 
 RESULTS = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
@@ -339,7 +319,7 @@ def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
     with locked(path.parent):
         if missing_or_damaged(path, "it is written again if there is nothing beside it"):
             if path.is_file() and any(item.suffix in RESULTS for item in path.parent.rglob("*")):
-                raise ValueError(
+                raise BrittleError(
                     f"{str(path)!r} is empty or cut off, so nobody knows how the {what} beside it were made; choose "
                     "another folder, or remove this one"
                 )
@@ -348,7 +328,7 @@ def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
         known = json.loads(path.read_text(encoding="utf-8"))
     for key, value in wanted.items():
         if known.get(key) != value:
-            raise ValueError(
+            raise BrittleError(
                 f"{str(path.parent)!r} holds {what} with {key} {known.get(key)}, and this asks for {value}; choose "
                 "another folder"
             )

@@ -14,6 +14,8 @@ from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import TypeVar
 
+from brittle._errors import BrittleError, RunError
+
 PATIENCE = {"GOMP_SPINCOUNT": "0", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 """What tells the OpenMP libraries of GNU, and of Intel and LLVM, to let waiting threads sleep."""
 
@@ -33,7 +35,7 @@ def wait_passively() -> None:
 def check_threads(threads: int | None) -> None:
     """Raise unless this is a number of threads, or None."""
     if threads is not None and threads < 1:
-        raise ValueError(f"the number of threads must be at least 1, got {threads}")
+        raise BrittleError(f"the number of threads must be at least 1, got {threads}")
 
 
 def cores() -> int:
@@ -138,7 +140,7 @@ def check_jobs(jobs: int | None, tasks: int) -> int:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, min(processors, tasks // WORTH))
     if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
+        raise BrittleError(f"jobs must be at least 1, got {jobs}")
     return max(1, min(jobs, tasks))
 
 
@@ -164,7 +166,7 @@ def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
-            raise RuntimeError(
+            raise RunError(
                 "a worker process died, most likely for want of memory; finished files are kept, "
                 "so run the same command again with fewer jobs"
             ) from error

@@ -39,7 +39,7 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
         assert f"{low:.2f}" in printed
     assert (design_folder / "ours.svg").is_file()
     other = run("calibrate", "-m", "nets.py:by_heart", *how, "--robustness", "0.9,0.5", columns=400)
-    refused(other, "remove it or choose another output")
+    refused(other, "remove it or choose another file")
 
 
 CALIBRATE = ["calibrate", "-m", "nets.py:by_heart", "-d", "demo", "-C", "two.toml"]

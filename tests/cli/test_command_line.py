@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image as Pil
+from typer.testing import CliRunner
 
 from brittle import __version__
+from brittle.cli import app
 from brittle.datasets import photo
 
 
@@ -84,3 +86,46 @@ def test_corruptions_of_ones_own_are_known_to_every_verb(tmp_path: Path) -> None
     missing = _brittle("--import", "nowhere.py", "list")
     assert missing.returncode == 2
     assert "--import takes a Python file, got 'nowhere.py'" in missing.stderr
+
+
+def test_our_own_mistakes_keep_their_traceback_and_say_how_to_report_them(monkeypatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("a slip of ours")
+
+    monkeypatch.setattr("brittle.list_benchmarks", broken)
+    done = CliRunner().invoke(app, ["list"])
+    assert done.exit_code == 1
+    assert "Traceback" in done.stderr
+    assert "KeyError: 'a slip of ours'" in done.stderr
+    assert "report" in done.stderr
+
+
+def test_an_error_that_is_not_a_users_is_not_told_as_if_it_were(monkeypatch) -> None:
+    """A ValueError of NumPy, say, is ours: nobody typed anything wrong."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr("brittle.list_benchmarks", broken)
+    done = CliRunner().invoke(app, ["list"])
+    assert done.exit_code == 1
+    assert "Traceback" in done.stderr
+
+
+def test_what_a_user_got_wrong_is_one_sentence_and_code_two() -> None:
+    done = CliRunner().invoke(app, ["show", "-c", "fogg"])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.stderr
+    assert "fogg" in done.stderr
+    assert "fog" in done.stderr
+
+
+def test_errors_have_one_class_which_is_a_value_error() -> None:
+    import brittle
+
+    with pytest.raises(brittle.BrittleError) as caught:
+        brittle.get_corruption("fogg")
+    assert isinstance(caught.value, ValueError)
+    with pytest.raises(brittle.BrittleError) as caught:
+        brittle.corrupt("no image", "fog", 1)
+    assert isinstance(caught.value, TypeError)

@@ -173,7 +173,10 @@ def test_the_report_is_one_file(run: Run, finished: Path) -> None:
         (["run", "-m", "NETS:tones", "-d", "demo", "-s", "3", "-o", "OUT"], "need a --benchmark or a --corruption"),
         (["run", "-m", "NETS:tones", "-d", "demo", "--clean", "demo", "-o", "OUT"], "--clean belongs to published"),
         (["run", "-m", "NETS:tones", "-d", "demo", "--engine", "dask", "-o", "OUT"], "there are: local, ray"),
-        (["run", "-m", "NETS:tones", "-d", "demo", "--limit", "0", "-o", "OUT"], "--limit must be at least 1, got 0"),
+        (
+            ["run", "-m", "NETS:tones", "-d", "demo", "--limit", "0", "-o", "OUT"],
+            "a limit is at least one image, got 0",
+        ),
         (["run", "-m", "NETS:tones", "-d", "demo", "-o", "."], "is not empty and holds no run of brittle"),
         (["compare", "OUT"], "holds no run of brittle"),
         (["report", "OUT", "-o", "page.pdf"], "the report is an .html file, got 'page.pdf'"),

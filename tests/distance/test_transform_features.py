@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from extractors import THREE, Linear, few_images, network
 
+from brittle import BrittleError
 from brittle.corruptions.draws import Draws
 from brittle.datasets import arrays, load_dataset
 from brittle.distance import FeatureImages, corruption_features, feature_images, transform_features
@@ -205,7 +206,7 @@ def test_a_scheme_without_a_name_cannot_be_kept(tmp_path: Path) -> None:
         return image[:, ::-1]
 
     assert transform_features(Linear(), few_images(), flipped, samples=1).computed == 1
-    with pytest.raises(ValueError, match="cannot be kept in a folder, because its repr does not name its settings"):
+    with pytest.raises(BrittleError, match="to_dict"):
         transform_features(Linear(), few_images(), flipped, samples=1, folder=tmp_path)
 
 

@@ -14,6 +14,7 @@ import pytest
 import ray
 
 import brittle
+from brittle._errors import RunError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import evaluate, load_results
@@ -79,7 +80,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import brittle.evaluation.engines as ours
+    import brittle._ray as ours
 
     monkeypatch.setattr(ours, "RETRIES", 1)
     cells = tmp_path / "ray" / "cells"
@@ -119,10 +120,10 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
-    from brittle.evaluation.engines import ray_error
+    from brittle._ray import ray_error
 
     told = ray_error(ray, error, "fog 3", 6)
-    assert type(told) is RuntimeError
+    assert type(told) is RunError
     assert re.search(sentence, str(told))
     assert str(told).endswith("; what was finished is kept, the same command goes on")
 
@@ -156,7 +157,7 @@ def test_a_worker_with_another_brittle_is_refused_with_both_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """The tasks say that they come from another version, or from the same version with other code."""
-    import brittle.evaluation.engines as ours
+    import brittle._ray as ours
 
     honest = ours.version_and_code
 
@@ -180,7 +181,7 @@ def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
 
 
 def test_an_address_where_nothing_answers_is_told_at_once() -> None:
-    from brittle.evaluation.engines import check_reachable
+    from brittle._ray import check_reachable
 
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(ConnectionError, match=f"there is no Ray cluster at '{address}'"):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brittle._io import atomic_write, dumps
+from brittle._errors import BrittleError
+from brittle._identity import digest, settings
+from brittle._io import atomic_write, toml_text
 from brittle._random import check_seed
 from brittle.corruptions import Corruption, Draws, corrupt, get_corruption
 from brittle.corruptions.draws import Sample, check_sample
@@ -28,10 +29,10 @@ def check_level(level: Any, corruption: Corruption) -> Level:
     if not isinstance(level, list | tuple):
         return check_severity(level, corruption.max_severity)
     if len(level) != 2:
-        raise ValueError(f"a range of severities is a pair [low, high], got {level!r} for {corruption.id}")
+        raise BrittleError(f"a range of severities is a pair [low, high], got {level!r} for {corruption.id}")
     low, high = (check_severity(end, corruption.max_severity) for end in level)
     if low >= high:
-        raise ValueError(f"a range of severities goes from low to high, got {list(level)} for {corruption.id}")
+        raise BrittleError(f"a range of severities goes from low to high, got {list(level)} for {corruption.id}")
     return low, high
 
 
@@ -69,10 +70,10 @@ class Entry:
         chosen = get_corruption(self.id)
         object.__setattr__(self, "id", chosen.id)
         if not self.levels:
-            raise ValueError(f"{chosen.id} has no levels; give it at least one severity")
+            raise BrittleError(f"{chosen.id} has no levels; give it at least one severity")
         object.__setattr__(self, "levels", tuple(check_level(level, chosen) for level in self.levels))
         if len(set(self.levels)) != len(self.levels):
-            raise ValueError(f"{chosen.id} names a level twice: {list(self.levels)}")
+            raise BrittleError(f"{chosen.id} names a level twice: {list(self.levels)}")
         chosen.check_options(self.options)
 
     @property
@@ -92,13 +93,13 @@ class Entry:
 def levels_in(table: Mapping[str, Any], where: str) -> tuple[Level, ...] | None:
     """What a table of a recipe says about levels: `levels = [1, 2, 3]`, or `uniform = [1, 5]`, or nothing."""
     if "levels" in table and "uniform" in table:
-        raise ValueError(f"{where} has both levels and uniform; give one of them")
+        raise BrittleError(f"{where} has both levels and uniform; give one of them")
     if "uniform" in table:
         if not isinstance(table["uniform"], list):
-            raise ValueError(f"uniform in {where} is a range [low, high], got {table['uniform']!r}")
+            raise BrittleError(f"uniform in {where} is a range [low, high], got {table['uniform']!r}")
         return (tuple(table["uniform"]),)
     if "levels" in table and not isinstance(table["levels"], list):
-        raise ValueError(f"levels in {where} is a list of severities, got {table['levels']!r}")
+        raise BrittleError(f"levels in {where} is a list of severities, got {table['levels']!r}")
     return tuple(table["levels"]) if "levels" in table else None
 
 
@@ -126,20 +127,20 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
-            raise ValueError(f"a benchmark needs a name, a string, got {self.name!r}")
+            raise BrittleError(f"a benchmark needs a name, a string, got {self.name!r}")
         if not self.entries:
-            raise ValueError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
+            raise BrittleError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
         ids = [entry.id for entry in self.entries]
         twice = sorted({identity for identity in ids if ids.count(identity) > 1})
         if twice:
-            raise ValueError(f"the benchmark {self.name!r} names a corruption twice: {', '.join(twice)}")
+            raise BrittleError(f"the benchmark {self.name!r} names a corruption twice: {', '.join(twice)}")
         if self.storage not in STORAGES:
-            raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
+            raise BrittleError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
         object.__setattr__(self, "seed", check_seed(self.seed))
         for name in ("version", "image_size"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
-                raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
+                raise BrittleError(f"{name} is a whole number of at least 1, got {value!r}")
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
 
@@ -165,7 +166,9 @@ class Benchmark:
         for entry in self.entries:
             if entry.id == wanted:
                 return entry
-        raise ValueError(f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is")
+        raise BrittleError(
+            f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is"
+        )
 
     def apply(self, image: Any, corruption: str | Corruption, level: Level, sample: Any) -> Any:
         """One image, or a batch with one sample id each, as this benchmark corrupts it.
@@ -192,10 +195,8 @@ class Benchmark:
     @cached_property
     def hash(self) -> str:
         """Identifies what the recipe does to pixels: two recipes that differ only in words have the same hash."""
-        recipe = self.to_dict()
-        for words in ("name", "title", "source", "image_size"):
-            recipe.pop(words, None)
-        return sha256(dumps(recipe).encode()).hexdigest()[:16]
+        words = ("name", "title", "source", "image_size")
+        return digest({name: value for name, value in settings(self).items() if name not in words})
 
     def draws_like(self, other: Benchmark) -> bool:
         """Whether two recipes make the same test, whatever they are called.
@@ -210,6 +211,25 @@ class Benchmark:
 
         return test(self) == test(other)
 
+    def cut(
+        self,
+        corruptions: Sequence[str] | None = None,
+        *,
+        severities: Sequence[Level] | None = None,
+        seed: int | None = None,
+    ) -> Benchmark:
+        """The recipe with some of its corruptions only, at other severities, or from another seed.
+
+        If that changes what it does to pixels, its name says so: no published number belongs to it.
+        """
+        entries = tuple(self.entry(each) for each in corruptions) if corruptions else self.entries
+        if severities:
+            entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
+        changed = replace(self, entries=entries, seed=self.seed if seed is None else seed)
+        if changed.hash == self.hash:
+            return self
+        return replace(changed, name=f"{self.name}-custom", title=f"Made from {self.name}")
+
     def with_textures(self, folder: str | Path) -> Benchmark:
         """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
         from brittle.corruptions.imagenet_c.weather import find_textures
@@ -217,7 +237,7 @@ class Benchmark:
         find_textures(folder)
         takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
         if not takes:
-            raise ValueError(f"no corruption of {self.name!r} has textures; imagenet-c/frost has")
+            raise BrittleError(f"no corruption of {self.name!r} has textures; imagenet-c/frost has")
         entries = tuple(
             replace(entry, options={**entry.options, "textures": str(folder)}) if entry in takes else entry
             for entry in self.entries
@@ -225,10 +245,14 @@ class Benchmark:
         return replace(self, entries=entries)
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain data, as it stands in a file."""
-        head = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "entries"}
+        """The recipe as plain data, as it stands in a file: without defaults, and levels that all share said once."""
+        head = {name: value for name, value in settings(self).items() if name != "entries"}
         entries = [entry.to_dict() for entry in self.entries]
-        return {**{k: v for k, v in head.items() if v not in ("", None)}, "corruption": entries}
+        for levels in ("levels", "uniform"):
+            if len(entries) > 1 and all(entry.get(levels) == entries[0].get(levels, ()) for entry in entries):
+                head[levels] = entries[0][levels]
+                entries = [{key: value for key, value in entry.items() if key != levels} for entry in entries]
+        return {**head, "corruption": entries}
 
     @classmethod
     def from_dict(cls, recipe: Mapping[str, Any], where: str = "the recipe") -> Benchmark:
@@ -240,15 +264,17 @@ class Benchmark:
         _check_keys(head, known, where)
         head = {key: value for key, value in head.items() if key not in ("levels", "uniform")}
         if "name" not in head or not isinstance(listed, list):
-            raise ValueError(f"{where} needs a name and at least one [[corruption]] with an id")
+            raise BrittleError(f"{where} needs a name and at least one [[corruption]] with an id")
         entries = []
         for item in listed:
             if not isinstance(item, Mapping) or not isinstance(item.get("options", {}), Mapping):
-                raise ValueError(f"a corruption of {where} is a table with an id, and so are its options; got {item!r}")
+                raise BrittleError(
+                    f"a corruption of {where} is a table with an id, and so are its options; got {item!r}"
+                )
             _check_keys(item, {"id", "levels", "uniform", "options"}, f"a [[corruption]] of {where}")
             levels = levels_in(item, where) or shared
             if "id" not in item or levels is None:
-                raise ValueError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
+                raise BrittleError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
             entries.append(Entry(item["id"], levels, item.get("options", {})))
         return cls(entries=tuple(entries), **head)
 
@@ -261,19 +287,19 @@ class Benchmark:
         try:
             recipe = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{str(path)!r} is not a TOML file: {error}") from error
+            raise BrittleError(f"{str(path)!r} is not a TOML file: {error}") from error
         return cls.from_dict(recipe, where=repr(str(path)))
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal benchmark."""
         with atomic_write(Path(path)) as part:
-            part.write_text(dumps(self.to_dict()), encoding="utf-8")
+            part.write_text(toml_text(self.to_dict()), encoding="utf-8")
 
 
 def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
     for key in given:
         if key not in known:
-            raise ValueError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(known))}")
+            raise BrittleError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(known))}")
 
 
 def list_benchmarks() -> list[str]:
@@ -289,4 +315,4 @@ def load_benchmark(name: str | Path) -> Benchmark:
         return Benchmark.load(name)
     close = get_close_matches(str(name), list_benchmarks(), n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(list_benchmarks())}."
-    raise ValueError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
+    raise BrittleError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")

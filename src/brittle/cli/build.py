@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, split_numbers
-from brittle.cli.inputs import OVERLAP, check_ending, figure_path, read_categories, read_matrix, tell_files
+from brittle.cli.inputs import OVERLAP, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,14 +69,14 @@ def non_overlapping_verb(
     Of several such sets, the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The recipe keeps the
     levels or ranges at which the overlap was measured. The table shows what other thresholds would give.
     """
-    from brittle.design import non_overlapping, sweep
+    from brittle.design import load_overlap, non_overlapping, sweep
     from brittle.report.figures import save_figure, sweep_figure
 
     check_ending(output, "a recipe", ".toml")
     if sweep_table is not None:
         check_ending(sweep_table, "the table of thresholds", ".csv")
     picture = figure_path(figure, output)
-    matrix = read_matrix(overlap)
+    matrix = load_overlap(overlap)
     found = non_overlapping(matrix, threshold)
     recipe = _recipe(
         found.members,
@@ -119,13 +120,13 @@ def balanced_verb(
     They are drawn at random, all different (Algorithm 1 of Syn2Nat). A recipe holds the first, or with --overlap the
     one whose same-category corruptions overlap least, which is how ImageNet-Syn2Nat was picked.
     """
-    from brittle.design import balanced, least_overlapping, possible_benchmarks
+    from brittle.design import balanced, least_overlapping, load_categories, load_overlap, possible_benchmarks
 
     check_ending(output, "the output", ".toml", ".csv")
-    groups = read_categories(categories)
+    groups = load_categories(categories)
     possible = possible_benchmarks(groups, n, k)
     drawn = balanced(groups, n, k, count=min(1000, possible) if count is None else count, seed=seed)
-    matrix = None if overlap is None else read_matrix(overlap)
+    matrix = None if overlap is None else load_overlap(overlap)
     chosen = drawn[0] if matrix is None else least_overlapping(drawn, matrix, groups)
     words = f"{len(drawn)} of {possible:,} benchmarks with {k} of each of {n} categories"
     if output.suffix == ".csv":
@@ -166,7 +167,7 @@ def _recipe(
 
     candidates = measured if levels_from is None else brittle.load_benchmark(levels_from)
     if candidates is None:
-        raise ValueError(
+        raise BrittleError(
             "it is not known at which levels these corruptions were measured; give a folder of `brittle overlap`, "
             "which knows, or a recipe that has them by --levels-from"
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._io import atomic_write, missing_or_damaged
+from brittle._errors import BrittleError
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_numbers
 from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.run import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
@@ -18,47 +17,6 @@ if TYPE_CHECKING:
 
     from brittle.benchmarks import Benchmark
     from brittle.design import Calibration
-
-
-class KeptCalibrations:
-    """The calibrations found so far, in a file that belongs to one model, one data set and one wish."""
-
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
-        self.path, self.about = path, about
-        self.found: dict[str, Any] = {}
-        if not missing_or_damaged(path, "the calibrations are made again"):
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            for key, value in about.items():
-                if stored.get("about", {}).get(key) != value:
-                    known = stored.get("about", {}).get(key)
-                    if key == "candidates":
-                        differs = "of other candidates"
-                    elif key in ("model", "data"):  # a name and a digest of what it stands for
-                        differs = f"of another {key} than {value[0]!r} is now"
-                    else:
-                        differs = f"with {key} {known}, and this asks for {value}"
-                    raise ValueError(f"{str(path)!r} holds calibrations {differs}; remove it or choose another output")
-            self.found = stored["found"]
-
-    def __contains__(self, corruption: str) -> bool:
-        return corruption in self.found
-
-    def __getitem__(self, corruption: str) -> Calibration:
-        from brittle.design import Calibration
-
-        one = self.found[corruption]
-        looked = tuple((float(severity), float(value)) for severity, value in one["looked"])
-        rest = {key: tuple(one[key]) for key in ("severities", "robustness", "reached")}
-        return Calibration(corruption=corruption, looked=looked, **rest)
-
-    def add(self, one: Calibration) -> None:
-        """Keep one more, on disk too."""
-        from dataclasses import asdict
-
-        self.found[one.corruption] = asdict(one)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(self.path) as part:
-            part.write_text(json.dumps({"about": self.about, "found": self.found}, indent=1), encoding="utf-8")
 
 
 EXAMPLES = (
@@ -97,7 +55,7 @@ def calibrate_verb(
     """
     import brittle
     from brittle._parallel import use_threads
-    from brittle.design import calibrate
+    from brittle.design import calibrate_all
     from brittle.evaluation.decoding import image_shape
     from brittle.models import load_model
     from brittle.report.figures import calibration_figure, save_figure
@@ -106,7 +64,7 @@ def calibrate_verb(
     picture = figure_path(figure, output)
     values = split_numbers([robustness], "robustness values")
     if len(values) != 2:
-        raise ValueError(
+        raise BrittleError(
             f"--robustness takes two shares, such as 0.95,0.5: where a range begins and ends; got {robustness}"
         )
     recipe = brittle.load_benchmark(candidates)
@@ -114,33 +72,30 @@ def calibrate_verb(
     dataset = load_data(data, limit, prepare, {})
     loaded = load_model(model, device=device)
     tell_models([loaded])
-    about = {
-        "model": [loaded.name, loaded.key],
-        "data": [dataset.name, dataset.key],
-        "candidates": recipe.hash,
-        "robustness": values,
-        "tolerance": tolerance,
-    }
-    kept = KeptCalibrations(output.with_suffix(".calibration.json"), about)
+    kept = output.with_suffix(".calibration.json")
     say_if_compiling()
     with progress_bar() as bar:
         task = bar.add_task("starting", total=len(recipe.entries))
         try:
-            for place, entry in enumerate(recipe.entries):
-                bar.update(task, description=f"{entry.id:<24.24}", completed=place)
-                if entry.id not in kept:
-                    how: dict[str, Any] = {"benchmark": recipe, "tolerance": tolerance, "batch_size": batch_size}
-                    kept.add(calibrate(entry.id, loaded, dataset, values, **how))
+            found = calibrate_all(
+                recipe,
+                loaded,
+                dataset,
+                values,
+                kept,
+                tolerance=tolerance,
+                batch_size=batch_size,
+                progress=lambda what, done, _: bar.update(task, description=f"{what:<24.24}", completed=done),
+            )
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
-    found = [kept[entry.id] for entry in recipe.entries]
     _print(found, values)
     made = _recipe(recipe, found, name or output.stem, loaded.name, f"{len(dataset):,} images of {dataset.name}")
     _save(made, image_shape(dataset), output)
     title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
     drawn = calibration_figure(found, robustness=values, title=title)
-    tell_files(output, save_figure(drawn, picture), kept.path)
+    tell_files(output, save_figure(drawn, picture), kept)
 
 
 def _recipe(candidates: Benchmark, found: Sequence[Calibration], name: str, model: str, images: str) -> Benchmark:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
-from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, known_part, read_matrix, tell_files
+from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, known_part, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Categories
@@ -42,16 +43,16 @@ def categories_verb(
     Each corruption is described by its overlaps with all. The number of categories grows until the mean Pearson
     correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
     """
-    from brittle.design import agreement, categories, hierarchical
+    from brittle.design import agreement, categories, hierarchical, load_overlap
     from brittle.report.figures import category_figure, save_figure
 
     check_ending(output, "a file of categories", ".toml", ".csv")
     picture = figure_path(figure, output)
     if method not in METHODS:
-        raise ValueError(f"the method is {' or '.join(METHODS)}, got {method!r}")
+        raise BrittleError(f"the method is {' or '.join(METHODS)}, got {method!r}")
     if count is not None and min_correlation is not None:
-        raise ValueError(f"give --count or --min-correlation, not both; got {count} and {min_correlation:g}")
-    matrix = known_part(read_matrix(overlap))
+        raise BrittleError(f"give --count or --min-correlation, not both; got {count} and {min_correlation:g}")
+    matrix = known_part(load_overlap(overlap))
     bound = None if count is not None else 0.5 if min_correlation is None else min_correlation
     if method == "hierarchical":
         found = hierarchical(matrix, count=count, min_correlation=bound)
@@ -59,9 +60,9 @@ def categories_verb(
         found = categories(matrix, count=count, min_correlation=0.5 if bound is None else bound, seed=seed)
     _print(found)
     if check is not None:
-        from brittle.cli.inputs import synthetic_drops
+        from brittle.design import load_drops
 
-        drops = synthetic_drops([check], found.names)
+        drops = load_drops([check], found.names)
         console().print(f"real models: {agreement(found, drops.values, drops.names)}\n")
     tell_files(found.save(output), save_figure(category_figure(matrix, found), picture))
 

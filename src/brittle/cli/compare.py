@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
 from brittle.cli.inputs import tell_files
 from brittle.cli.scores import cell, new_table, print_corruptions, print_published, print_reference
@@ -76,7 +77,7 @@ def compare_verb(
         return
     if not recipes:
         there = ", ".join(r.name for r in results.benchmarks()) or "none"
-        raise ValueError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
+        raise BrittleError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
     tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
         rows = scores(results, recipe, reference=reference)

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from traceback import print_exc
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from brittle._errors import BrittleError, ModelError, RunError
 from brittle._io import DamagedFile, atomic_write
 
 if TYPE_CHECKING:
@@ -23,8 +25,16 @@ if TYPE_CHECKING:
 
     from brittle.corruptions import Corruption
 
-MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError)
-"""What the library raises when it was asked for something that cannot be: exit code 2."""
+MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
+"""What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
+
+USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""A wrong option or argument, which Typer tells itself; it is not exported there."""
+
+REPORT = (
+    "This is a mistake in brittle, not in what you typed. What was finished is kept. Please report it with the lines "
+    "above, the command and `brittle --version`."
+)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -117,7 +127,7 @@ def say_next(*arguments: object, after: Path | str = "") -> None:
 
 
 class Verbs(TyperGroup):
-    """The group of all verbs: a mistake becomes one red sentence and exit code 2, not a traceback."""
+    """The group of all verbs: a user's mistake becomes one red sentence and exit code 2, ours keeps its traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let --import and --traceback also stand after the verb, where one thinks of them."""
@@ -142,23 +152,28 @@ class Verbs(TyperGroup):
             with warnings.catch_warnings():
                 tell_damage()
                 return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, USAGE_ERROR, BrokenPipeError):
+            raise
         except MISTAKES as error:
-            if ctx.params.get("traceback") or isinstance(error, BrokenPipeError):
+            if ctx.params.get("traceback") or _is_our_own(error):
                 raise
-            code = 2
-            sentence = _missing(error) or str(error) or type(error).__name__
-        except RuntimeError as error:
-            if ctx.params.get("traceback") or not _is_ours(error):
+            code, sentence = 2, _missing(error) or str(error) or type(error).__name__
+        except RunError as error:
+            if ctx.params.get("traceback"):
                 raise
             code, sentence = 1, str(error)
-            if type(error) is not RuntimeError:
+            if isinstance(error, ModelError):
                 hint = (
                     f"What was finished is kept. `brittle --traceback {ctx.invoked_subcommand} …` shows where it arose."
                 )
+        except Exception:
+            print_exc()
+            code, sentence, hint = 1, "", REPORT
         from rich.text import Text
 
         screen = console(stderr=True)
-        screen.print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
+        if sentence:
+            screen.print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
         if hint:
             screen.print(Text(hint, style="dim"), soft_wrap=True)
         raise typer.Exit(code)
@@ -176,13 +191,9 @@ def _missing(error: BaseException) -> str | None:
     return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
 
 
-def _is_ours(error: RuntimeError) -> bool:
-    """Whether it is told by us, as a failure of a model's own code is; typer.Exit is a RuntimeError too."""
-    if isinstance(error, typer.Exit | typer.Abort):
-        return False
-    from brittle.models import ModelError
-
-    return type(error) is RuntimeError or isinstance(error, ModelError)
+def _is_our_own(error: BaseException) -> bool:
+    """Whether an import failed inside brittle, which nobody can install."""
+    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "brittle"
 
 
 @contextmanager
@@ -209,7 +220,7 @@ def split_numbers(values: Sequence[str] | None, what: str) -> list[float]:
         try:
             numbers.append(float(word))
         except ValueError:
-            raise ValueError(f"{what} must be numbers such as 1,2.5,5; got {word!r}") from None
+            raise BrittleError(f"{what} must be numbers such as 1,2.5,5; got {word!r}") from None
     return list(dict.fromkeys(numbers))
 
 
@@ -224,7 +235,7 @@ SAVING: dict[str, dict[str, Any]] = {
 def check_picture(output: Path) -> None:
     """Raise unless a picture can be saved under this name."""
     if output.suffix.lower() not in SAVING:
-        raise ValueError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
+        raise BrittleError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
 
 
 def save_picture(picture: Picture, output: Path) -> None:

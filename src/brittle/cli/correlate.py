@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, split_commas
 from brittle.cli.distance import save_table
-from brittle.cli.inputs import FIGURE, check_ending, figure_path, read_categories, tell_files
+from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +70,7 @@ def correlate_verb(
     check_ending(output, "the table", ".csv")
     picture = figure_path(figure, output)
     if (natural_csv is None) == (not natural):
-        raise ValueError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
+        raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
     mine, world = _drops(synthetic, natural or [], natural_csv)
     groups = _groups(mine, categories, nk or [], split_commas(benchmarks), count, seed)
     rows = correlation_rows(mine.values, mine.names, groups, world.columns())
@@ -81,33 +82,42 @@ def correlate_verb(
 
 def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -> tuple[Drops, Drops]:
     """Drops of the models that both sides know, in the same order."""
-    from brittle.cli.inputs import natural_drops, synthetic_drops
-    from brittle.design import read_drops
+    from brittle.design import load_drops, load_shift_drops, read_drops
 
-    mine = synthetic_drops(synthetic)
-    world = natural_drops(natural, synthetic) if natural_csv is None else read_drops(natural_csv)
+    mine = load_drops(synthetic)
+    world = load_shift_drops(_shifts(natural), synthetic) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in mine.models if model in world.models]
     if len(shared) < 3:
-        raise ValueError(
+        raise BrittleError(
             f"a correlation needs three models or more on both sides, got {len(shared)} "
             f"({', '.join(shared) or 'none'}); synthetic: {', '.join(mine.models)}; natural: {', '.join(world.models)}"
         )
     return mine.of(shared), world.of(shared)
 
 
+def _shifts(given: list[str]) -> dict[str, str]:
+    shifts = {}
+    for text in given:
+        name, equals, run = text.partition("=")
+        if not equals or not name or not run:
+            raise BrittleError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
+        shifts[name] = run
+    return shifts
+
+
 def _groups(
     drops: Drops, categories: str | None, nk: list[str], recipes: list[str], count: int, seed: int
 ) -> dict[str, list[tuple[str, ...]]]:
     import brittle
-    from brittle.design import Categories, balanced, members_in, possible_benchmarks
+    from brittle.design import Categories, balanced, load_categories, members_in, possible_benchmarks
 
     if bool(nk) != (categories is not None):
-        raise ValueError("--nk and --categories belong together: which categories, and how many of each")
+        raise BrittleError("--nk and --categories belong together: which categories, and how many of each")
     if not nk and not recipes:
-        raise ValueError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
+        raise BrittleError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
     groups: dict[str, list[tuple[str, ...]]] = {}
     if categories is not None:
-        stored = read_categories(categories)
+        stored = load_categories(categories)
         known = Categories({name: members_in(group, drops.names) for name, group in stored.members.items()})
         for text in nk:
             n, k = _pair(text)
@@ -122,7 +132,9 @@ def _groups(
 def _pair(text: str) -> tuple[int, int]:
     n, comma, k = text.partition(",")
     if not comma or not n.strip().isdecimal() or not k.strip().isdecimal():
-        raise ValueError(f"--nk takes two whole numbers, such as 6,3: categories and corruptions of each; got {text!r}")
+        raise BrittleError(
+            f"--nk takes two whole numbers, such as 6,3: categories and corruptions of each; got {text!r}"
+        )
     return int(n), int(k)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_commas, split_numbers
 from brittle.cli.inputs import TEXTURES, chosen_recipe
 
@@ -76,9 +77,9 @@ def corrupt_verb(
     """
     is_array = source.suffix in (".npy", ".npz")
     if is_array and (form is not None or prepare != "none"):
-        raise ValueError("--format and --prepare are for folders of images; an array stays as it is and becomes .npy")
+        raise BrittleError("--format and --prepare are for folders of images; an array stays as it is and becomes .npy")
     if labels is not None and not is_array:
-        raise ValueError("--labels is for arrays; in a folder the names of the class folders are the labels")
+        raise BrittleError("--labels is for arrays; in a folder the names of the class folders are the labels")
     default = "cifar10-c" if is_array else "imagenet-c"
     recipe = chosen_recipe(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, default, textures

@@ -9,7 +9,7 @@ import typer
 
 from brittle.cli.console import console, split_commas
 from brittle.cli.distance import save_table
-from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, read_matrix, tell_files
+from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Coverage, OverlapMatrix
@@ -38,13 +38,13 @@ def coverage_verb(
     What is not covered can go wrong without the benchmark noticing (section 5.2 of NOC). The matrix must hold the
     corruptions of both.
     """
-    from brittle.design import coverage
+    from brittle.design import coverage, load_overlap
     from brittle.report.figures import coverage_figure, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
     picture = None if output is None and figure is None else figure_path(figure, output or Path())
-    matrix = read_matrix(overlap)
+    matrix = load_overlap(overlap)
     members = _names(benchmark, matrix)
     asked = matrix.names if of is None else _names(of, matrix)
     found = coverage(matrix, members, of=asked, threshold=threshold)

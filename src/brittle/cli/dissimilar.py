@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli import distance as given
 from brittle.cli.build import NAME
 from brittle.cli.console import console, resumable_progress, say_if_compiling
@@ -84,7 +85,7 @@ def dissimilar_verb(
     loaded = [load_model(spec, device=device) for spec in models]
     count = len(loaded) if runs is None else runs
     if count < len(loaded):
-        raise ValueError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
+        raise BrittleError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
     test = load_data(data, limit, None, {})
     shown = _images(loaded, training_part(data), images, count, seed)
     say_if_compiling()
@@ -125,10 +126,12 @@ def _check(candidates: Benchmark, k: int, tolerance: float) -> None:
     from brittle.design.dissimilarity import check_k
 
     if k > len(candidates.entries):
-        raise ValueError(f"{candidates.name!r} has {len(candidates.entries)} candidates, so k is at most that; got {k}")
+        raise BrittleError(
+            f"{candidates.name!r} has {len(candidates.entries)} candidates, so k is at most that; got {k}"
+        )
     check_k(k, len(candidates.entries))
     if not 0 < tolerance < 1:
-        raise ValueError(f"--tolerance is a share of the target error between 0 and 1, such as 0.01; got {tolerance}")
+        raise BrittleError(f"--tolerance is a share of the target error between 0 and 1, such as 0.01; got {tolerance}")
 
 
 def _images(models: Sequence[Any], pictures: Any, images: int, runs: int, seed: int) -> list[FeatureImages]:
@@ -138,7 +141,7 @@ def _images(models: Sequence[Any], pictures: Any, images: int, runs: int, seed: 
     names = [model.name for model in models]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
+            raise BrittleError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
     shown = [feature_images(pictures, images, seed=seed + run) for run in range(runs)]
     for model in models:
         check_features(model, shown[0])

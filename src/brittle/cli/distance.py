@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli import distance as given
 from brittle.cli.console import console, resumable_progress, say_if_compiling, split_commas, split_numbers
 from brittle.cli.inputs import chosen_recipe, tell_files
@@ -69,7 +70,7 @@ def check_counts(**counts: int | None) -> None:
     """Raise if a number of things that were asked for is below 1, before anything is computed."""
     for name, count in counts.items():
         if count is not None and count < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {count}")
+            raise BrittleError(f"--{name.replace('_', '-')} must be at least 1, got {count}")
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,9 @@ def check_features(model: Any, images: FeatureImages) -> None:
 
 def training_part(data: str, prepare: str | None = None) -> Any:
     """The training images of the data, or all of them if it does not know of any."""
-    try:
-        return load_data(data, None, prepare, {"train": True})
-    except TypeError:
-        return load_data(data, None, prepare, {})
+    from brittle.datasets import dataset_options
+
+    return load_data(data, None, prepare, {"train": True} if "train" in dataset_options(data) else {})
 
 
 def schemes_of(specs: Sequence[str]) -> dict[str, Scheme]:
@@ -137,7 +137,7 @@ def schemes_of(specs: Sequence[str]) -> dict[str, Scheme]:
 
     found = {spec: scheme_by_name(spec) for spec in split_commas(specs)}
     if not found:
-        raise ValueError(f"name at least one augmentation, such as augmix; got {', '.join(map(repr, specs))}")
+        raise BrittleError(f"name at least one augmentation, such as augmix; got {', '.join(map(repr, specs))}")
     return found
 
 
@@ -370,10 +370,10 @@ def leak_verb(
     check_leak_options(samples, margin=margin, alpha=alpha)
     [(name, scheme), *more] = schemes_of([augmentation]).items()
     if more:
-        raise ValueError(f"the leak check takes one augmentation at a time, got {augmentation}")
+        raise BrittleError(f"the leak check takes one augmentation at a time, got {augmentation}")
     references = dict(NEUTRAL) if neutral is None else schemes_of(neutral)
     if name in references:
-        raise ValueError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
+        raise BrittleError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
     run = None if results is None else brittle.load_results(results)
     cut = {"corruptions": corruptions, "severities": severities}
     how = {"images": images, "seed": seed, "device": device, "prepare": prepare, "threads": threads}
@@ -444,7 +444,7 @@ def _check_run(run: Results, benchmark: Benchmark) -> None:
     from brittle.evaluation.score import cells_of
 
     if not run.models_with(cells_of(benchmark)):
-        raise ValueError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
+        raise BrittleError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
 
 
 def _scores(run: Results, benchmark: Benchmark, leaked: list[str]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, progress_bar
 from brittle.cli.run import follow
 
@@ -31,7 +32,7 @@ def fetch_verb(
     from brittle.datasets.fetch import fetch_cifar10
 
     if name != "cifar10":
-        raise ValueError(f"there is nothing called {name!r} to fetch; there is: cifar10")
+        raise BrittleError(f"there is nothing called {name!r} to fetch; there is: cifar10")
     with progress_bar() as bar:
         place = fetch_cifar10(output or Path(name), source=source, progress=follow(bar))
     console().print(f"{place}  [dim]60,000 images, checksums right; use it as cifar10:{place}[/]", soft_wrap=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
-    from brittle.design import Categories, Drops, OverlapMatrix
+    from brittle.design import OverlapMatrix
     from brittle.models import Model
 
 IMPORTED: ContextVar[tuple[str, ...]] = ContextVar("IMPORTED", default=())
@@ -71,7 +71,7 @@ def chosen_recipe(
     if textures is None:
         return recipe
     if recipe is None:
-        raise ValueError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+        raise BrittleError("--textures needs a --benchmark or a --corruption with textures, such as frost")
     return recipe.with_textures(textures)
 
 
@@ -87,16 +87,9 @@ def _without_textures(
     name = name or default
     if name is None:
         if severities or seed is not None:
-            raise ValueError("severities and a seed need a --benchmark or a --corruption to apply them to")
+            raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
         return None
-    recipe = brittle.load_benchmark(name)
-    entries = tuple(recipe.entry(each) for each in corruptions) or recipe.entries
-    if severities:
-        entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
-    changed = replace(recipe, entries=entries, seed=recipe.seed if seed is None else seed)
-    if changed.hash == recipe.hash:
-        return recipe
-    return replace(changed, name=f"{recipe.name}-custom", title=f"Made from {recipe.name}")
+    return brittle.load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
 
 
 DIFFUSION = "diffusion"
@@ -113,7 +106,7 @@ def demo_pipeline_model(spec: str, *, device: str) -> Model | None:
 
     known = (*CLASSIFIERS, ORACLE, DIFFUSION)
     if name not in known:
-        raise ValueError(f"the tiny world has no classifier {name!r}; {did_you_mean(name, known)}")
+        raise BrittleError(f"the tiny world has no classifier {name!r}; {did_you_mean(name, known)}")
     world = load_demo_pipeline()
     if name != DIFFUSION:
         return world.classifier(name, device=device)
@@ -132,24 +125,6 @@ FIGURE = Annotated[
     Path | None,
     typer.Option("--figure", metavar="FILE.svg", help="Where the figure goes.", show_default="beside the output"),
 ]
-PUBLISHED = ("noc-table7", "noc-table8")
-
-
-def read_matrix(given: str) -> OverlapMatrix:
-    """A matrix from a folder of `brittle overlap`, from a file, or from a published table."""
-    from brittle.design import OverlapMatrix, published_overlap
-
-    if given in PUBLISHED:
-        return published_overlap(given)
-    path = Path(given)
-    if path.is_dir():
-        path = path / "overlap.parquet"
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no overlap matrix {str(path)!r}; `brittle overlap` makes one, and {' and '.join(PUBLISHED)} are "
-            "published ones"
-        )
-    return OverlapMatrix.load(path)
 
 
 def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
@@ -164,20 +139,6 @@ def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
     return overlap.subset([name for name in overlap.names if name not in left_out])
 
 
-def read_categories(given: str) -> Categories:
-    """Categories from a file, or published ones by name."""
-    from brittle.design import Categories, published_categories
-
-    path = Path(given)
-    if path.is_file():
-        return Categories.load(path)
-    if path.suffix:
-        raise FileNotFoundError(
-            f"there is no file of categories {given!r}; `brittle categories` makes one, `syn2nat` are published ones"
-        )
-    return published_categories(given)
-
-
 def figure_path(figure: Path | None, output: Path) -> Path:
     """Where a figure goes: beside the output unless it was said."""
     from brittle.report.figures import check_figure
@@ -188,64 +149,10 @@ def figure_path(figure: Path | None, output: Path) -> Path:
 def check_ending(output: Path, what: str, *endings: str) -> None:
     """Raise unless the output has one of these endings."""
     if output.suffix not in endings:
-        raise ValueError(f"{what} is a {' or '.join(endings)} file, got {str(output)!r}; change the ending")
+        raise BrittleError(f"{what} is a {' or '.join(endings)} file, got {str(output)!r}; change the ending")
 
 
 def tell_files(*paths: Path) -> None:
     """Say what was written."""
     for path in paths:
         console().print(str(path), soft_wrap=True)
-
-
-def synthetic_drops(given: Sequence[str], wanted: Sequence[str] | None = None) -> Drops:
-    """The drops of models under corruptions, from one .csv file or from runs; under `wanted` only, if it is given.
-
-    Of runs, only models that were run through all of them count.
-    """
-    import numpy as np
-
-    import brittle
-    from brittle.design import Drops, drops_of, members_in, read_drops
-    from brittle.evaluation.cell import CLEAN
-
-    if is_table(given):
-        table = read_drops(given[0])
-        names = table.names if wanted is None else members_in(wanted, table.names)
-        columns = table.columns()
-        values = [[columns[name][row] for name in names] for row in range(len(table.models))]
-        return Drops(table.models, tuple(wanted or names), np.array(values))
-    results = brittle.load_results(*given)
-    there = tuple(sorted({name for name, _ in results.cells} - {CLEAN}))
-    if not there:
-        raise ValueError(f"{', '.join(given)} holds clean results only; run the models through a benchmark first")
-    names = there if wanted is None else members_in(wanted, there)
-    models = results.models_with([cell for cell in results.cells if cell[0] in {CLEAN, *names}])
-    found = drops_of(results, models=models or None, corruptions=names)
-    return Drops(found.models, tuple(wanted or names), found.values)
-
-
-def natural_drops(given: Sequence[str], synthetic: Sequence[str]) -> Drops:
-    """The drops on natural shifts, each `NAME=RUN`; the clean accuracy is that of the synthetic runs."""
-    import brittle
-    from brittle.design import shift_drops
-
-    if is_table(synthetic):
-        raise ValueError(
-            "a natural run needs clean results of the same models, and a .csv of drops has none; give the synthetic "
-            "runs, or the natural drops as --natural-csv"
-        )
-    shifts = {}
-    for text in given:
-        name, equals, run = text.partition("=")
-        if not equals or not name or not run:
-            raise ValueError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
-        shifts[name] = brittle.load_results(run)
-    return shift_drops(brittle.load_results(*synthetic), shifts)
-
-
-def is_table(given: Sequence[str]) -> bool:
-    """Whether drops come from a CSV file; one of them at most."""
-    tables = [text for text in given if Path(text).suffix == ".csv"]
-    if tables and len(given) > 1:
-        raise ValueError(f"give one .csv file of drops or several runs, got {', '.join(given)}")
-    return bool(tables)

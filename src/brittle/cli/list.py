@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
 from brittle.corruptions import Corruption
 
@@ -102,10 +103,10 @@ def list_verb(
         wanted = [_named(name, chosen) for name in names]
         for corruption in wanted:
             if corruption not in chosen:
-                raise ValueError(f"{corruption.id} is not among those chosen by --source, --family and --benchmark")
+                raise BrittleError(f"{corruption.id} is not among those chosen by --source, --family and --benchmark")
         chosen = wanted
     if not chosen:
-        raise ValueError("no corruption is of that source, family and benchmark at once; try fewer options")
+        raise BrittleError("no corruption is of that source, family and benchmark at once; try fewer options")
     side = 224 if size is None else size
     if as_json:
         typer.echo(json.dumps([_plain(corruption, side) for corruption in chosen], indent=2))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
-from brittle.cli.inputs import PUBLISHED, tell_files
+from brittle.cli.inputs import tell_files
 from brittle.cli.run import DEVICE, follow, load_data
 
 if TYPE_CHECKING:
@@ -45,13 +46,13 @@ def plan_of(
     usual = Plan(mode, network)
     if standard_epochs is not None and (mode == "scratch" or started):
         why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
-        raise ValueError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
+        raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
     if epochs is not None and mode == "batchnorm":
-        raise ValueError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use {option}")
+        raise BrittleError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use {option}")
     if images is not None and images < batch_size:
-        raise ValueError(f"{option} {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
+        raise BrittleError(f"{option} {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
     if mode != "finetune" and rate is not None:
-        raise ValueError(f"--rate {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
+        raise BrittleError(f"--rate {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
     full = epochs if mode == "scratch" else standard_epochs
     short = epochs if mode == "finetune" else None
     shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
@@ -82,20 +83,20 @@ def candidates_of(given: str) -> Benchmark:
         ids = [get_corruption(name).id for name in split_commas([given])]
     except ValueError as error:
         recipes = ", ".join(brittle.list_benchmarks())
-        raise ValueError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
+        raise BrittleError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
     entries = tuple(usual.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
     return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
 
 
 def training_of(data: str, training: str | None, images: int | None) -> Dataset:
     """The training data: named, or the training part of the data."""
-    try:
-        options = {} if training is not None else {"train": True}
-        found: Dataset = load_data(training or data, images, None, options)
-    except TypeError as error:
-        raise ValueError(f"{data!r} has no training part of its own ({error}); name one by --training") from None
+    from brittle.datasets import dataset_options
+
+    if training is None and "train" not in dataset_options(data):
+        raise BrittleError(f"{data!r} has no training part of its own; name one by --training")
+    found: Dataset = load_data(training or data, images, None, {} if training is not None else {"train": True})
     if not found.classes:
-        raise ValueError(
+        raise BrittleError(
             f"{found.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
         )
     return found
@@ -112,6 +113,8 @@ def weights_of(start: str, network: str, training: Dataset) -> Path:
     load_into(build_network(network, len(training.classes)), path)
     return path
 
+
+PUBLISHED = "noc-table7 or noc-table8"
 
 EXAMPLES = (
     ("brittle overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
@@ -179,7 +182,7 @@ def overlap_verb(
     address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
     device: DEVICE = "auto",
     from_table: Annotated[
-        str | None, typer.Option("--from-table", help=f"Train nothing: {' or '.join(PUBLISHED)}, published tables.")
+        str | None, typer.Option("--from-table", help=f"Train nothing: {PUBLISHED}, published tables.")
     ] = None,
 ) -> None:
     """Measure how much each pair of corruptions overlaps: how far learning one helps with the other.
@@ -190,15 +193,15 @@ def overlap_verb(
     """
     if from_table is not None:
         if data is not None:
-            raise ValueError(f"--from-table {from_table} trains nothing; leave --data out")
+            raise BrittleError(f"--from-table {from_table} trains nothing; leave --data out")
         _published(from_table, output)
         return
     if data is None:
-        raise ValueError(f"say which --data to train and test on, or --from-table {' or '.join(PUBLISHED)}")
+        raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     if form not in ("ratio", "accuracy"):
-        raise ValueError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
+        raise BrittleError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
+    from brittle._ray import check_engine
     from brittle.design import VanishingGain, correct_cube, measure_overlap, overlap_with_intervals
-    from brittle.evaluation.engines import check_engine
 
     check_engine(engine, address)  # a mistake is told before data are read
     recipe = candidates_of(candidates)

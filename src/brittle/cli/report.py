@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
 
 EXAMPLES = (
@@ -43,10 +44,10 @@ def report_verb(
 
     output = output or runs[0] / "report.html"
     if output.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"the report is an .html file, got {str(output)!r}")
+        raise BrittleError(f"the report is an .html file, got {str(output)!r}")
     searched = [run for run in runs if not has_cells(run) and load_failure_points(run) is not None]
     if searched and len(searched) < len(runs):
-        raise ValueError(
+        raise BrittleError(
             f"{str(searched[0])!r} holds failure points and no run of a benchmark; give it a report of its own: "
             f"brittle report {searched[0]}"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import (
     console,
     interrupted,
@@ -151,7 +152,6 @@ def run_verb(
     import brittle
     from brittle.cli.slide.inputs import print_slides
     from brittle.datasets.published_sets import stored_set
-    from brittle.evaluation import evaluate_stored
 
     recipe = chosen_recipe(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, textures=textures
@@ -159,15 +159,15 @@ def run_verb(
     options: dict[str, Any] = {"partial": True} if partial else {}
     stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
     if stored is not None and recipe is not None:
-        raise ValueError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
+        raise BrittleError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
     if stored is not None and (limit is not None or engine != "local"):
-        raise ValueError("published pictures are run whole and here: leave --limit and --engine out")
+        raise BrittleError("published pictures are run whole and here: leave --limit and --engine out")
     if stored is None and keep is not None:
-        raise ValueError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
+        raise BrittleError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
     if stored is None and clean is not None:
-        raise ValueError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
+        raise BrittleError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
     if stored is not None and classes is not None:
-        raise ValueError(f"{data!r} numbers its classes itself; leave --classes out")
+        raise BrittleError(f"{data!r} numbers its classes itself; leave --classes out")
     if classes is not None:
         options["classes"] = classes
     dataset = None if stored is not None else load_data(data, limit, prepare, options, tell=False)
@@ -179,31 +179,21 @@ def run_verb(
     with progress_bar() as bar:
         shown = follow(bar, "images" if stored is None else None)
         try:
-            if stored is not None:
-                results = evaluate_stored(
-                    loaded,
-                    stored,
-                    output,
-                    clean=clean_data,
-                    batch_size=batch_size,
-                    threads=threads,
-                    progress=shown,
-                    overwrite=overwrite,
-                )
-            else:
+            if stored is None:
                 say_if_compiling(None if recipe is None else [entry.corruption for entry in recipe.entries])
-                results = brittle.evaluate(
-                    loaded,
-                    dataset,
-                    recipe,
-                    output,
-                    batch_size=batch_size,
-                    threads=threads,
-                    engine=engine,
-                    address=address,
-                    progress=shown,
-                    overwrite=overwrite,
-                )
+            results = brittle.evaluate(
+                loaded,
+                dataset if stored is None else stored,
+                recipe,
+                output,
+                clean=clean_data,
+                batch_size=batch_size,
+                threads=threads,
+                engine=engine,
+                address=address,
+                progress=shown,
+                overwrite=overwrite,
+            )
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
@@ -230,7 +220,9 @@ def kept_ids(path: Path) -> list[str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         if "sample" not in (reader.fieldnames or ()):
-            raise ValueError(f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample")
+            raise BrittleError(
+                f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample"
+            )
         return [row["sample"] for row in reader]
 
 
@@ -260,7 +252,7 @@ def load_models(
         loaded.append(world or load_model(text, device=device, bf16=bf16, **takes))
     for option in shown:
         if option not in taken:
-            raise ValueError(f"--{option} does not apply: {', '.join(texts)} prepare images in a way of their own")
+            raise BrittleError(f"--{option} does not apply: {', '.join(texts)} prepare images in a way of their own")
     return loaded
 
 
@@ -269,16 +261,9 @@ def load_data(data: str, limit: int | None, prepare: str | None, options: dict[s
 
     Says what is done to photographs of different sizes, unless `tell` is false.
     """
-    import numpy as np
-
     from brittle.datasets import load_dataset
 
-    dataset = load_dataset(data, prepare=prepare, **options)
-    if limit is not None:
-        if limit < 1:
-            raise ValueError(f"--limit must be at least 1, got {limit}")
-        count = min(limit, len(dataset))
-        dataset = dataset.subset(np.arange(count) * len(dataset) // count)
+    dataset = load_dataset(data, prepare=prepare, **options).limited(limit)
     if tell:
         _tell_prepared(dataset)
     return dataset

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import (
     check_picture,
     console,
@@ -111,4 +112,4 @@ def photograph(name: str) -> Image:
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no photograph {name!r}; give an image file, or `cat` or `coffee`") from None
     except ValueError as error:
-        raise ValueError(f"cannot read the photograph {name!r}: {error}") from None
+        raise BrittleError(f"cannot read the photograph {name!r}: {error}") from None

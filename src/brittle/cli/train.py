@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
+from brittle._identity import as_data, digest
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
 from brittle.cli.inputs import check_ending, tell_files
 from brittle.cli.overlap import training_of, weights_of
@@ -72,7 +73,7 @@ def train_verb(
 
     check_ending(output, "a network", ".safetensors")
     if output.exists():
-        raise ValueError(f"{str(output)!r} is there already; remove it or choose another name")
+        raise BrittleError(f"{str(output)!r} is there already; remove it or choose another name")
     usual = (24, 0.1) if start is None else (1, 0.02)
     recipe = TrainingConfig(
         epochs=usual[0] if epochs is None else epochs,
@@ -86,15 +87,17 @@ def train_verb(
     )
     scheme = scheme_by_name(augmentation)
     if jsd and augmentation == "none":
-        raise ValueError(f"--jsd {jsd:g} compares augmented views of an image; name an --augmentation, such as augmix")
+        raise BrittleError(
+            f"--jsd {jsd:g} compares augmented views of an image; name an --augmentation, such as augmix"
+        )
     taught = training_of(data, training, images)
     pictures, labels = _arrays(taught)
     module = build_network(network, len(taught.classes), seed=seed).to(find_device(device))
     if start is not None:
         load_into(module, weights_of(start, network, taught))
     say_if_compiling()
-    about = {"recipe": repr(recipe), "augmentation": repr(scheme), "data": taught.key, "start": str(start)}
-    checkpoint = output.with_suffix(f".{_short_hash(about)}.pt")
+    about = as_data({"recipe": recipe, "augmentation": scheme, "data": taught.key, "start": str(start)})
+    checkpoint = output.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
     with progress_bar() as bar:
         task = bar.add_task("training", total=None)
 
@@ -112,11 +115,6 @@ def train_verb(
     recipe_name = "cifar10-c" if min(pictures.shape[1:3]) <= 64 else "imagenet-c"
     tell_files(output)
     say_next("run", "-m", output, "-d", data, "-b", recipe_name, "-o", f"{output.stem}-run")
-
-
-def _short_hash(about: dict[str, str]) -> str:
-    """So that a checkpoint of another training is not taken for this one's."""
-    return sha256(repr(about).encode()).hexdigest()[:8]
 
 
 def _arrays(dataset: Any) -> tuple[Any, Any]:

@@ -1,21 +1,35 @@
 """What can happen to an image."""
 
-from brittle.corruptions.draws import Draws
-from brittle.corruptions.images import corrupt
-from brittle.corruptions.registry import FAMILIES, Corruption, corruption, get_corruption, list_corruptions
-from brittle.corruptions.severity import evenly, integers, levels
+from brittle.corruptions.draws import Draws, Sample, check_sample
+from brittle.corruptions.images import batch_ids, corrupt
+from brittle.corruptions.registry import (
+    FAMILIES,
+    Corruption,
+    corruption,
+    describe,
+    get_corruption,
+    list_corruptions,
+    stand_in,
+)
+from brittle.corruptions.severity import check_severity, evenly, integers, levels
 from brittle.corruptions.transform import Transform
 
 __all__ = [
     "FAMILIES",
     "Corruption",
     "Draws",
+    "Sample",
     "Transform",
+    "batch_ids",
+    "check_sample",
+    "check_severity",
     "corrupt",
     "corruption",
+    "describe",
     "evenly",
     "get_corruption",
     "integers",
     "levels",
     "list_corruptions",
+    "stand_in",
 ]

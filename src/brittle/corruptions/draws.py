@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from brittle._errors import BrittleTypeError
 from brittle._types import Key
 
 Sample = int | str
@@ -58,4 +59,4 @@ def check_sample(sample: object) -> Sample:
         return str(sample)
     if isinstance(sample, int | np.integer) and not isinstance(sample, bool):
         return int(sample)
-    raise TypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")
+    raise BrittleTypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")

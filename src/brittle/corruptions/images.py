@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._random import check_seed
 from brittle._types import Image
 from brittle.corruptions import images
@@ -34,26 +35,26 @@ def check(image: object) -> None:
     shape: tuple[int, ...]
     if isinstance(image, np.ndarray):
         if isinstance(image, np.ma.MaskedArray | np.matrix):
-            raise TypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
+            raise BrittleTypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
         if image.dtype.char not in "Bfd":  # uint8, float32, float64
-            raise TypeError(f"got an array of {image.dtype}; {ACCEPTED}")
+            raise BrittleTypeError(f"got an array of {image.dtype}; {ACCEPTED}")
         shape = image.shape
         if len(shape) not in (2, 3, 4) or (len(shape) > 2 and shape[-1] not in (1, 3, 4)):
-            raise ValueError(f"got an array of shape {shape}; {ACCEPTED}{_advice(image)}")
+            raise BrittleError(f"got an array of shape {shape}; {ACCEPTED}{_advice(image)}")
     elif is_pil(image):
         mode = image.mode  # type: ignore[attr-defined]
         if mode not in ("L", "RGB", "RGBA"):
-            raise ValueError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
+            raise BrittleError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
         shape = (image.height, image.width)  # type: ignore[attr-defined]
     else:
-        raise TypeError(f"got {type(image).__name__}; {ACCEPTED}{_advice(image)}")
+        raise BrittleTypeError(f"got {type(image).__name__}; {ACCEPTED}{_advice(image)}")
     if 0 in shape:
-        raise ValueError(f"got an empty array of shape {shape}; give at least one image, each side at least 1")
+        raise BrittleError(f"got an empty array of shape {shape}; give at least one image, each side at least 1")
     if isinstance(image, np.ndarray) and image.dtype.char != "B":
         low, high = float(image.min()), float(image.max())
         if not (low >= 0 and high <= 1):
             hint = "; divide by 255" if 1 < high <= 255 and low >= 0 else ""
-            raise ValueError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}{hint}")
+            raise BrittleError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}{hint}")
 
 
 def _advice(image: object) -> str:
@@ -149,7 +150,7 @@ def corrupt(
         out: Image = chosen.function(clean, draws, **parameters, **options)
         if not isinstance(out, np.ndarray) or out.dtype.char != "B" or out.shape != clean.shape:
             what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise TypeError(
+            raise BrittleTypeError(
                 f"{chosen.id} must return uint8 of shape {clean.shape}, as it was given; it returned {what}"
             )
         return out
@@ -177,5 +178,5 @@ def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if sample is None:
         return range(count)
     if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:
-        raise ValueError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
+        raise BrittleError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]

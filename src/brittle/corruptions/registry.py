@@ -12,6 +12,7 @@ from functools import cache, cached_property, lru_cache
 from operator import index
 from typing import Any, Literal, TypeVar
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._user_code import code_digest
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
 
@@ -102,26 +103,26 @@ class Corruption:
         """
         severity = check_severity(severity, self.max_severity)
         self.check_table(table)
-        try:
-            side = min(size[:2]) if isinstance(size, tuple) else index(size)
-        except TypeError as error:
-            raise TypeError(f"size is an image side in whole pixels, or (height, width), got {size!r}") from error
+        sides = size[:2] if isinstance(size, tuple) else (size,)
+        if not sides or not all(hasattr(side, "__index__") for side in sides):
+            raise BrittleTypeError(f"size is an image side in whole pixels, or (height, width), got {size!r}")
+        side = min(map(index, sides))
         if side < 1:
-            raise ValueError(f"an image side is at least 1 px, got size={size!r}")
+            raise BrittleError(f"an image side is at least 1 px, got size={size!r}")
         return dict(_parameters(self, severity, side, table))
 
     def check_table(self, table: int | None) -> None:
         """Raise unless there is a published table for that image side."""
         if table is not None and table not in self.table_sides:
             known = ", ".join(map(str, self.table_sides))
-            raise ValueError(f"{self.id} has published tables for {known} px, got table={table!r}")
+            raise BrittleError(f"{self.id} has published tables for {known} px, got table={table!r}")
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise on an option this corruption does not have."""
         for name in options:
             if name not in self.options:
                 allowed = ", ".join(self.options) or "none"
-                raise TypeError(f"{self.id} has no option {name!r}; its options are: {allowed}")
+                raise BrittleTypeError(f"{self.id} has no option {name!r}; its options are: {allowed}")
 
     def __call__(self, image: Any, severity: float, **how: Any) -> Any:
         """Corrupt an image: the same as `brittle.corrupt(image, self, severity, …)`."""
@@ -174,16 +175,16 @@ def corruption(
             is on or off: every severity above 0 is the published one.
     """
     if family not in FAMILIES:
-        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
+        raise BrittleError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
     if len({level.count for level in parameters.values()}) > 1:
-        raise ValueError("all levels of a corruption are for the same severities, as many of each")
+        raise BrittleError("all levels of a corruption are for the same severities, as many of each")
 
     def register(function: Function) -> Function:
         keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         options = {p.name: p.default for p in keywords if p.default is not p.empty}
         required = {p.name for p in keywords} - set(options)
         if required != set(parameters):
-            raise TypeError(
+            raise BrittleTypeError(
                 f"{function.__name__} takes {sorted(required)} but has levels for {sorted(parameters)}; "
                 "give every keyword-only argument without a default its levels"
             )
@@ -193,7 +194,7 @@ def corruption(
         for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
             known = _by_id.get(identity)
             if known is not None and known.function.__module__ not in (function.__module__, STAND_IN):
-                raise ValueError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
+                raise BrittleError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
             alias_of = None if identity == first else first
             _by_id[identity] = Corruption(
                 identity,
@@ -231,7 +232,7 @@ def stand_in(about: Mapping[str, Any]) -> None:
         return
 
     def missing(*_: Any, **__: Any) -> None:
-        raise ValueError(
+        raise BrittleError(
             f"the code of {about['id']} is not loaded, so it cannot be drawn; give the Python file that defines it by "
             "--import, or import it"
         )
@@ -262,7 +263,7 @@ def get_corruption(name: str | Corruption) -> Corruption:
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
-        raise TypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
+        raise BrittleTypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
     _discover()
     found = _by_id.get(name) or _by_id.get(f"{BARE}/{name}")
     if found is not None:
@@ -271,8 +272,8 @@ def get_corruption(name: str | Corruption) -> Corruption:
     if len(matches) == 1:
         return _by_id[matches[0]]
     if matches:
-        raise ValueError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
-    raise ValueError(f"there is no corruption {name!r}; {_suggestion(name)}")
+        raise BrittleError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
+    raise BrittleError(f"there is no corruption {name!r}; {_suggestion(name)}")
 
 
 def _suggestion(name: str) -> str:
@@ -294,8 +295,8 @@ def list_corruptions(*, source: str | None = None, family: str | None = None) ->
     _discover()
     sources = list(dict.fromkeys(c.source for c in _by_id.values()))
     if source is not None and source not in sources:
-        raise ValueError(f"there is no source {source!r}; there are: {', '.join(sources)}")
+        raise BrittleError(f"there is no source {source!r}; there are: {', '.join(sources)}")
     if family is not None and family not in FAMILIES:
-        raise ValueError(f"there is no family {family!r}; there are: {', '.join(FAMILIES)}")
+        raise BrittleError(f"there is no family {family!r}; there are: {', '.join(FAMILIES)}")
     chosen = [c for c in _by_id.values() if source in (None, c.source) and family in (None, c.family)]
     return sorted(chosen, key=lambda c: (sources.index(c.source), FAMILIES.index(c.family), c.name))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from brittle._errors import BrittleError, BrittleTypeError
+
 Scale = Literal["linear", "inverse-sqrt", "shares"]
 
 DRAWN_SIZE = 224
@@ -76,7 +78,7 @@ def levels(
     tables = {DRAWN_SIZE: values, 32: at32, 64: at64, 299: at299}
     published = {side: tuple(map(float, table)) for side, table in tables.items() if table is not None}
     if not values or any(len(table) != len(values) for table in published.values()):
-        raise ValueError(f"every table of levels needs the same number of values, at least one; got {published}")
+        raise BrittleError(f"every table of levels needs the same number of values, at least one; got {published}")
     return Levels(published, None if clean is None else float(clean), px=px, whole=whole, scale=scale)
 
 
@@ -134,15 +136,15 @@ def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
 def check_severity(severity: object, largest: float) -> float:
     """The severity as a float, or one sentence that says what is wrong with it."""
     if isinstance(severity, bool) or not (isinstance(severity, float | int) or hasattr(severity, "__float__")):
-        raise TypeError(
+        raise BrittleTypeError(
             f"severity must be a number from 0 (clean) to {largest:g}, got {severity!r} ({type(severity).__name__})"
         )
     try:
         value = float(severity)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"severity must be one number from 0 to {largest:g}, got {severity!r}") from error
+        raise BrittleTypeError(f"severity must be one number from 0 to {largest:g}, got {severity!r}") from error
     if not 0 <= value <= largest:
-        raise ValueError(f"severity must lie between 0 (clean) and {largest:g}, got {severity!r}")
+        raise BrittleError(f"severity must lie between 0 (clean) and {largest:g}, got {severity!r}")
     return value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._random import check_seed
 from brittle.corruptions import images
 from brittle.corruptions.draws import Draws, Sample
@@ -59,14 +60,14 @@ class Transform:
         **options: Any,
     ) -> None:
         if not isinstance(corruptions, str | Corruption | list | tuple):
-            raise TypeError(f"name a corruption or a list of them, got {corruptions!r}")
+            raise BrittleTypeError(f"name a corruption or a list of them, got {corruptions!r}")
         several = [corruptions] if isinstance(corruptions, str | Corruption) else list(corruptions)
         if not several:
-            raise ValueError("a Transform needs at least one corruption, got an empty list")
+            raise BrittleError("a Transform needs at least one corruption, got an empty list")
         self.names = [get_corruption(name).id for name in several]
         pair = severity if isinstance(severity, tuple | list) else (severity, severity)
         if len(pair) != 2:
-            raise ValueError(f"severity is a number or a range (low, high), got {severity!r}")
+            raise BrittleError(f"severity is a number or a range (low, high), got {severity!r}")
         low, high = pair
         for name in self.names:
             chosen = get_corruption(name)
@@ -75,9 +76,9 @@ class Transform:
             check_severity(low, chosen.max_severity)
             check_severity(high, chosen.max_severity)
         if low > high:
-            raise ValueError(f"a severity range goes from low to high, got {severity!r}")
+            raise BrittleError(f"a severity range goes from low to high, got {severity!r}")
         if not isinstance(p, float | int) or not 0 <= p <= 1:
-            raise ValueError(f"p is a share between 0 and 1, got {p!r}")
+            raise BrittleError(f"p is a share between 0 and 1, got {p!r}")
         self.severity = (float(low), float(high))
         self.seed = check_seed(seed)
         self.p = p
@@ -89,7 +90,7 @@ class Transform:
         array = _array(image) if _is_tensor(image) else image
         images.check(array)
         if getattr(array, "ndim", 3) == 4:
-            raise ValueError(f"a Transform takes one image at a time, got a batch of shape {array.shape}")
+            raise BrittleError(f"a Transform takes one image at a time, got a batch of shape {array.shape}")
         draws = Draws(self.seed, "brittle.Transform", sample)
         if draws.uniform("apply") >= self.p:
             return image
@@ -103,11 +104,11 @@ class Transform:
         sample = f"{_worker()}{next(self._calls)}"
         if named:
             if inputs or "image" not in named:
-                raise TypeError("call a Transform as t(image), t(image, label, …) or t(image=image, …)")
+                raise BrittleTypeError("call a Transform as t(image), t(image, label, …) or t(image=image, …)")
             self._check_labels(named["image"], {key: value for key, value in named.items() if key != "image"})
             return {**named, "image": self.apply(named["image"], sample)}
         if not inputs:
-            raise TypeError("a Transform needs an image: t(image)")
+            raise BrittleTypeError("a Transform needs an image: t(image)")
         self._check_labels(inputs[0], {f"input {place}": value for place, value in enumerate(inputs[1:], 2)})
         out = self.apply(inputs[0], sample)
         return out if len(inputs) == 1 else (out, *inputs[1:])
@@ -117,7 +118,7 @@ class Transform:
         moving = [name for name in self.names if get_corruption(name).moves_pixels]
         bound = [name for name, value in labels.items() if _is_bound(image, name, value)] if moving else []
         if bound:
-            raise ValueError(
+            raise BrittleError(
                 f"{', '.join(moving)} moves pixels, so what was given as {', '.join(bound)} would no longer fit the "
                 "picture; leave such corruptions out (`brittle list` shows which move pixels), or call the Transform "
                 "with the image alone if its labels do not depend on places"
@@ -166,7 +167,7 @@ def _sides(picture: Any) -> tuple[int, int] | None:
 def _array(tensor: Any) -> Any:
     """A torch image as H×W×C."""
     if tensor.ndim != 3 or tensor.shape[0] not in (1, 3, 4):
-        raise ValueError(f"a tensor image is C×H×W with 1, 3 or 4 channels, got shape {tuple(tensor.shape)}")
+        raise BrittleError(f"a tensor image is C×H×W with 1, 3 or 4 channels, got shape {tuple(tensor.shape)}")
     return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(1, 2, 0))
 
 

@@ -10,9 +10,11 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
+from brittle.datasets.classes import imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench
-from brittle.datasets.dataset import Dataset, array_file, arrays, read_array, read_labels
+from brittle.datasets.dataset import Dataset, array_file, arrays, no_labels, read_array, read_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
+from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
@@ -25,10 +27,11 @@ from brittle.datasets.imagenet_sets import (
     objectnet,
     tiny_imagenet_c,
 )
-from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image
+from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import SCHEMES, load_dataset
+from brittle.datasets.load import SCHEMES, dataset_options, load_dataset
 from brittle.datasets.mnist import fashion_mnist
+from brittle.datasets.published_sets import StoredSet, shift_cells, stored_set
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "PREPARATIONS",
     "SCHEMES",
     "Dataset",
+    "StoredSet",
     "UnreadableImage",
     "Written",
     "array_corruptions",
@@ -48,8 +52,10 @@ __all__ = [
     "cifar100",
     "cifar_c",
     "cns_bench",
+    "dataset_options",
     "demo",
     "fashion_mnist",
+    "fetch_cifar10",
     "find_images",
     "find_sequences",
     "folder_corruptions",
@@ -59,17 +65,23 @@ __all__ = [
     "imagenet",
     "imagenet_a",
     "imagenet_c",
+    "imagenet_names",
     "imagenet_r",
     "imagenet_sketch",
     "imagenet_v2",
     "load_dataset",
+    "no_labels",
     "objectnet",
     "photo",
     "read_array",
+    "read_class_names",
     "read_image",
     "read_labels",
     "read_sequence",
     "read_sequence_array",
+    "shift_cells",
+    "square",
+    "stored_set",
     "tiny_imagenet_c",
     "write_arrays",
     "write_folders",

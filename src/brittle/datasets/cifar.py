@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
 from brittle.datasets.dataset import Dataset, Labels, MappedRows, Rows, arrays, read_array, read_labels
 from brittle.datasets.images import UnreadableImage, read_image
@@ -58,7 +58,7 @@ def read_plain_pickle(path: str | Path) -> Any:
             return _Plain(io.BytesIO(path.read_bytes()), encoding="bytes").load()
     except Exception as error:  # a damaged pickle raises anything
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{str(path)!r} is not a pickle of plain data: {reason}") from error
+        raise BrittleError(f"{str(path)!r} is not a pickle of plain data: {reason}") from error
 
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -136,12 +136,12 @@ def _batch(path: Path, key: bytes) -> Part:
     fields = stored if isinstance(stored, dict) else {}
     fields = {name.encode() if isinstance(name, str) else name: value for name, value in fields.items()}
     if b"data" not in fields or key not in fields:
-        raise ValueError(f"{str(path)!r} is a pickle without data and {key.decode()}, so it is no batch of CIFAR")
+        raise BrittleError(f"{str(path)!r} is a pickle without data and {key.decode()}, so it is no batch of CIFAR")
     data, labels = np.asarray(fields[b"data"]), np.asarray(fields[key])
     if data.ndim != 2 or data.shape[1] != 3072 or data.dtype != np.uint8:
-        raise ValueError(f"{str(path)!r} holds {data.dtype} of shape {data.shape}; a batch of CIFAR is N×3072 uint8")
+        raise BrittleError(f"{str(path)!r} holds {data.dtype} of shape {data.shape}; a batch of CIFAR is N×3072 uint8")
     if labels.shape != (len(data),):
-        raise ValueError(f"{str(path)!r} has {len(data)} images and labels of shape {labels.shape}")
+        raise BrittleError(f"{str(path)!r} has {len(data)} images and labels of shape {labels.shape}")
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
 
 
@@ -152,7 +152,7 @@ def _sheets(folder: Path, names: Sequence[str], *, train: bool) -> list[Part]:
     try:
         labels = np.asarray(json.loads(file.read_bytes()))
     except ValueError as error:
-        raise ValueError(f"{str(file)!r} is not a list of labels: {error}") from error
+        raise BrittleError(f"{str(file)!r} is not a list of labels: {error}") from error
     images = np.concatenate([_sheet(folder / f"{name}.png") for name in names])
     return [(images, labels)]
 
@@ -161,9 +161,9 @@ def _sheet(path: Path) -> Image:
     try:
         pixels = read_image(path)
     except UnreadableImage as error:
-        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+        raise BrittleError(f"{str(path)!r} cannot be read: {error}") from error
     if pixels.shape[1] != 1024:
-        raise ValueError(f"{str(path)!r} is {pixels.shape[1]} px wide; a sheet has an image of 1024 px in each row")
+        raise BrittleError(f"{str(path)!r} is {pixels.shape[1]} px wide; a sheet has an image of 1024 px in each row")
     return pixels.reshape(-1, 32, 32, 3)
 
 
@@ -183,7 +183,7 @@ def cifar_c(path: str | Path, corruption: str, severity: int, *, levels: int = 5
     images, _ = read_array(file)
     count, rest = divmod(len(images), levels)
     if rest:
-        raise ValueError(f"{str(file)!r} has {len(images)} images, which are not {levels} severities of equally many")
+        raise BrittleError(f"{str(file)!r} has {len(images)} images, which are not {levels} severities of equally many")
     labels = _labels(path / "labels.npy", count, levels)
     rows = MappedRows(file, (severity - 1) * count, severity * count)
     kinds = int(labels.max()) + 1
@@ -206,7 +206,7 @@ def array_corruptions(path: str | Path) -> list[str]:
 def check_whole(severity: int, levels: int) -> None:
     """Raise unless the severity is one of 1, 2 … levels."""
     if isinstance(severity, bool) or not isinstance(severity, int | np.integer) or not 1 <= severity <= levels:
-        raise ValueError(f"the severity is a whole number from 1 to {levels}, got {severity!r}")
+        raise BrittleError(f"the severity is a whole number from 1 to {levels}, got {severity!r}")
 
 
 def _labels(file: Path, count: int, levels: int) -> Labels:
@@ -217,7 +217,7 @@ def _labels(file: Path, count: int, levels: int) -> Labels:
         return np.asarray(stored).astype(np.int64)
     labels = read_labels(file, count * levels).reshape(levels, count)
     if (labels != labels[0]).any():
-        raise ValueError(
+        raise BrittleError(
             f"{str(file)!r} does not repeat itself {levels} times, so the arrays beside it do not have {levels} "
             "severities; say how many with levels=…"
         )

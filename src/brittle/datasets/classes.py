@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from brittle._errors import BrittleError
+
 TABLES = Path(__file__).parent / "tables"
 
 
@@ -63,14 +65,14 @@ def plain_name(name: str) -> str:
 def class_places(classes: Sequence[str], order: Sequence[str], where: str) -> list[int]:
     """The place of each class in a list of names; the same name, else the same plain name, else ImageNet's same class.
 
-    Raises a ValueError that names the classes that are not in it, or that are in it twice.
+    Raises a BrittleError that names the classes that are not in it, or that are in it twice.
     """
     if not order:
-        raise ValueError("the list of classes is empty; give one name for each output of the model, in their order")
+        raise BrittleError("the list of classes is empty; give one name for each output of the model, in their order")
     exact = {name: place for place, name in enumerate(order)}
     if len(exact) < len(order):
         twice = sorted({name for name in order if order.count(name) > 1})
-        raise ValueError(f"the list of classes has {', '.join(map(repr, twice[:3]))} more than once")
+        raise BrittleError(f"the list of classes has {', '.join(map(repr, twice[:3]))} more than once")
     plain: dict[str | int | None, int | None] = {}
     numbers: dict[str | int | None, int | None] = {}
     for place, name in enumerate(order):
@@ -87,9 +89,9 @@ def class_places(classes: Sequence[str], order: Sequence[str], where: str) -> li
     if unknown:
         shown = ", ".join(map(repr, unknown[:3])) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
         listed = ", ".join(map(repr, order[:3])) + (" …" if len(order) > 3 else "")
-        raise ValueError(f"{where!r} has the classes {shown}, which are not in the list of {len(order)}: {listed}")
+        raise BrittleError(f"{where!r} has the classes {shown}, which are not in the list of {len(order)}: {listed}")
     if len(set(found)) < len(found):
-        raise ValueError(f"two classes of {where!r} mean the same one of the list; make its names exact")
+        raise BrittleError(f"two classes of {where!r} mean the same one of the list; make its names exact")
     return found
 
 

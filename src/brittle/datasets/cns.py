@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from brittle._errors import BrittleError
 from brittle.datasets.classes import imagenet_names
 from brittle.datasets.dataset import Dataset, Files
 from brittle.datasets.folders import some
@@ -41,7 +42,7 @@ def cns_bench(
         labels.append((int(folder[1]), folder[2]))
         columns.append((parts[-3] if len(parts) > 2 else root.resolve().name, int(file[1]), int(file[2]) / 1000))
     if not names:
-        raise ValueError(
+        raise BrittleError(
             f"{str(root)!r} has no images of CNS-Bench, such as "
             f"painting_style/022_bald eagle/seed_0034_scale_1000.jpg; it has {some(strange)}"
         )
@@ -73,10 +74,10 @@ def _chosen(columns: list[tuple[str, int, float]], shift: str | None, scale: flo
     for what, given, place in (("shift", shift, 0), ("scale", scale, 2)):
         there = sorted({row[place] for row in columns}, key=lambda value: (isinstance(value, str), value))
         if given is not None and given not in there:
-            raise ValueError(f"there is no {what} {given!r}; there are: {', '.join(map(str, there))}")
+            raise BrittleError(f"there is no {what} {given!r}; there are: {', '.join(map(str, there))}")
     keep = [i for i, row in enumerate(columns) if shift in (None, row[0]) and scale in (None, row[2])]
     if not keep:
-        raise ValueError(f"the shift {shift!r} has no images of scale {scale!r}")
+        raise BrittleError(f"the shift {shift!r} has no images of scale {scale!r}")
     return keep
 
 

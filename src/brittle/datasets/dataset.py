@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 from brittle.datasets.classes import class_places
 from brittle.datasets.images import (
@@ -167,14 +168,14 @@ class Dataset:
         """Readers call this. `content` gives a digest of the pixels, or of what stands for them."""
         self.name, self.ids, self.classes, self.notes = name, tuple(ids), tuple(map(str, classes)), tuple(notes)
         if not self.ids:
-            raise ValueError(f"the dataset {name!r} has no images")
+            raise BrittleError(f"the dataset {name!r} has no images")
         self.labels = None if labels is None else check_class_labels(labels, len(self.ids), self.classes, name)
         self.class_subset = None if class_subset is None else np.asarray(class_subset, np.int64)
         self.class_map = None if class_map is None else np.asarray(class_map, np.int64)
         self.columns: dict[str, NDArray[Any]] = {key: np.asarray(value) for key, value in (columns or {}).items()}
         for key, column in self.columns.items():
             if len(column) != len(self.ids):
-                raise ValueError(f"the column {key!r} has {len(column)} values for {len(self.ids)} images")
+                raise BrittleError(f"the column {key!r} has {len(column)} values for {len(self.ids)} images")
         self._read, self._content = read, content
         self.preparation, self._asked_for, self.other_numbering = "none", False, other_numbering
 
@@ -210,9 +211,9 @@ class Dataset:
         """The samples at these positions, in this order; ids, labels and class names stay what they were."""
         chosen = np.asarray(indices)
         if chosen.size == 0:
-            raise ValueError(f"a subset of {self.name!r} needs at least one image")
+            raise BrittleError(f"a subset of {self.name!r} needs at least one image")
         if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
-            raise TypeError(f"a subset is a row of whole numbers, got {chosen.dtype} of shape {chosen.shape}")
+            raise BrittleTypeError(f"a subset is a row of whole numbers, got {chosen.dtype} of shape {chosen.shape}")
         if not (chosen.min() >= 0 and chosen.max() < len(self)):
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, got {chosen.min()} to {chosen.max()}")
         return self._like(
@@ -221,6 +222,15 @@ class Dataset:
             labels=None if self.labels is None else self.labels[chosen],
             columns={key: column[chosen] for key, column in self.columns.items()},
         )
+
+    def limited(self, count: int | None) -> Dataset:
+        """At most so many samples, evenly over the data, so that every class is there; None leaves all."""
+        if count is None:
+            return self
+        if count < 1:
+            raise BrittleError(f"a limit is at least one image, got {count}")
+        count = min(count, len(self))
+        return self.subset(np.arange(count) * len(self) // count)
 
     def prepared(self, how: str) -> Dataset:
         """The same samples, brought to one size: "imagenet" (short side 256, central 224), "342,299" or "none"."""
@@ -281,7 +291,7 @@ class Dataset:
         """
         wanted = tuple(map(str, names))
         if self.labels is None:
-            raise ValueError(f"the dataset {self.name!r} has no labels, so there are no classes to put in order")
+            raise BrittleError(f"the dataset {self.name!r} has no labels, so there are no classes to put in order")
         if not self.classes:
             return self._like(classes=wanted)
         present = sorted(set(self.labels.tolist()))
@@ -376,9 +386,9 @@ class _Chosen:
         return self.read(int(self.chosen[index]))
 
 
-def no_labels(dataset: Dataset, why: str) -> ValueError:
+def no_labels(dataset: Dataset, why: str) -> BrittleError:
     """What is wrong with images without labels, and how they get some."""
-    return ValueError(
+    return BrittleError(
         f"the dataset {dataset.name!r} has no labels, {why}; a folder of images is labelled by a folder for each "
         f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and an array by a second one"
     )
@@ -388,14 +398,14 @@ def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], na
     """Labels as int64, one for each image and each the number of a class; else one clear sentence."""
     row = np.asarray(labels)
     if row.shape != (count,):
-        raise ValueError(f"{name!r}: {count} images need {count} labels in one row, got shape {row.shape}")
+        raise BrittleError(f"{name!r}: {count} images need {count} labels in one row, got shape {row.shape}")
     if not np.issubdtype(row.dtype, np.integer):
-        raise TypeError(f"{name!r}: labels are class numbers from 0, got {row.dtype}; give integers")
+        raise BrittleTypeError(f"{name!r}: labels are class numbers from 0, got {row.dtype}; give integers")
     outside = (row < 0) | (row >= len(classes)) if classes else row < 0
     if outside.any():
         first = int(np.flatnonzero(outside)[0])
         allowed = f"0 to {len(classes) - 1} for {len(classes)} classes" if classes else "0 upwards"
-        raise ValueError(
+        raise BrittleError(
             f"{name!r}: {int(outside.sum())} labels are out of range, the first is {row[first]} at image {first}; "
             f"labels are {allowed}"
         )
@@ -445,7 +455,9 @@ def read_array(path: str | Path) -> tuple[Image, NDArray[Any] | None]:
         stored = _load(path)
         if "images" not in stored:
             keys = ", ".join(stored) or "nothing"
-            raise ValueError(f"{str(path)!r} must hold an array called images (and labels, if known); it holds {keys}")
+            raise BrittleError(
+                f"{str(path)!r} must hold an array called images (and labels, if known); it holds {keys}"
+            )
         images, labels = stored["images"], stored.get("labels")
     else:
         images, labels = _load(path)["images"], None
@@ -466,7 +478,7 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
                 return {key: stored[key] for key in stored.files}
         return {"images": np.load(path, mmap_mode="r", allow_pickle=False)}
     except (ValueError, OSError, EOFError, BadZipFile, AttributeError) as error:
-        raise ValueError(f"{str(path)!r} is not a {path.suffix} file of plain arrays: {error}") from error
+        raise BrittleError(f"{str(path)!r} is not a {path.suffix} file of plain arrays: {error}") from error
 
 
 def check_images(images: Any, where: str = "the array") -> Image:
@@ -474,11 +486,11 @@ def check_images(images: Any, where: str = "the array") -> Image:
     shape, kind = np.shape(images), getattr(images, "dtype", type(images).__name__)
     if kind != np.uint8:
         real = "; floats in [0, 1] become that by (images * 255).round().astype('uint8')"
-        raise TypeError(f"{where} holds {kind}; {SHAPE}{real if str(kind).startswith('float') else ''}")
+        raise BrittleTypeError(f"{where} holds {kind}; {SHAPE}{real if str(kind).startswith('float') else ''}")
     if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
-        raise ValueError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
+        raise BrittleError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
     if len(shape) != 4 or shape[3] not in (1, 3) or 0 in shape:
-        raise ValueError(f"{where} has shape {shape}; {SHAPE}")
+        raise BrittleError(f"{where} has shape {shape}; {SHAPE}")
     return np.asanyarray(images)
 
 
@@ -486,5 +498,5 @@ def check_labels(labels: Any, count: int) -> NDArray[Any]:
     """One label for each image, or one clear sentence."""
     row: NDArray[Any] = np.asarray(labels)
     if row.shape != (count,):
-        raise ValueError(f"{count} images need {count} labels in one row, got an array of shape {row.shape}")
+        raise BrittleError(f"{count} images need {count} labels in one row, got an array of shape {row.shape}")
     return row

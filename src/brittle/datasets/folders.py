@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from brittle._errors import BrittleError
 from brittle.datasets.classes import class_places, imagenet_index, imagenet_names, imagenet_number
 from brittle.datasets.dataset import Dataset, Files, Numbering
 from brittle.datasets.images import find_images
@@ -47,7 +48,7 @@ def find_classes(path: str | Path) -> ClassFolders:
         return ClassFolders(path, (), images)
     folders = tuple(sorted(item.name for item in path.iterdir() if item.is_dir() and not item.name.startswith(".")))
     if beside:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} has {len(folders)} class folders and {len(beside)} images beside them ({some(beside)}), "
             "which class are those? Move them into a class folder or away"
         )
@@ -64,15 +65,15 @@ def check_folders(found: ClassFolders, wanted: Collection[str], what: str, *, pa
     strange = [folder for folder in found.folders if folder not in wanted]
     where, number = repr(str(found.path)), f"{what} has {len(wanted)} class folders"
     if not found.folders:
-        raise ValueError(f"{where} has no class folders; {number}: give the folder that holds them")
+        raise BrittleError(f"{where} has no class folders; {number}: give the folder that holds them")
     if strange:
-        raise ValueError(
+        raise BrittleError(
             f"{where} has {len(found.folders)} class folders, {len(strange)} of them unknown ({some(strange)}); "
             f"{number} such as {next(iter(wanted))!r}: give the folder that holds them"
         )
     missing = [folder for folder in wanted if folder not in set(found.folders)]
     if missing and not partial:
-        raise ValueError(
+        raise BrittleError(
             f"{where} has {len(found.folders)} class folders and lacks {some(missing)}; {number}: complete the copy, "
             "or read a part of it with --partial (partial=True in Python)"
         )
@@ -126,7 +127,7 @@ def wnid_folders(found: ClassFolders, *, name: str, class_subset: list[int] | No
     known = imagenet_index()
     strange = [folder for folder in found.folders if folder not in known]
     if strange or not found.folders:
-        raise ValueError(
+        raise BrittleError(
             f"{str(found.path)!r} is not a folder of ImageNet classes such as 'n01440764': "
             f"{some(strange) if strange else 'it has no class folders'}"
         )
@@ -147,7 +148,7 @@ def wnid_folders(found: ClassFolders, *, name: str, class_subset: list[int] | No
 def _in_order(found: ClassFolders, classes: tuple[str, ...], name: str) -> Dataset:
     """Images labelled by the places of their folders in a list of classes."""
     if not found.folders:
-        raise ValueError(f"{str(found.path)!r} has no class folders that could be put in the order of the classes")
+        raise BrittleError(f"{str(found.path)!r} has no class folders that could be put in the order of the classes")
     number = dict(zip(found.folders, class_places(found.folders, classes, name), strict=True))
     files = Files(found.path, found.images)
     labels = [number[folder_of(image)] for image in found.images]
@@ -173,7 +174,7 @@ def _is_imagenet(found: ClassFolders) -> bool:
     known = imagenet_index()
     strange = [folder for folder in found.folders if folder not in known]
     if strange and len(strange) < len(found.folders):
-        raise ValueError(
+        raise BrittleError(
             f"{str(found.path)!r} has {len(found.folders) - len(strange)} folders named like ImageNet classes and "
             f"{len(strange)} others ({some(strange)}); take the others away, or say the order of all "
             "by listing them in a file: --classes FILE (imagenet=False in Python)"

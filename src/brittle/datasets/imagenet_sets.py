@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets.cifar import check_whole
 from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
 from brittle.datasets.dataset import Dataset, Files
@@ -35,7 +35,7 @@ def tiny_imagenet_c(path: str | Path, corruption: str, severity: int | str, *, p
     folder = severity_folder(path, corruption, severity)
     dataset = image_folder(folder, imagenet=False, name=_name(path, corruption, folder))
     if len(dataset.classes) != 200 and not partial:
-        raise ValueError(
+        raise BrittleError(
             f"{str(folder)!r} has {len(dataset.classes)} class folders; Tiny-ImageNet-C has 200: complete the copy, or "
             "number the folders there are with partial=True"
         )
@@ -53,14 +53,14 @@ def severity_folder(path: str | Path, corruption: str, severity: int | str) -> P
     names = severities(folder)
     if isinstance(severity, str):
         if severity not in names:
-            raise ValueError(f"{str(folder)!r} has no severity {severity!r}; there are: {', '.join(names)}")
+            raise BrittleError(f"{str(folder)!r} has no severity {severity!r}; there are: {', '.join(names)}")
         return folder / severity
     check_whole(severity, 5)
     if str(severity) in names:
         return folder / str(severity)
     if len(names) == 5 and all(MAGNITUDE.fullmatch(name) for name in names):
         return folder / names[severity - 1]
-    raise ValueError(
+    raise BrittleError(
         f"{str(folder)!r} has no severity {severity}; there are: {', '.join(names)}: give one of these as a text"
     )
 
@@ -76,7 +76,7 @@ def folder_corruptions(path: str | Path) -> dict[str, Path]:
         for place in places:
             if place.name in found:
                 twice = some([str(found[place.name]), str(place)])
-                raise ValueError(f"the corruption {place.name!r} is there twice: {twice}; take one away")
+                raise BrittleError(f"the corruption {place.name!r} is there twice: {twice}; take one away")
             found[place.name] = place
     return found
 
@@ -128,15 +128,15 @@ def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
     where = repr(str(found.path))
     strange = [folder for folder in found.folders if not (folder.isascii() and folder.isdecimal())]
     if strange or not found.folders:
-        raise ValueError(
+        raise BrittleError(
             f"{where} has {f'folders such as {some(strange)}' if strange else 'no class folders'}; those of "
             "ImageNet-V2 are class numbers, 0 to 999: give the folder that holds them"
         )
     numbers = {folder: int(folder) for folder in found.folders}
     if len(set(numbers.values())) != len(numbers) or max(numbers.values()) > 999:
-        raise ValueError(f"{where} has folders that are the same number, or one above 999; ImageNet-V2 has 0 to 999")
+        raise BrittleError(f"{where} has folders that are the same number, or one above 999; ImageNet-V2 has 0 to 999")
     if len(numbers) != 1000 and not partial:
-        raise ValueError(
+        raise BrittleError(
             f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "
             "with --partial (partial=True in Python)"
         )
@@ -179,7 +179,7 @@ def objectnet(path: str | Path, *, partial: bool = False) -> Dataset:
     number = {folder: index for index, folder in enumerate(classes)}
     kept = [image for image in found.images if folder_of(image) in number]
     if not kept:
-        raise ValueError(f"{str(found.path)!r} has no images of the {len(classes)} classes that ImageNet has too")
+        raise BrittleError(f"{str(found.path)!r} has no images of the {len(classes)} classes that ImageNet has too")
     class_map = np.full(1000, -1)
     for folder in classes:
         class_map[list(table[folder])] = number[folder]

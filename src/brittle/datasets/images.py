@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image as Pil
 from PIL import ImageOps, UnidentifiedImageError
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 
 PREPARATIONS = ("none", "imagenet")
@@ -38,7 +39,7 @@ def sides_of(how: str) -> tuple[int, int] | None:
     short, comma, square = how.partition(",")
     if comma and short.strip().isdecimal() and square.strip().isdecimal() and 0 < int(square) <= int(short):
         return int(short), int(square)
-    raise ValueError(
+    raise BrittleError(
         f"prepare must be one of {', '.join(PREPARATIONS)}, or the short side and the central square in pixels such as "
         f"342,299; got {how!r}"
     )
@@ -102,11 +103,13 @@ def any_image(value: Any) -> Image:
     if array.ndim == 2:
         array = array[..., None]
     if array.ndim != 3:
-        raise TypeError(f"an image has 2 or 3 dimensions, got {type(value).__name__} of shape {np.shape(value)}")
+        raise BrittleTypeError(f"an image has 2 or 3 dimensions, got {type(value).__name__} of shape {np.shape(value)}")
     if tensor and array.shape[0] in (1, 3, 4) and np.ndim(value) == 3:
         array = array.transpose(1, 2, 0)
     if array.shape[2] not in (1, 3, 4):
-        raise ValueError(f"an image has 1 or 3 channels, last in an array and first in a tensor, got {np.shape(value)}")
+        raise BrittleError(
+            f"an image has 1 or 3 channels, last in an array and first in a tensor, got {np.shape(value)}"
+        )
     array = _bytes(array[..., :3])
     return np.ascontiguousarray(array if array.shape[2] == 3 else np.repeat(array, 3, axis=2))
 
@@ -129,7 +132,7 @@ def _bytes(array: Any) -> Image:
     real = np.issubdtype(array.dtype, np.floating)
     top = 1 if real else 255
     if not (low >= 0 and high <= top):
-        raise ValueError(
+        raise BrittleError(
             f"an image of {array.dtype} has values from 0 to {top}, got {low:g} to {high:g}; "
             "give it without normalisation"
         )
@@ -150,7 +153,7 @@ ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)
 """The tag by which a camera says how it was held, and the values that swap width and height."""
 
 
-class UnreadableImage(ValueError):  # noqa: N818 - it is raised to be counted, not to be a failure
+class UnreadableImage(BrittleError):  # noqa: N818 - it is raised to be counted, not to be a failure
     """A file that has an image's name and not an image's content; the message says why."""
 
 
@@ -165,7 +168,7 @@ def find_images(folder: str | Path) -> list[str]:
         raise FileNotFoundError(f"{str(folder)!r} {what}")
     found = sorted(_walk(folder, "", frozenset(), SUFFIXES))
     if not found:
-        raise ValueError(f"the folder {str(folder)!r} has no images; they are known by {' '.join(SUFFIXES)}")
+        raise BrittleError(f"the folder {str(folder)!r} has no images; they are known by {' '.join(SUFFIXES)}")
     return found
 
 
@@ -245,7 +248,7 @@ def _rgb(picture: Pil.Image) -> Pil.Image:
     if picture.mode.startswith("I") or picture.mode == "F":
         values = np.asarray(picture, np.float64)
         if not np.isfinite(values).all():
-            raise ValueError("it has values that are not numbers")
+            raise BrittleError("it has values that are not numbers")
         deep = picture.mode.startswith("I;16") or values.max() > 255
         full = 65535 if deep else 1 if picture.mode == "F" and values.max() <= 1 else 255
         picture = Pil.fromarray(np.rint(np.clip(values / full, 0, 1) * 255).astype(np.uint8))
@@ -269,7 +272,7 @@ def photo(name: str = "cat", size: int = 224) -> Image:
     """A bundled photograph ("cat" or "coffee") as size×size×3 uint8."""
     known = sorted(path.stem for path in FOLDER.glob("*.jpg"))
     if name not in known:
-        raise ValueError(f"there is no photograph {name!r}; there are: {', '.join(known)}")
+        raise BrittleError(f"there is no photograph {name!r}; there are: {', '.join(known)}")
     picture = cv2.imread(str(FOLDER / f"{name}.jpg"), cv2.IMREAD_COLOR_RGB)
     assert picture is not None
     return np.asarray(cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA), np.uint8)
@@ -278,9 +281,9 @@ def photo(name: str = "cat", size: int = 224) -> Image:
 def square(image: Image, side: int) -> Image:
     """The central square of a photograph H×W×3 of uint8, brought to side×side."""
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise ValueError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
+        raise BrittleError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
     if side < 1:
-        raise ValueError(f"a side is at least 1 px, got {side}")
+        raise BrittleError(f"a side is at least 1 px, got {side}")
     height, width = image.shape[:2]
     short = min(height, width)
     top, left = (height - short) // 2, (width - short) // 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import any_image
@@ -24,7 +25,7 @@ class _Foreign:
     def __call__(self, index: int) -> Image:
         sample = self.dataset[index]
         if self.labels is not None and self.label is not None and int(sample[self.label]) != self.labels[index]:
-            raise ValueError(
+            raise BrittleError(
                 f"sample {index} has the label {int(sample[self.label])} and had {self.labels[index]} before; "
                 "give a dataset that always has the same order"
             )
@@ -49,9 +50,11 @@ def from_torch(
     `key` says what stands for them (a name and version).
     """
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
-        raise TypeError(f"{type(dataset).__name__} has no length or no samples by number; give a map-style dataset")
+        raise BrittleTypeError(
+            f"{type(dataset).__name__} has no length or no samples by number; give a map-style dataset"
+        )
     if len(dataset) == 0:
-        raise ValueError("the torch dataset is empty")
+        raise BrittleError("the torch dataset is empty")
     first = dataset[0]
     paired = isinstance(first, tuple | list) and len(first) >= 2
     labels = _targets(dataset, first) if paired else None
@@ -84,12 +87,12 @@ def from_hugging_face(
     """
     columns = getattr(dataset, "column_names", None)
     if isinstance(columns, dict):
-        raise TypeError(f"this is a dictionary of splits; give one of them: {', '.join(columns)}")
+        raise BrittleTypeError(f"this is a dictionary of splits; give one of them: {', '.join(columns)}")
     if columns is None or not hasattr(dataset, "__len__"):
-        raise TypeError(f"{type(dataset).__name__} is not a Hugging Face dataset with a length and columns")
+        raise BrittleTypeError(f"{type(dataset).__name__} is not a Hugging Face dataset with a length and columns")
     image = _column(columns, image, ("image", "img"), "image")
     if image is None:
-        raise ValueError(f"there is no column of images; say which with image=…: {', '.join(columns)}")
+        raise BrittleError(f"there is no column of images; say which with image=…: {', '.join(columns)}")
     label = _column(columns, label, ("label", "labels", "fine_label"), "label")
     labels = None if label is None else np.asarray(list(dataset[label]))
     if labels is not None and len(labels) and (labels == -1).all():
@@ -117,10 +120,10 @@ def _targets(dataset: Any, first: Any) -> NDArray[np.int64]:
 
 def _check_steady(read: Callable[[int], Image]) -> None:
     if not np.array_equal(read(0), read(0)):
-        raise ValueError("the dataset gives another image 0 each time; take the random parts out of its transform")
+        raise BrittleError("the dataset gives another image 0 each time; take the random parts out of its transform")
 
 
 def _column(columns: Sequence[str], given: str | None, usual: Sequence[str], what: str) -> str | None:
     if given is not None and given not in columns:
-        raise ValueError(f"there is no column {given!r} to take as {what}; there are: {', '.join(columns)}")
+        raise BrittleError(f"there is no column {given!r} to take as {what}; there are: {', '.join(columns)}")
     return given if given is not None else next((name for name in usual if name in columns), None)

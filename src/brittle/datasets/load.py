@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle.datasets.cifar import cifar10, cifar100, cifar_c, demo
 from brittle.datasets.classes import read_class_names
 from brittle.datasets.cns import cns_bench
@@ -31,7 +31,7 @@ def _cell(reader: Callable[..., Dataset], path: str, **options: Any) -> Dataset:
     """A published corrupted set: the path ends in the corruption and the severity."""
     place = Path(path)
     if len(place.parts) < 3:
-        raise ValueError(f"{path!r} does not end in a corruption and a severity, such as …/gaussian_noise/3")
+        raise BrittleError(f"{path!r} does not end in a corruption and a severity, such as …/gaussian_noise/3")
     severity = int(place.name) if place.name.isdecimal() else place.name
     return reader(place.parent.parent, place.parent.name, severity, **options)
 
@@ -92,31 +92,42 @@ def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
         if list(options) == ["classes"]:
             return spec.with_classes(options["classes"])
         if options:
-            raise TypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")
+            raise BrittleTypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")
         return spec
+    return _called(*_reader(spec), options)
+
+
+def dataset_options(spec: str | Path) -> list[str]:
+    """The options that the reader of a text takes, such as train for "cifar10:PATH"."""
+    reader, _, _ = _reader(spec)
+    return _options(reader)
+
+
+def _reader(spec: str | Path) -> tuple[Callable[..., Dataset], str, str | None]:
+    """Who reads a text, the scheme, and the path, if there is one."""
     text = str(spec)
     scheme, colon, rest = text.partition(":")
     if isinstance(spec, Path) or not colon or len(scheme) == 1 or Path(text).exists():  # one letter is a drive
-        return _from_path(text, options)
+        return _reader_of_path(text)
     if scheme not in SCHEMES:
-        raise ValueError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+        raise BrittleError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
     if not rest:
-        raise ValueError(f"{text!r} has no path; write {scheme}:PATH")
-    return _called(SCHEMES[scheme], scheme, str(Path(rest).expanduser()), options)
+        raise BrittleError(f"{text!r} has no path; write {scheme}:PATH")
+    return SCHEMES[scheme], scheme, str(Path(rest).expanduser())
 
 
-def _from_path(text: str, options: dict[str, Any]) -> Dataset:
+def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]:
     if text == "demo":
-        return _called(demo, "demo", None, options)
+        return demo, "demo", None
     path = Path(text).expanduser()
     if path.is_dir():
-        return _called(image_folder, "folder", str(path), options)
+        return image_folder, "folder", str(path)
     if path.is_file() and path.suffix in (".npy", ".npz"):
-        return _called(array_file, "array", str(path), options)
+        return array_file, "array", str(path)
     if path.is_file():
-        raise ValueError(f"{text!r} is a file; a dataset is a folder, an .npz or an .npy file")
+        raise BrittleError(f"{text!r} is a file; a dataset is a folder, an .npz or an .npy file")
     if text in SCHEMES:
-        raise ValueError(f"{text!r} needs a path; write {text}:PATH")
+        raise BrittleError(f"{text!r} needs a path; write {text}:PATH")
     names = ", ".join(f"{scheme}:PATH" for scheme in SCHEMES)
     hint = did_you_mean(text, ["demo", *SCHEMES])
     hint = f"{hint} A" if hint.startswith("did") else "a"
@@ -124,13 +135,17 @@ def _from_path(text: str, options: dict[str, Any]) -> Dataset:
 
 
 def _called(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:
-    function = reader.args[0] if isinstance(reader, partial) else reader
-    if "classes" in options and function is not image_folder:  # folders know best; others are put in order afterwards
+    if "classes" in options and reader is not image_folder:  # folders know best; others are put in order afterwards
         order = options["classes"]
         others = {option: value for option, value in options.items() if option != "classes"}
         return _called(reader, scheme, path, others).with_classes(order)
-    known = [key for key, part in inspect.signature(function).parameters.items() if part.kind == part.KEYWORD_ONLY]
+    known = _options(reader)
     for option in options:
         if option not in known:
-            raise TypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known) or 'none'}")
     return reader(**options) if path is None else reader(path, **options)
+
+
+def _options(reader: Callable[..., Dataset]) -> list[str]:
+    function = reader.args[0] if isinstance(reader, partial) else reader
+    return [key for key, part in inspect.signature(function).parameters.items() if part.kind == part.KEYWORD_ONLY]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.datasets.dataset import Dataset, arrays
 
@@ -32,9 +33,9 @@ def _read_idx(folder: Path, name: str, *, dimensions: int) -> Image:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, ValueError) as error:
-        raise ValueError(f"{str(path)!r} cannot be unpacked: {error}") from error
+        raise BrittleError(f"{str(path)!r} cannot be unpacked: {error}") from error
     shape = tuple(int.from_bytes(data[4 * i : 4 * i + 4], "big") for i in range(1, dimensions + 1))
     values = np.frombuffer(data, np.uint8)[4 * (dimensions + 1) :]
     if data[:4] != bytes((0, 0, 8, dimensions)) or values.size != np.prod(shape):
-        raise ValueError(f"{str(path)!r} is not an idx file of bytes in {dimensions} dimensions, or it is cut off")
+        raise BrittleError(f"{str(path)!r} is not an idx file of bytes in {dimensions} dimensions, or it is cut off")
     return values.reshape(shape)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import list_corruptions
 from brittle.datasets.cifar import array_corruptions, cifar_c
@@ -78,7 +79,7 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
     for option in options:
         if option not in OPTIONS[scheme]:
             known = ", ".join(OPTIONS[scheme]) or "none"
-            raise TypeError(f"{scheme} has no option {option!r}; it has: {known}")
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {known}")
     cells = _READERS[scheme](path, **options)
     whole = path.resolve()
     return StoredSet(whole.name, scheme, cells, str(whole)) if cells else None
@@ -108,7 +109,7 @@ def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Colle
         wanted = set(keep)
         chosen = np.array([i for i, sample in enumerate(everything.ids) if sample in wanted], dtype=np.int64)
         if not len(chosen):
-            raise ValueError(f"none of the {len(wanted)} samples to keep is among the images of {str(path)!r}")
+            raise BrittleError(f"none of the {len(wanted)} samples to keep is among the images of {str(path)!r}")
     shifts, scales = everything.columns["shift"][chosen], everything.columns["scale"][chosen]
     cells: dict[tuple[str, float], Callable[[], Dataset]] = {}
     for shift, scale in sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True))):

@@ -7,6 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 
 
@@ -17,7 +18,7 @@ def find_sequences(folder: str | Path) -> list[str]:
         raise FileNotFoundError(f"there is no folder {str(folder)!r}; give one of ImageNet-P, such as rotate/")
     found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.mp4"))
     if not found:
-        raise ValueError(f"the folder {str(folder)!r} has no .mp4 files")
+        raise BrittleError(f"the folder {str(folder)!r} has no .mp4 files")
     return found
 
 
@@ -40,7 +41,7 @@ def read_sequence(path: str | Path) -> Image:
     finally:
         film.release()
     if not frames:
-        raise ValueError(f"{str(path)!r} is not a film that OpenCV can read")
+        raise BrittleError(f"{str(path)!r} is not a film that OpenCV can read")
     return np.asarray(np.stack(frames), np.uint8)
 
 
@@ -52,7 +53,7 @@ def read_sequence_array(path: str | Path) -> Image:
     try:
         films = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{str(path)!r} is not an .npy file of plain numbers: {error}") from error
+        raise BrittleError(f"{str(path)!r} is not an .npy file of plain numbers: {error}") from error
     if films.ndim != 5 or films.shape[-1] != 3 or films.dtype != np.uint8:
-        raise ValueError(f"{str(path)!r} has shape {films.shape} of {films.dtype}; films are N×frames×H×W×3 uint8")
+        raise BrittleError(f"{str(path)!r} has shape {films.shape} of {films.dtype}; films are N×frames×H×W×3 uint8")
     return np.asanyarray(films)

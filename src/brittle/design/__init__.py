@@ -3,7 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from brittle.design.calibration import Calibration, calibrate, calibrated, error_spread, error_target, match_error
+from brittle.design.calibration import (
+    Calibration,
+    calibrate,
+    calibrate_all,
+    calibrated,
+    error_spread,
+    error_target,
+    match_error,
+)
 from brittle.design.cliques import NonOverlapping, non_overlapping, sweep
 from brittle.design.clustering import (
     Agreement,
@@ -12,6 +20,7 @@ from brittle.design.clustering import (
     agreement,
     categories,
     hierarchical,
+    load_categories,
     published_categories,
 )
 from brittle.design.correlation import (
@@ -22,6 +31,8 @@ from brittle.design.correlation import (
     correlation_rows,
     correlation_table,
     drops_of,
+    load_drops,
+    load_shift_drops,
     read_drops,
     shift_drops,
 )
@@ -41,6 +52,7 @@ from brittle.design.covering import (
 from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps
 from brittle.design.overlap import (
     VanishingGain,
+    load_overlap,
     overlap_from_relative_errors,
     overlap_matrix,
     overlap_with_intervals,
@@ -60,10 +72,34 @@ from brittle.design.sampling import (
 )
 
 if TYPE_CHECKING:
+    from brittle.design.dissimilarity import Dissimilar, dissimilar
     from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap
+    from brittle.design.scanning import scan_runs
+    from brittle.design.studies import (
+        mixing_points,
+        mixture_of,
+        run_together,
+        scheme_correlations,
+        scheme_features,
+        scheme_models,
+        scheme_points,
+    )
 
-LAZY = ("Plan", "accuracy_table", "correct_cube", "measure_overlap")
-"""What trains networks, and so needs torch: loaded when it is first asked for."""
+LAZY = {
+    "dissimilarity": ("Dissimilar", "dissimilar"),
+    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "measure_overlap"),
+    "scanning": ("scan_runs",),
+    "studies": (
+        "mixing_points",
+        "mixture_of",
+        "run_together",
+        "scheme_correlations",
+        "scheme_features",
+        "scheme_models",
+        "scheme_points",
+    ),
+}
+"""What trains networks or shows them pictures, and so needs torch: loaded when it is first asked for."""
 
 __all__ = [
     "Agreement",
@@ -71,6 +107,7 @@ __all__ = [
     "Calibration",
     "Categories",
     "Coverage",
+    "Dissimilar",
     "Drops",
     "MatrixAgreement",
     "NoSubstitution",
@@ -89,6 +126,7 @@ __all__ = [
     "benchmark_of",
     "by_imbalance",
     "calibrate",
+    "calibrate_all",
     "calibrated",
     "categories",
     "compare_overlaps",
@@ -97,6 +135,7 @@ __all__ = [
     "correlation_rows",
     "correlation_table",
     "coverage",
+    "dissimilar",
     "drops_of",
     "error_spread",
     "error_target",
@@ -104,9 +143,15 @@ __all__ = [
     "hierarchical",
     "imbalance",
     "least_overlapping",
+    "load_categories",
+    "load_drops",
+    "load_overlap",
+    "load_shift_drops",
     "match_error",
     "measure_overlap",
     "members_in",
+    "mixing_points",
+    "mixture_of",
     "non_overlapping",
     "overlap_from_relative_errors",
     "overlap_matrix",
@@ -118,7 +163,13 @@ __all__ = [
     "read_drops",
     "representation",
     "run_reference",
+    "run_together",
     "same_category_overlaps",
+    "scan_runs",
+    "scheme_correlations",
+    "scheme_features",
+    "scheme_models",
+    "scheme_points",
     "shift_drops",
     "single_scores",
     "substitute",
@@ -128,9 +179,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in LAZY:
-        return getattr(import_module("brittle.design.overlap_training"), name)
-    raise AttributeError(f"brittle.design has no {name!r}; see dir(brittle.design)")
+    for module, names in LAZY.items():
+        if name in names:
+            return getattr(import_module(f"brittle.design.{module}"), name)
+    raise AttributeError(f"brittle.design has no {name!r}; it has {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:

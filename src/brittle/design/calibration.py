@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
+from brittle._io import atomic_write, missing_or_damaged
 from brittle._types import FloatArray, Image, check_fractions
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset, no_labels
@@ -46,11 +51,11 @@ def match_error(
     the mean a little where the error jumps. `error_target` takes target and spread from a baseline.
     """
     if not 0 < target_error < 1:
-        raise ValueError(f"target_error is a fraction between 0 and 1, got {target_error!r}; divide percents by 100")
+        raise BrittleError(f"target_error is a fraction between 0 and 1, got {target_error!r}; divide percents by 100")
     if not 0 < spread < 1:
-        raise ValueError(f"spread is between 0 and 1, as error_target gives it, got {spread!r}")
+        raise BrittleError(f"spread is between 0 and 1, as error_target gives it, got {spread!r}")
     if not (tolerance > 0 and gap >= tolerance):
-        raise ValueError(f"tolerance must be above 0 and gap at least as large, got {tolerance!r} and {gap!r}")
+        raise BrittleError(f"tolerance must be above 0 and gap at least as large, got {tolerance!r} and {gap!r}")
     entries = []
     for entry in benchmark.entries:
         robust = Robustness(model, dataset, benchmark, entry, batch_size, _told(entry, progress))
@@ -62,7 +67,7 @@ def match_error(
 def error_target(results: Results, baseline: Benchmark, model: str) -> tuple[float, float]:
     """The mean error of a model on a baseline with five levels a corruption, and its spread (C-bar, steps 2 and 3)."""
     if any(len(entry.levels) != 5 for entry in baseline.entries):
-        raise ValueError(
+        raise BrittleError(
             f"a baseline has five levels for each corruption, as imagenet-c has; {baseline.name!r} has not"
         )
     errors = 1 - results.matrix(model, cells_of(baseline)).values.mean(axis=0).reshape(-1, 5)
@@ -73,9 +78,9 @@ def error_spread(errors: ArrayLike) -> float:
     """The mean over corruptions of ½ (|E₁ / E₃ − 1| + |E₅ / E₃ − 1|), from errors of corruptions × five levels."""
     table = check_fractions(errors, "the error")
     if table.ndim != 2 or table.shape[1] != 5:
-        raise ValueError(f"give errors of corruptions × five levels, got shape {table.shape}")
+        raise BrittleError(f"give errors of corruptions × five levels, got shape {table.shape}")
     if not (table[:, 2] > 0).all():
-        raise ValueError("an error of 0 at the middle level gives no spread; use more images or leave it out")
+        raise BrittleError("an error of 0 at the middle level gives no spread; use more images or leave it out")
     ends = np.abs(table[:, [0, 4]] / table[:, 2:3] - 1)
     return float(ends.mean())
 
@@ -84,13 +89,13 @@ def _levels(
     robust: Robustness, entry: Entry, target: float, spread: float, gap: float, tolerance: float
 ) -> tuple[float, ...]:
     if robust.highest < 6 * gap:
-        raise ValueError(f"five levels {gap:g} apart do not fit below severity {robust.highest:g}; lower gap")
+        raise BrittleError(f"five levels {gap:g} apart do not fit below severity {robust.highest:g}; lower gap")
     least, most = (1 - robust.clean * robust(severity) for severity in (gap, robust.highest))
     if not least < target < most:
         end = f"{least:.3f} at severity {gap:g} already"
         if target > least:
             end = f"{most:.3f} even at severity {robust.highest:g}"
-        raise ValueError(
+        raise BrittleError(
             f"the error under {entry.id} is {end}, so five levels cannot average {target:.3f}; change target_error or "
             "leave that corruption out"
         )
@@ -170,15 +175,84 @@ def calibrate(
     """
     wanted = tuple(float(value) for value in robustness)
     if not wanted or not all(0 < value < 1 for value in wanted):
-        raise ValueError(f"robustness is a share of the clean accuracy between 0 and 1, got {list(robustness)}")
+        raise BrittleError(f"robustness is a share of the clean accuracy between 0 and 1, got {list(robustness)}")
     if not tolerance > 0:
-        raise ValueError(f"tolerance must be above 0, got {tolerance}")
+        raise BrittleError(f"tolerance must be above 0, got {tolerance}")
     recipe = benchmark or Benchmark("calibration", (Entry(corruption, (1.0,)),))
     entry = recipe.entry(corruption)
     robust = Robustness(model, dataset, recipe, entry, batch_size, progress)
     found = [crossing(robust, value, tolerance) for value in wanted]
     severities, values, reached = zip(*found, strict=True)
     return Calibration(entry.id, severities, values, reached, tuple(sorted(robust.looked.items())))
+
+
+def calibrate_all(
+    benchmark: Benchmark,
+    model: Model,
+    dataset: Dataset,
+    robustness: Sequence[float] = NOC,
+    path: str | Path | None = None,
+    *,
+    tolerance: float = 0.02,
+    batch_size: int = 128,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Calibration]:
+    """`calibrate` for each corruption of a benchmark, in its order.
+
+    With a `path`, a .json file, each is kept there as soon as it is found, and the same call goes on after an
+    interruption. `progress` is called with (the corruption, corruptions done, corruptions in all).
+    """
+    about = {
+        "model": [model.name, model.key],
+        "data": [dataset.name, dataset.key],
+        "candidates": benchmark.hash,
+        "robustness": list(robustness),
+        "tolerance": tolerance,
+    }
+    kept = _Kept(None if path is None else Path(path), about)
+    for place, entry in enumerate(benchmark.entries):
+        if progress is not None:
+            progress(entry.id, place, len(benchmark.entries))
+        if entry.id not in kept.found:
+            how: dict[str, Any] = {"benchmark": benchmark, "tolerance": tolerance, "batch_size": batch_size}
+            kept.add(calibrate(entry.id, model, dataset, robustness, **how))
+    return [kept[entry.id] for entry in benchmark.entries]
+
+
+class _Kept:
+    """The calibrations found so far, in a file that belongs to one model, one data set and one wish."""
+
+    def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
+        self.path, self.about = path, about
+        self.found: dict[str, Any] = {}
+        if path is not None and not missing_or_damaged(path, "the calibrations are made again"):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            for key, value in about.items():
+                if stored.get("about", {}).get(key) != value:
+                    known = stored.get("about", {}).get(key)
+                    if key == "candidates":
+                        differs = "of other candidates"
+                    elif key in ("model", "data"):  # a name and a digest of what it stands for
+                        differs = f"of another {key} than {value[0]!r} is now"
+                    else:
+                        differs = f"with {key} {known}, and this asks for {value}"
+                    raise BrittleError(f"{str(path)!r} holds calibrations {differs}; remove it or choose another file")
+            self.found = stored["found"]
+
+    def __getitem__(self, corruption: str) -> Calibration:
+        one = self.found[corruption]
+        looked = tuple((float(severity), float(value)) for severity, value in one["looked"])
+        rest = {key: tuple(one[key]) for key in ("severities", "robustness", "reached")}
+        return Calibration(corruption=corruption, looked=looked, **rest)
+
+    def add(self, one: Calibration) -> None:
+        """Keep one more, on disk too."""
+        self.found[one.corruption] = asdict(one)
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(self.path) as part:
+            part.write_text(json.dumps({"about": self.about, "found": self.found}, indent=1), encoding="utf-8")
 
 
 def crossing(robust: Robustness, value: float, tolerance: float) -> tuple[float, float, bool]:
@@ -222,7 +296,7 @@ class Robustness:
         self.recipe, self.entry, self.batch_size, self.progress = recipe, entry, batch_size, progress
         self.clean = self._accuracy(0.0)
         if self.clean < 2 / max(2, len(dataset.classes)):
-            raise ValueError(f"{model.name!r} has {100 * self.clean:.1f} % on clean images: too little to lose any")
+            raise BrittleError(f"{model.name!r} has {100 * self.clean:.1f} % on clean images: too little to lose any")
         self.highest = float(entry.corruption.max_severity)
         self.looked: dict[float, float] = {0.0: 1.0}
 

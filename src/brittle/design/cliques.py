@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.design.matrix import OverlapMatrix
 
@@ -196,9 +197,9 @@ def non_overlapping(overlap: OverlapMatrix, threshold: float = 0.1, *, limit: in
     subset of one is NaN. Hundreds of candidates take seconds unless nearly every pair is under the threshold.
     """
     if not math.isfinite(threshold):
-        raise ValueError(f"the threshold is a finite overlap, such as 0.1, got {threshold!r}")
+        raise BrittleError(f"the threshold is a finite overlap, such as 0.1, got {threshold!r}")
     if limit < 1:
-        raise ValueError(f"list at least one subset, got limit={limit!r}")
+        raise BrittleError(f"list at least one subset, got limit={limit!r}")
     graph, order = graph_of(overlap.scores < threshold)  # NaN is not less
     size = clique_number(graph)
     found = list(islice(cliques_of_size(graph, size), MOST + 1))
@@ -219,7 +220,7 @@ def sweep(overlap: OverlapMatrix, thresholds: Iterable[float]) -> pl.DataFrame:
     """The best subset at each threshold: threshold, size, mean_overlap, count (of that size), counted, members."""
     found = [non_overlapping(overlap, threshold, limit=1) for threshold in thresholds]
     if not found:
-        raise ValueError("give at least one threshold, such as 0.1")
+        raise BrittleError("give at least one threshold, such as 0.1")
     columns = {
         "threshold": [one.threshold for one in found],
         "size": [one.size for one in found],

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import did_you_mean
-from brittle._io import atomic_write, dumps
+from brittle._errors import BrittleError, did_you_mean
+from brittle._io import atomic_write, toml_text
 from brittle._random import generator
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
@@ -55,7 +55,7 @@ def write_categories(
             written = [{"count": one["count"], KEYS[0]: one["scc"], KEYS[1]: one["dcc"]} for one in steps]
             lists = {"category": blocks, "step": written}
             measured = {"candidates": recipe, "candidate": entries} if recipe else {}
-            temporary.write_text(dumps(known | lists | measured), encoding="utf-8")
+            temporary.write_text(toml_text(known | lists | measured), encoding="utf-8")
     return path
 
 
@@ -68,10 +68,10 @@ def read_categories(path: Path) -> Parts:
         if not isinstance(blocks, list) or not all(
             isinstance(block, dict) and isinstance(block.get("members"), list) and "name" in block for block in blocks
         ):
-            raise ValueError("write one [[category]] block with a name and a list of members for each category")
+            raise BrittleError("write one [[category]] block with a name and a list of members for each category")
         found = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
         if len(found) < len(blocks):
-            raise ValueError("two [[category]] blocks have the same name; join them")
+            raise BrittleError("two [[category]] blocks have the same name; join them")
         recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
         candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
         within, across = (float(data.get(key, math.nan)) for key in KEYS)
@@ -80,7 +80,7 @@ def read_categories(path: Path) -> Parts:
     with path.open(encoding="utf-8-sig", newline="") as file:
         table = csv.DictReader(file)
         if not {"corruption", "category"} <= set(table.fieldnames or ()):
-            raise ValueError(f"the columns must be corruption and category, got {', '.join(table.fieldnames or ())}")
+            raise BrittleError(f"the columns must be corruption and category, got {', '.join(table.fieldnames or ())}")
         members: dict[str, tuple[str, ...]] = {}
         for row in table:
             members[row["category"]] = (*members.get(row["category"], ()), row["corruption"])
@@ -89,7 +89,7 @@ def read_categories(path: Path) -> Parts:
 
 def _kind(path: Path) -> str:
     if path.suffix not in (".toml", ".csv"):
-        raise ValueError(f"categories are a .toml or a .csv file, got {path.name!r}; choose one of the two")
+        raise BrittleError(f"categories are a .toml or a .csv file, got {path.name!r}; choose one of the two")
     return path.suffix
 
 
@@ -121,11 +121,11 @@ class Categories:
         members = {str(name): tuple(group) for name, group in self.members.items()}
         if not members or not all(members.values()):
             empty = [name for name, group in members.items() if not group]
-            raise ValueError(f"every category needs a member, got {f'none in {empty[0]!r}' if empty else 'nothing'}")
+            raise BrittleError(f"every category needs a member, got {f'none in {empty[0]!r}' if empty else 'nothing'}")
         everyone = list(chain.from_iterable(members.values()))
         twice = sorted({name for name in everyone if everyone.count(name) > 1})
         if twice:
-            raise ValueError(f"{', '.join(map(repr, twice))} stands in the categories twice; keep it in one of them")
+            raise BrittleError(f"{', '.join(map(repr, twice))} stands in the categories twice; keep it in one of them")
         object.__setattr__(self, "members", members)
 
     def __len__(self) -> int:
@@ -152,21 +152,21 @@ class Categories:
         family, _, plain = str(corruption).rpartition("/")
         alike = [one for one in self.names if one.rpartition("/")[2] == plain and not (family and "/" in one)]
         if len(alike) != 1:
-            raise ValueError(f"no category holds {corruption!r}; {did_you_mean(str(corruption), self.names)}")
+            raise BrittleError(f"no category holds {corruption!r}; {did_you_mean(str(corruption), self.names)}")
         return self._category[alike[0]]
 
     def renamed(self, names: Sequence[str] | Mapping[str, str]) -> Categories:
         """The same categories under other names: all of them in order, or some of them from old to new."""
         if not isinstance(names, Mapping):
             if len(names) != len(self):
-                raise ValueError(f"there are {len(self)} categories, got {len(names)} names")
+                raise BrittleError(f"there are {len(self)} categories, got {len(names)} names")
             names = dict(zip(self.members, names, strict=True))
         for name in names:
             if name not in self.members:
-                raise ValueError(f"there is no category {name!r}; {did_you_mean(str(name), list(self.members))}")
+                raise BrittleError(f"there is no category {name!r}; {did_you_mean(str(name), list(self.members))}")
         new = [names.get(name, name) for name in self.members]
         if len(set(new)) < len(new):
-            raise ValueError(f"two categories cannot share a name, got {', '.join(new)}")
+            raise BrittleError(f"two categories cannot share a name, got {', '.join(new)}")
         return replace(self, members=dict(zip(new, self.members.values(), strict=True)))
 
     def save(self, path: str | Path) -> Path:
@@ -181,7 +181,7 @@ class Categories:
             members, scc, dcc, steps, candidates = read_categories(Path(path))
             return cls(members, scc, dcc, tuple(Step(**step) for step in steps), candidates)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} does not hold categories: {error}") from error
+            raise BrittleError(f"{path} does not hold categories: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def vector_correlations(vectors: FloatArray, names: Sequence[str]) -> FloatArray
     length = np.sqrt((centred**2).sum(axis=1))
     flat = np.flatnonzero(length <= 1e-12 * np.abs(vectors).max(axis=1))
     if flat.size:
-        raise ValueError(f"all values of {names[flat[0]]} are equal, so nothing correlates with it; leave it out")
+        raise BrittleError(f"all values of {names[flat[0]]} are equal, so nothing correlates with it; leave it out")
     unit = centred / length[:, np.newaxis]
     return np.asarray(np.clip(unit @ unit.T, -1, 1))
 
@@ -249,7 +249,7 @@ def categories(
     """
     vectors = _vectors(overlap)
     if starts < 1:
-        raise ValueError(f"k-means needs at least one start, got {starts!r}")
+        raise BrittleError(f"k-means needs at least one start, got {starts!r}")
 
     def split(k: int) -> Labels:
         return k_means(vectors, k, starts=starts, rng=generator(seed))
@@ -267,7 +267,7 @@ def hierarchical(
     """
     _vectors(overlap)
     if (count is None) == (min_correlation is None):
-        raise ValueError(f"give either count or min_correlation, got {count!r} and {min_correlation!r}")
+        raise BrittleError(f"give either count or min_correlation, got {count!r} and {min_correlation!r}")
     from scipy.cluster.hierarchy import cut_tree
 
     merges = average_linkage(distances(overlap.scores))
@@ -283,7 +283,7 @@ def _grow(
 ) -> Categories:
     """Try 2, 3, … categories until same-category vectors are alike, or as many as asked for."""
     if count is not None and not 1 <= count <= most:
-        raise ValueError(f"{len(overlap)} corruptions ({most} different) make 1 to {most} categories, got {count!r}")
+        raise BrittleError(f"{len(overlap)} corruptions ({most} different) make 1 to {most} categories, got {count!r}")
     correlations = vector_correlations(overlap.scores, overlap.names)
     path: list[Step] = []
     for k in range(min(2, count or 2), (count or min(most, len(overlap) - 1)) + 1):
@@ -294,7 +294,7 @@ def _grow(
             return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path), overlap.candidates)
     best = max(path, key=lambda step: step.scc, default=None)
     found = f"the highest is {best.scc:.3f} at {best.count}" if best else "there are too few corruptions"
-    raise ValueError(
+    raise BrittleError(
         f"no number of categories brings the mean same-category correlation above {min_correlation:g} ({found}); "
         "lower min_correlation or give a count"
     )
@@ -304,7 +304,7 @@ def _vectors(overlap: OverlapMatrix) -> FloatArray:
     masked = overlap.masked()
     if masked:
         a, b = masked[0]
-        raise ValueError(
+        raise BrittleError(
             f"the overlap of {a} and {b} is masked ({len(masked)} pairs are), so they have no overlap vector; leave "
             "such corruptions out with overlap.subset(...)"
         )
@@ -321,7 +321,7 @@ def k_means(points: FloatArray, count: int, *, starts: int, rng: np.random.Gener
 
     different = len(np.unique(points, axis=0))
     if not 1 <= count <= different:
-        raise ValueError(f"{different} different points cannot make {count} clusters")
+        raise BrittleError(f"{different} different points cannot make {count} clusters")
     best, lowest = None, np.inf
     for _ in range(starts):
         try:
@@ -332,7 +332,7 @@ def k_means(points: FloatArray, count: int, *, starts: int, rng: np.random.Gener
         if cost < lowest * (1 - 1e-12):
             best, lowest = labels, cost
     if best is None:
-        raise ValueError(
+        raise BrittleError(
             f"none of {starts} starts of k-means made {count} clusters; give more starts or fewer clusters"
         )
     return _in_order(best)
@@ -349,6 +349,19 @@ def _in_order(labels: NDArray[Any]) -> Labels:
 FOLDER = Path(__file__).parent / "published"
 
 
+def load_categories(given: str | Path) -> Categories:
+    """Categories from a file, or published ones by their name."""
+    path = Path(given)
+    if path.is_file():
+        return Categories.load(path)
+    if path.suffix:
+        raise FileNotFoundError(
+            f"there is no file of categories {str(given)!r}; `brittle categories` makes one, `syn2nat` are published "
+            "ones"
+        )
+    return published_categories(str(given))
+
+
 def published_categories(name: str = "syn2nat") -> Categories:
     """The categories of a paper; "syn2nat" is all there is.
 
@@ -358,5 +371,5 @@ def published_categories(name: str = "syn2nat") -> Categories:
     """
     known = sorted(path.stem for path in FOLDER.glob("*.toml"))
     if name not in known:
-        raise ValueError(f"there are no published categories {name!r}; {did_you_mean(name, known)}")
+        raise BrittleError(f"there are no published categories {name!r}; {did_you_mean(name, known)}")
     return replace(Categories.load(FOLDER / f"{name}.toml"), candidates=load_benchmark(f"{name}-candidates"))

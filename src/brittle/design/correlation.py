@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray
+from brittle.design.covering import members_in
 from brittle.design.matrix import check_names
 from brittle.evaluation.cell import CLEAN
-from brittle.evaluation.results import Results
+from brittle.evaluation.results import Results, load_results
 from brittle.metrics.correlation import correlate as pearson_along
 
 
@@ -31,7 +32,7 @@ class Drops:
         models, names = check_names(self.models), check_names(self.names)
         values = np.array(self.values, dtype=np.float64)
         if values.shape != (len(models), len(names)):
-            raise ValueError(f"{len(models)} models under {len(names)} shifts cannot have drops of {values.shape}")
+            raise BrittleError(f"{len(models)} models under {len(names)} shifts cannot have drops of {values.shape}")
         for field, value in (("models", models), ("names", names), ("values", values)):
             object.__setattr__(self, field, value)
 
@@ -39,7 +40,9 @@ class Drops:
         """The same drops for these models, in this order."""
         for model in models:
             if model not in self.models:
-                raise ValueError(f"there are no drops of the model {model!r}; {did_you_mean(str(model), self.models)}")
+                raise BrittleError(
+                    f"there are no drops of the model {model!r}; {did_you_mean(str(model), self.models)}"
+                )
         return Drops(tuple(models), self.names, self.values[[self.models.index(model) for model in models]])
 
     def columns(self) -> dict[str, FloatArray]:
@@ -58,11 +61,13 @@ def drops_of(
     levels = {name: sorted(set(table.filter(pl.col("corruption") == name)["level"])) for name in (CLEAN, *names)}
     for name, found in levels.items():
         if not found:
-            raise ValueError(f"there are no results on {name!r}; {did_you_mean(name, list(set(table['corruption'])))}")
+            raise BrittleError(
+                f"there are no results on {name!r}; {did_you_mean(name, list(set(table['corruption'])))}"
+            )
         for model in rows:
             missing = [level for level in found if (model, name, level) not in accuracy]
             if missing:
-                raise ValueError(
+                raise BrittleError(
                     f"there are no results of {model!r} on {name} {missing[0]:g}; run it again to fill them or leave "
                     "the model out"
                 )
@@ -79,7 +84,7 @@ def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequen
     runs = [clean, *shifts.values()]
     shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
     if not shared:
-        raise ValueError("no model was run on all of these; run the same models on the test set and on every shift")
+        raise BrittleError("no model was run on all of these; run the same models on the test set and on every shift")
     accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
     return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
 
@@ -89,15 +94,15 @@ def read_drops(path: str | Path) -> Drops:
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         lines = [row for row in csv.reader(file) if row]
     if len(lines) < 2 or len(lines[0]) < 2:
-        raise ValueError(f"{path} needs a first row model,<corruption>,… and one row for each model")
+        raise BrittleError(f"{path} needs a first row model,<corruption>,… and one row for each model")
     values = []
     for row in lines[1:]:
         try:
             values.append([float(cell) for cell in row[1:]])
         except ValueError as error:
-            raise ValueError(f"{path}, model {row[0]!r}: {error}; every cell must be an accuracy drop") from error
+            raise BrittleError(f"{path}, model {row[0]!r}: {error}; every cell must be an accuracy drop") from error
         if len(row) != len(lines[0]):
-            raise ValueError(f"{path}, model {row[0]!r}: {len(row)} cells, but the first row has {len(lines[0])}")
+            raise BrittleError(f"{path}, model {row[0]!r}: {len(row)} cells, but the first row has {len(lines[0])}")
     return Drops(tuple(row[0] for row in lines[1:]), tuple(lines[0][1:]), np.array(values))
 
 
@@ -105,12 +110,12 @@ def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[FloatArray, Cal
     """Drops of three or more models, all finite, and where to find a corruption's column."""
     named, table = check_names(names), np.asarray(drops, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(named):
-        raise ValueError(f"drops are models × {len(named)} corruptions, one column a name, got shape {table.shape}")
+        raise BrittleError(f"drops are models × {len(named)} corruptions, one column a name, got shape {table.shape}")
     if len(table) < 3:
-        raise ValueError(f"a correlation over models needs three or more models, got {len(table)}")
+        raise BrittleError(f"a correlation over models needs three or more models, got {len(table)}")
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
-        raise ValueError(
+        raise BrittleError(
             f"the drop of model {row} on {named[column]} is {table[row, column]}; leave out models or corruptions that "
             "lack a number"
         )
@@ -119,7 +124,7 @@ def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[FloatArray, Cal
     def where(name: str) -> int:
         plain = name.rpartition("/")[2]  # a table may leave out the sets
         if name not in positions and plain not in positions:
-            raise ValueError(f"there are no drops on {name!r}; {did_you_mean(str(name), named)}")
+            raise BrittleError(f"there are no drops on {name!r}; {did_you_mean(str(name), named)}")
         return positions[name if name in positions else plain]
 
     return table, where
@@ -175,7 +180,7 @@ def benchmark_drops(drops: ArrayLike, names: Sequence[str], benchmarks: Benchmar
     """The mean drop over the corruptions of each benchmark: benchmarks × models."""
     table, where = check_drops(drops, names)
     if not len(benchmarks):
-        raise ValueError("give at least one benchmark, a list of corruption names")
+        raise BrittleError("give at least one benchmark, a list of corruption names")
     weights = np.zeros((len(benchmarks), table.shape[1]))
     for row, benchmark in zip(weights, benchmarks, strict=True):
         row[[where(name) for name in check_names(benchmark)]] = 1 / len(benchmark)
@@ -183,7 +188,7 @@ def benchmark_drops(drops: ArrayLike, names: Sequence[str], benchmarks: Benchmar
     flat = np.flatnonzero(np.ptp(means, axis=1) <= 1e-12)
     if flat.size:
         which = ", ".join(benchmarks[int(flat[0])])
-        raise ValueError(f"all models drop equally on the benchmark {which}, so there is no correlation")
+        raise BrittleError(f"all models drop equally on the benchmark {which}, so there is no correlation")
     return np.asarray(means)
 
 
@@ -195,7 +200,7 @@ def correlation_rows(
 ) -> pl.DataFrame:
     """One row for each group of benchmarks and natural shift: benchmarks, models, mean_r, std_r, mean_p."""
     if not groups or not natural:
-        raise ValueError(
+        raise BrittleError(
             f"give a group of benchmarks and a natural shift or more, got {len(groups)} and {len(natural)}"
         )
     rows = []
@@ -223,12 +228,12 @@ def correlation_table(
 def _check_natural(natural: ArrayLike, models: int, what: str) -> FloatArray:
     values = np.asarray(natural, dtype=np.float64)
     if values.shape != (models,):
-        raise ValueError(f"give {what} one drop for each of {models} models, in the same order, got {values.shape}")
+        raise BrittleError(f"give {what} one drop for each of {models} models, in the same order, got {values.shape}")
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"the drop of model {row} on {what} is {values[row]}; leave out models that lack a number")
+        raise BrittleError(f"the drop of model {row} on {what} is {values[row]}; leave out models that lack a number")
     if np.ptp(values) <= 1e-12:
-        raise ValueError(f"all models drop equally on {what}, so there is no correlation")
+        raise BrittleError(f"all models drop equally on {what}, so there is no correlation")
     return values
 
 
@@ -238,3 +243,43 @@ def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
 
     r = pearson_along(means, natural)
     return BenchmarkCorrelations(r, np.asarray(betainc((len(natural) - 2) / 2, 0.5, 1 - r * r)), len(natural))
+
+
+def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
+    """The drops of models under corruptions, from one .csv file or from runs; under `wanted` only, if it is given.
+
+    Of runs, only models that were run through all of them count.
+    """
+    if is_table(given):
+        table = read_drops(given[0])
+        names = table.names if wanted is None else members_in(wanted, table.names)
+        columns = table.columns()
+        values = [[columns[name][row] for name in names] for row in range(len(table.models))]
+        return Drops(table.models, tuple(wanted or names), np.array(values))
+    results = load_results(*given)
+    there = tuple(sorted({name for name, _ in results.cells} - {CLEAN}))
+    if not there:
+        held = ", ".join(map(str, given))
+        raise BrittleError(f"{held} holds clean results only; run the models through a benchmark first")
+    names = there if wanted is None else members_in(wanted, there)
+    models = results.models_with([cell for cell in results.cells if cell[0] in {CLEAN, *names}])
+    found = drops_of(results, models=models or None, corruptions=names)
+    return Drops(found.models, tuple(wanted or names), found.values)
+
+
+def load_shift_drops(shifts: Mapping[str, str | Path], synthetic: Sequence[str | Path]) -> Drops:
+    """The drops on natural shifts, a run each; the clean accuracy is that of the synthetic runs."""
+    if is_table(synthetic):
+        raise BrittleError(
+            "a natural run needs clean results of the same models, and a .csv of drops has none; give the synthetic "
+            "runs, or the natural drops as a .csv too (--natural-csv)"
+        )
+    return shift_drops(load_results(*synthetic), {name: load_results(run) for name, run in shifts.items()})
+
+
+def is_table(given: Sequence[str | Path]) -> bool:
+    """Whether drops come from a CSV file; one of them at most."""
+    tables = [path for path in given if Path(path).suffix == ".csv"]
+    if tables and len(given) > 1:
+        raise BrittleError(f"give one .csv file of drops or several runs, got {', '.join(map(str, given))}")
+    return bool(tables)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray, check_fractions
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets.classes import imagenet_names
@@ -31,7 +31,7 @@ def benchmark_of(
     chosen = check_names(members)
     if isinstance(candidates, OverlapMatrix):
         if candidates.candidates is None:
-            raise ValueError(
+            raise BrittleError(
                 "this overlap matrix does not say at which levels its corruptions were measured; give the recipe of "
                 "its candidates"
             )
@@ -66,9 +66,9 @@ def _match(name: str, asked: Sequence[str], names: Sequence[str]) -> str:
         return alike[0]
     if len(alike) > 1 or (alike and len(rivals) > 1):
         several = alike if len(alike) > 1 else rivals
-        raise ValueError(f"{name!r} could be any of {', '.join(several)}; name each with its set, such as noc/rain")
+        raise BrittleError(f"{name!r} could be any of {', '.join(several)}; name each with its set, such as noc/rain")
     known = names if family else [one.rpartition("/")[2] for one in names]
-    raise ValueError(f"{name!r} is not in the table; {did_you_mean(name, known)}")
+    raise BrittleError(f"{name!r} is not in the table; {did_you_mean(name, known)}")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def coverage(
     border of the latter overlap with none of ImageNet-C. A member covers itself. A masked overlap covers nothing.
     """
     if not math.isfinite(threshold):
-        raise ValueError(f"the threshold is a finite overlap, such as 0.3, got {threshold!r}")
+        raise BrittleError(f"the threshold is a finite overlap, such as 0.3, got {threshold!r}")
     members, asked = check_names(benchmark), check_names(of)
     scores = overlap.scores[np.ix_(overlap.positions(asked), overlap.positions(members))]
     found: dict[str, dict[str, float]] = {}
@@ -144,7 +144,7 @@ class Reference:
         """The errors in the order of these corruptions."""
         missing = [name for name in names if name not in self.errors]
         if missing:
-            raise ValueError(f"{self.name} has no error under {', '.join(missing)}; choose another reference")
+            raise BrittleError(f"{self.name} has no error under {', '.join(missing)}; choose another reference")
         return np.array([self.errors[name] for name in names])
 
 
@@ -192,13 +192,13 @@ def single_scores(
     cells = right_or_wrong_cells(correct)
     if cells.ndim != 3 or cells.shape[:2] != (len(named) + 1,) * 2:
         side = len(named) + 1
-        raise ValueError(
+        raise BrittleError(
             f"{len(named)} corruptions need {side} models × {side} test sets × samples, got shape {cells.shape}"
         )
     chosen = check_names(named if members is None else members)
     unknown = [name for name in chosen if name not in named]
     if unknown or len(chosen) < 2:
-        raise ValueError(
+        raise BrittleError(
             f"the members of a benchmark are at least two of {', '.join(named)}; got {', '.join(unknown or chosen)}"
         )
     if reference is None:
@@ -208,7 +208,7 @@ def single_scores(
     left_out = tuple(name for name, hard in zip(chosen, harder, strict=True) if not hard)
     kept = tuple(name for name in chosen if name not in left_out)
     if len(kept) < 2:
-        raise ValueError(
+        raise BrittleError(
             f"{', '.join(left_out)} add less than {100 * LEAST:g} points to the error of {reference.name}, so nothing "
             "can be divided by what they add; make them more severe or choose another reference"
         )
@@ -240,7 +240,7 @@ def published_single_scores(name: str, members: Sequence[str] | None = None) -> 
     NOC printed relative CE in whole percents, and no intervals.
     """
     if name not in CANDIDATES:
-        raise ValueError(
+        raise BrittleError(
             f"{name} is not a table of models trained with one corruption each; see {', '.join(CANDIDATES)}"
         )
     table, recipe = published_table(name), load_benchmark(CANDIDATES[name])
@@ -270,11 +270,11 @@ def alexnet_reference(candidates: Benchmark) -> Reference:
     for entry in candidates.entries:
         source = entry.id.partition("/")[0]
         if source not in ALEXNET:
-            raise ValueError(f"AlexNet's errors are published for {' and '.join(ALEXNET)}, not for {entry.id}")
+            raise BrittleError(f"AlexNet's errors are published for {' and '.join(ALEXNET)}, not for {entry.id}")
         recipe, name = ALEXNET[source]
         known = {one.id: one for one in load_benchmark(recipe).entries}
         if entry != known.get(entry.id) or candidates.table not in (None, 224) or candidates.storage != "none":
-            raise ValueError(
+            raise BrittleError(
                 f"AlexNet's errors belong to {recipe} at 224 px, and {entry.id} of {candidates.name!r} has other "
                 "levels, options, table or storage"
             )
@@ -286,7 +286,7 @@ def alexnet_reference(candidates: Benchmark) -> Reference:
 def run_reference(results: Results, candidates: Benchmark) -> Reference:
     """The errors of the one model of a run through the same candidates."""
     if len(results.models) != 1 or candidates.hash not in {recipe.hash for recipe in results.benchmarks()}:
-        raise ValueError(
+        raise BrittleError(
             f"a reference is a run of one model through {candidates.name!r}; this one holds "
             f"{', '.join(results.models)} on {', '.join(recipe.name for recipe in results.benchmarks()) or 'no recipe'}"
         )

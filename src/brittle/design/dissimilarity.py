@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
 from brittle._random import check_seed
 from brittle._types import FloatArray, check_fractions
 from brittle.corruptions.kernels.arithmetic import compiled
@@ -35,9 +36,9 @@ def severity_sets(errors: ArrayLike, spread: float) -> list[SeveritySet]:
     """
     found = check_fractions(errors, "the error")
     if found.ndim != 1 or len(found) < 5:
-        raise ValueError(f"sets of five need the errors at five levels or more, got shape {found.shape}")
+        raise BrittleError(f"sets of five need the errors at five levels or more, got shape {found.shape}")
     if not spread > 0:
-        raise ValueError(f"spread must be above 0, as error_spread gives it, got {spread!r}")
+        raise BrittleError(f"spread must be above 0, as error_spread gives it, got {spread!r}")
     sets = []
     for centre in range(2, len(found) - 2):
         if not found[centre] > 0:
@@ -50,7 +51,7 @@ def severity_sets(errors: ArrayLike, spread: float) -> list[SeveritySet]:
         places = (first, second, centre, fourth, fifth)
         sets.append(SeveritySet(places, float(found[list(places)].mean())))
     if not sets:
-        raise ValueError("the error is 0 at every centre, so nothing can be spread about it; use harder levels")
+        raise BrittleError("the error is 0 at every centre, so nothing can be spread about it; use harder levels")
     return sorted(sets, key=lambda one: one.error)
 
 
@@ -83,9 +84,11 @@ def sampled_halves(
     relatively. Combinations that cannot be so are left out.
     """
     if not 1 <= size <= min(MOST, len(errors)):
-        raise ValueError(f"half a data set has 1 to {min(MOST, len(errors))} of {len(errors)} corruptions, got {size}")
+        raise BrittleError(
+            f"half a data set has 1 to {min(MOST, len(errors))} of {len(errors)} corruptions, got {size}"
+        )
     if not (0 < target < 1 and 0 < tolerance < 1):
-        raise ValueError(f"target and tolerance are fractions between 0 and 1, got {target!r} and {tolerance!r}")
+        raise BrittleError(f"target and tolerance are fractions between 0 and 1, got {target!r} and {tolerance!r}")
     most = max(map(len, errors))
     table = np.full((len(errors), most), np.nan)
     for row, mine in zip(table, errors, strict=True):
@@ -98,7 +101,7 @@ def sampled_halves(
     )
     there = ~np.isnan(found)
     if not there.any():
-        raise ValueError(
+        raise BrittleError(
             f"no {size} of {len(errors)} corruptions have a mean error within {100 * tolerance:g} % of {target:.3f}; "
             f"their severity sets have {np.nanmin(table):.3f} to {np.nanmax(table):.3f}: take other levels or a wider "
             "tolerance"
@@ -144,7 +147,7 @@ def _choices(table: Any, counts: Any, members: Any, low: float, high: float, uni
 def disjoint_pairs(members: NDArray[np.int64], count: int, *, seed: int = 0) -> NDArray[np.int64]:
     """So many random pairs of combinations without a common member, pairs × 2; pairs may repeat."""
     if count < 1:
-        raise ValueError(f"count must be at least 1, got {count}")
+        raise BrittleError(f"count must be at least 1, got {count}")
     rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
     found: list[NDArray[np.int64]] = []
     have, tried = 0, 0
@@ -155,7 +158,7 @@ def disjoint_pairs(members: NDArray[np.int64], count: int, *, seed: int = 0) -> 
         found.append(good)
         have, tried = have + len(good), tried + 1
         if tried == 50 and not have:
-            raise ValueError(
+            raise BrittleError(
                 "no two halves without a common corruption were found; give more candidates, ask for fewer corruptions "
                 "or widen the tolerance"
             )
@@ -253,9 +256,9 @@ def check_k(k: int, candidates: int) -> None:
     """Raise unless data sets of k of so many candidates can be sampled in two halves."""
     most = min(2 * MOST, candidates) // 2 * 2
     if most < 2:
-        raise ValueError(f"a data set has two halves, so there must be two candidates or more; got {candidates}")
+        raise BrittleError(f"a data set has two halves, so there must be two candidates or more; got {candidates}")
     if k % 2 or not 2 <= k <= most:
-        raise ValueError(
+        raise BrittleError(
             f"k is an even number from 2 to {most}, since data sets of {candidates} candidates are sampled in halves "
             f"of up to {MOST}; got {k}"
         )
@@ -268,11 +271,11 @@ def _mean(shifts: FloatArray) -> list[float | None]:
 
 def _names(runs: Sequence[Sequence[Scan]]) -> tuple[str, ...]:
     if not runs or not runs[0]:
-        raise ValueError("give the scans of at least one run, of at least two candidates")
+        raise BrittleError("give the scans of at least one run, of at least two candidates")
     names = tuple(scan.candidate for scan in runs[0])
     for scans in runs:
         if tuple(scan.candidate for scan in scans) != names:
-            raise ValueError("all runs must scan the same candidates in the same order")
+            raise BrittleError("all runs must scan the same candidates in the same order")
     return names
 
 
@@ -326,7 +329,7 @@ def _levels(
                 if nearest is None or off < nearest[0]:
                     nearest = (off, (run, place), (other_run, other_place), (error + other) / 2)
     if nearest is None:
-        raise ValueError(
+        raise BrittleError(
             "the farthest corruptions cannot have the target error together, since no two halves of them do; widen the "
             "tolerance"
         )

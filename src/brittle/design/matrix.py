@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._io import atomic_write
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
@@ -45,25 +45,27 @@ class OverlapMatrix:
         scores = _square(self.scores, names, "scores")
         if np.isinf(scores).any():
             i, j = np.argwhere(np.isinf(scores))[0]
-            raise ValueError(
+            raise BrittleError(
                 f"the overlap of {names[i]} and {names[j]} is infinite; write NaN for an entry that is not known"
             )
         odd = np.flatnonzero(~(np.abs(np.diagonal(scores) - 1) < SAME))
         if odd.size:
             given = scores[odd[0], odd[0]]
-            raise ValueError(
+            raise BrittleError(
                 f"the overlap of {names[odd[0]]} with itself must be 1, got {given:g}; if these are distances, "
                 "give 1 − distance"
             )
         if (self.low is None) != (self.high is None):
-            raise ValueError("an interval has two ends: give both low and high, or neither")
+            raise BrittleError("an interval has two ends: give both low and high, or neither")
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "scores", scores)
         if self.low is not None and self.high is not None:
             low, high = _square(self.low, names, "low"), _square(self.high, names, "high")
             if (low > high).any():
                 i, j = np.argwhere(low > high)[0]
-                raise ValueError(f"the interval of {names[i]} and {names[j]} ends before it begins; swap low and high")
+                raise BrittleError(
+                    f"the interval of {names[i]} and {names[j]} ends before it begins; swap low and high"
+                )
             object.__setattr__(self, "low", low)
             object.__setattr__(self, "high", high)
         if self.candidates is not None:
@@ -76,7 +78,7 @@ class OverlapMatrix:
     def __getitem__(self, pair: tuple[str, str]) -> float:
         """The overlap of two corruptions: `overlap["fog", "contrast"]`, with or without the set they come from."""
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"ask for a pair, such as overlap['fog', 'contrast'], got {pair!r}")
+            raise BrittleTypeError(f"ask for a pair, such as overlap['fog', 'contrast'], got {pair!r}")
         i, j = self.positions(pair)
         return float(self.scores[i, j])
 
@@ -90,10 +92,10 @@ class OverlapMatrix:
         for name in names:
             at = [where[name]] if name in where else short.get(str(name), [])
             if len(at) > 1:
-                raise ValueError(f"{name!r} could be any of {', '.join(self.names[i] for i in at)}; say which")
+                raise BrittleError(f"{name!r} could be any of {', '.join(self.names[i] for i in at)}; say which")
             if not at:
                 known = self.names if "/" in str(name) else list(short)
-                raise ValueError(f"there is no {name!r} in this overlap matrix; {did_you_mean(str(name), known)}")
+                raise BrittleError(f"there is no {name!r} in this overlap matrix; {did_you_mean(str(name), known)}")
             found.append(at[0])
         return found
 
@@ -154,18 +156,18 @@ class OverlapMatrix:
             candidates = Benchmark.load(recipe) if recipe.is_file() else None
             return cls(names, scores, low, high, candidates, unlearned)
         except ValueError as error:
-            raise ValueError(f"{path} is not an overlap matrix: {error}") from error
+            raise BrittleError(f"{path} is not an overlap matrix: {error}") from error
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names as a tuple: at least one, each once."""
     if isinstance(names, str):
-        raise TypeError(f"give a list of names, got the single word {names!r}")
+        raise BrittleTypeError(f"give a list of names, got the single word {names!r}")
     twice = sorted({name for name in names if list(names).count(name) > 1})
     if twice:
-        raise ValueError(f"{', '.join(map(repr, twice))} is named more than once; name each corruption once")
+        raise BrittleError(f"{', '.join(map(repr, twice))} is named more than once; name each corruption once")
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"give one name or more, none empty, got {list(names)!r}")
+        raise BrittleError(f"give one name or more, none empty, got {list(names)!r}")
     return tuple(names)
 
 
@@ -186,7 +188,7 @@ def _in_order(candidates: Benchmark, names: tuple[str, ...]) -> Benchmark:
     ids = {entry.id for entry in candidates.entries}
     if ids != set(names):
         odd = sorted(ids ^ set(names))
-        raise ValueError(
+        raise BrittleError(
             f"the candidates {candidates.name!r} and the matrix must name the same corruptions; {odd[0]} is in one of "
             "them only"
         )
@@ -199,7 +201,7 @@ def _unlearned(given: Sequence[str] | None, names: tuple[str, ...], scores: Floa
     masked = [name for name, unknown in zip(names, alone, strict=True) if unknown and len(names) > 1]
     odd = sorted(set(given or ()) - set(masked))
     if odd and len(names) > 1:
-        raise ValueError(f"{odd[0]} was hardly learned by its own model, so its overlaps must be NaN")
+        raise BrittleError(f"{odd[0]} was hardly learned by its own model, so its overlaps must be NaN")
     return tuple(masked) if given is None else tuple(name for name in names if name in given)
 
 
@@ -207,16 +209,16 @@ def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> FloatArray:
     """A read-only symmetric copy with one row and one column a name."""
     array = np.array(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(f"{what} must be square, one row and one column a corruption, got shape {array.shape}")
+        raise BrittleError(f"{what} must be square, one row and one column a corruption, got shape {array.shape}")
     if len(array) != len(names):
-        raise ValueError(f"there are {len(names)} names for {len(array)} rows of {what}; give one name a row")
+        raise BrittleError(f"there are {len(names)} names for {len(array)} rows of {what}; give one name a row")
     mirrored = array.T
     same = (np.isnan(array) & np.isnan(mirrored)) | (array == mirrored)
     with np.errstate(invalid="ignore"):
         same |= np.abs(array - mirrored) < SAME
     if not same.all():
         i, j = np.argwhere(~same)[0]
-        raise ValueError(
+        raise BrittleError(
             f"{what} must be symmetric, but {names[i]} with {names[j]} is {array[i, j]:g} and {names[j]} with "
             f"{names[i]} is {array[j, i]:g}; give the mean of both if they are two estimates"
         )
@@ -280,15 +282,15 @@ def read_overlap(path: Path) -> Parts:
         try:
             return _from_long(pl.read_parquet(path, glob=False, hive_partitioning=False))
         except pl.exceptions.PolarsError as error:
-            raise ValueError(f"it cannot be read ({error})") from error
+            raise BrittleError(f"it cannot be read ({error})") from error
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = [row for row in csv.reader(file) if row]
     header, rows = (lines[0], lines[1:]) if lines else ([], [])
     names = tuple(header[1:])
     if tuple(row[0] for row in rows) != names:
-        raise ValueError("the first row and the first column must name the same corruptions in the same order")
+        raise BrittleError("the first row and the first column must name the same corruptions in the same order")
     if any(len(row) != len(header) for row in rows):
-        raise ValueError(f"every row must have {len(header)} cells, as the first")
+        raise BrittleError(f"every row must have {len(header)} cells, as the first")
     scores = np.array([[float(cell) if cell.strip() else np.nan for cell in row[1:]] for row in rows], ndmin=2)
     return names, scores, None, None, None
 
@@ -305,12 +307,12 @@ def _long(names: tuple[str, ...], scores: FloatArray, low: FloatArray | None, hi
 def _from_long(table: pl.DataFrame) -> Parts:
     missing = [column for column in ("name_a", "name_b", "overlap") if column not in table.columns]
     if missing:
-        raise ValueError(f"there is no column {', '.join(missing)}; the columns are {', '.join(table.columns)}")
+        raise BrittleError(f"there is no column {', '.join(missing)}; the columns are {', '.join(table.columns)}")
     names = tuple(table["name_a"].unique(maintain_order=True))
     where = {name: i for i, name in enumerate(names)}
     strangers = sorted(set(table["name_b"]) - set(names))
     if strangers or len(table) != len(names) ** 2 or table.select("name_a", "name_b").is_duplicated().any():
-        raise ValueError(
+        raise BrittleError(
             f"{len(names)} corruptions need one row for each of {len(names) ** 2} ordered pairs, there are "
             f"{len(table)} rows" + (f" and {strangers[0]!r} is only in name_b" if strangers else "")
         )
@@ -330,7 +332,7 @@ def _from_long(table: pl.DataFrame) -> Parts:
 
 def _kind(path: Path) -> str:
     if path.suffix not in (".csv", ".parquet"):
-        raise ValueError(f"an overlap matrix is a .csv or a .parquet file, got {path.name!r}; choose one of the two")
+        raise BrittleError(f"an overlap matrix is a .csv or a .parquet file, got {path.name!r}; choose one of the two")
     return path.suffix
 
 
@@ -359,11 +361,11 @@ def compare_overlaps(
     """
     if set(first.names) != set(second.names):
         odd = sorted(set(first.names) ^ set(second.names))
-        raise ValueError(f"both matrices need the same corruptions; only one of them has {', '.join(odd[:3])}")
+        raise BrittleError(f"both matrices need the same corruptions; only one of them has {', '.join(odd[:3])}")
     a, b = first.scores, second.subset(first.names).scores
     known = ~(np.isnan(a) | np.isnan(b)) & ~np.eye(len(a), dtype=bool)
     if known.sum() // 2 < FEWEST:
-        raise ValueError(f"both matrices know only {known.sum() // 2} pairs; an agreement needs at least {FEWEST}")
+        raise BrittleError(f"both matrices know only {known.sum() // 2} pairs; an agreement needs at least {FEWEST}")
     rng = np.random.Generator(np.random.Philox(seed))
     everyone = np.arange(len(a))
     value = _agreement(a, b, known, everyone)

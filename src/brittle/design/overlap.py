@@ -6,11 +6,13 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_fractions, check_level
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.design.matrix import OverlapMatrix, names_and_recipe
@@ -54,7 +56,7 @@ def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> FloatArray:
     """Accuracies as fractions, (k+1) × (k+1) for k names."""
     table, side = np.asarray(accuracy, dtype=np.float64), len(names) + 1
     if table.shape != (side, side):
-        raise ValueError(
+        raise BrittleError(
             f"{len(names)} corruptions need {side} × {side} accuracies, the standard model and the clean test set "
             f"first, got shape {table.shape}"
         )
@@ -64,7 +66,7 @@ def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> FloatArray:
 def gains_of(table: FloatArray, form: Form) -> tuple[FloatArray, FloatArray]:
     """Gains over the standard model, k trained × k tested on the last two axes, and the native ones among them."""
     if form not in ("ratio", "accuracy"):
-        raise ValueError(f"the form is 'ratio' (the papers) or 'accuracy' (the code of Syn2Nat), got {form!r}")
+        raise BrittleError(f"the form is 'ratio' (the papers) or 'accuracy' (the code of Syn2Nat), got {form!r}")
     corrupted = table[..., 1:]
     score = robustness_score(corrupted, table[..., :1]) if form == "ratio" else corrupted
     gains = score[..., 1:, :] - score[..., :1, :]
@@ -90,7 +92,7 @@ def from_gains(
 def scores_of(gains: FloatArray, native: FloatArray, floor: float) -> FloatArray:
     """Overlapping scores on the last two axes, NaN in the rows and columns of a vanishing native gain."""
     if not (np.isfinite(floor) and floor >= 0):
-        raise ValueError(f"the floor of a native gain is 0 or a little more, such as {FLOOR}, got {floor!r}")
+        raise BrittleError(f"the floor of a native gain is 0 or a little more, such as {FLOOR}, got {floor!r}")
     share = gains / np.where(native > floor, native, np.nan)[..., np.newaxis, :]
     scores = np.maximum((share + np.swapaxes(share, -1, -2)) / 2, 0)
     each = np.arange(scores.shape[-1])
@@ -120,7 +122,7 @@ def overlap_with_intervals(
     named, candidates = names_and_recipe(names)
     cells, side = right_or_wrong_cells(correct), len(named) + 1
     if cells.ndim != 3 or cells.shape[:2] != (side, side):
-        raise ValueError(
+        raise BrittleError(
             f"{len(named)} corruptions need {side} models × {side} test sets × samples, got shape {cells.shape}"
         )
     tail = (1 - check_level(level)) / 2
@@ -131,7 +133,7 @@ def overlap_with_intervals(
         drawn = resampled_means(rows, seed=seed, resamples=resamples).reshape(-1, side, side)
         scores = scores_of(*gains_of(drawn, form), floor)
     except ValueError as error:
-        raise ValueError(f"the overlap is undefined in a resample ({error}); it needs more samples") from error
+        raise BrittleError(f"the overlap is undefined in a resample ({error}); it needs more samples") from error
     first, last = math.floor(tail * (resamples - 1)), math.ceil((1 - tail) * (resamples - 1))
     low = np.sort(np.where(np.isnan(scores), 0, scores), axis=0)[first]
     high = np.sort(np.where(np.isnan(scores), np.inf, scores), axis=0)[last]
@@ -169,13 +171,13 @@ def overlap_from_relative_errors(
     named, candidates = names_and_recipe(names)
     errors, k = np.asarray(table, dtype=np.float64), len(named)
     if errors.shape != (k + 1, k):
-        raise ValueError(
+        raise BrittleError(
             f"{k} corruptions need {k + 1} × {k} relative errors, the standard model first, got {errors.shape}"
         )
     if not np.isfinite(errors).all():
-        raise ValueError("every relative error must be a finite number; leave out corruptions that lack one")
+        raise BrittleError("every relative error must be a finite number; leave out corruptions that lack one")
     if np.abs(errors).max() > 10:
-        raise ValueError(f"relative errors are fractions here, got {np.abs(errors).max():g}; divide percents by 100")
+        raise BrittleError(f"relative errors are fractions here, got {np.abs(errors).max():g}; divide percents by 100")
     accuracy = _clean_accuracy(clean_errors, k + 1)
     loss = errors / accuracy[:, np.newaxis]
     gains = loss[0] - loss[1:]
@@ -192,7 +194,7 @@ def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
     rows = next(iter(table.columns))
     names = table.text(rows)[1:]
     if name not in CANDIDATES or not {"clean_error", *names} <= set(table.columns):
-        raise ValueError(
+        raise BrittleError(
             f"{name} is not a table of models trained with one corruption each; see {', '.join(CANDIDATES)}"
         )
     recipe = load_benchmark(CANDIDATES[name])
@@ -201,12 +203,27 @@ def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
     return overlap_from_relative_errors(errors, candidates, clean_errors=table.numbers("clean_error"), floor=floor)
 
 
+def load_overlap(given: str | Path) -> OverlapMatrix:
+    """An overlap matrix: a folder of `brittle overlap`, a .csv or .parquet file, or a published one by its name."""
+    if str(given) in CANDIDATES:
+        return published_overlap(str(given))
+    path = Path(given)
+    if path.is_dir():
+        path = path / "overlap.parquet"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no overlap matrix {str(path)!r}; `brittle overlap` makes one, and "
+            f"{' and '.join(CANDIDATES)} are published ones"
+        )
+    return OverlapMatrix.load(path)
+
+
 def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> FloatArray:
     if clean_errors is None:
         return np.ones(rows)
     clean = check_fractions(clean_errors, "the clean error")
     if clean.shape != (rows,):
-        raise ValueError(f"give one clean error a row, {rows} of them, got shape {clean.shape}")
+        raise BrittleError(f"give one clean error a row, {rows} of them, got shape {clean.shape}")
     if (clean == 1).any():
-        raise ValueError("a model with a clean error of 1 knows nothing; its robustness is undefined, leave it out")
+        raise BrittleError("a model with a clean error of 1 knows nothing; its robustness is undefined, leave it out")
     return np.asarray(1 - clean)

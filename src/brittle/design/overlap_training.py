@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
+from brittle._identity import as_data
 from brittle._io import claim, file_name, is_whole, missing_or_damaged, weights_key
-from brittle._types import Image
+from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.engines import check_engine, map_on_ray, ray_cluster
 from brittle.evaluation.score import by_corruption, cells_of
 from brittle.models import TorchModel, build_network, from_torch, load_weights, save_trained
 from brittle.models.torch import find_device
@@ -61,7 +63,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+            raise BrittleError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
 
     @property
     def first(self) -> str:
@@ -92,9 +94,6 @@ def train_or_adapt(
     else:
         train(network, images[few], labels[few], plan.tuning, **kept)
 
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps done, steps in all)."""
 
 Weights = dict[str, Any]
 
@@ -192,7 +191,7 @@ class OverlapModels:
     def _save(self, name: str, state: Weights) -> None:
         network, recipe = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
         network.load_state_dict(state)
-        about, classes = {"plan": repr(self.plan)}, self.training.classes
+        about, classes = {"plan": as_data(self.plan)}, self.training.classes
         save_trained(network, self.path(name), self.plan.network, classes, recipe.mean, recipe.std, about)
 
     def _tick(self, name: str) -> Callable[[int, int, float], None]:
@@ -242,9 +241,9 @@ def measure_overlap(
     folder = Path(folder)
     check_engine(engine, address)
     if training.labels is None or test.labels is None:
-        raise ValueError("training and test data need labels")
+        raise BrittleError("training and test data need labels")
     about = {
-        "plan": repr(plan),
+        "plan": as_data(plan),
         "candidates": candidates.hash,
         "training": training.key,
         "start": weights_key(start),

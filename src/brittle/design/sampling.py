@@ -8,6 +8,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._random import choose, generator
 from brittle._types import FloatArray
 from brittle.design.clustering import Categories
@@ -52,7 +53,7 @@ def balanced(categories: Categories, n: int, k: int, *, count: int = 1000, seed:
     """
     possible = possible_benchmarks(categories, n, k)
     if not 1 <= count <= possible:
-        raise ValueError(
+        raise BrittleError(
             f"there are {possible} different benchmarks of {k} from each of {n} categories, so ask for 1 to "
             f"{possible}, got count={count!r}"
         )
@@ -69,12 +70,12 @@ def balanced(categories: Categories, n: int, k: int, *, count: int = 1000, seed:
 def possible_benchmarks(categories: Categories, n: int, k: int) -> int:
     """How many different benchmarks there are with k representatives of each of n categories."""
     if not 1 <= n <= len(categories):
-        raise ValueError(
+        raise BrittleError(
             f"there are {len(categories)} categories, so n lies between 1 and {len(categories)}, got {n!r}"
         )
     if not 1 <= k <= categories.smallest:
         small = min(categories.members, key=lambda name: len(categories.members[name]))
-        raise ValueError(
+        raise BrittleError(
             f"the smallest category, {small}, has {categories.smallest} members, so k lies between 1 and "
             f"{categories.smallest}, got {k!r}; take fewer representatives or leave that category out"
         )
@@ -115,7 +116,7 @@ def least_overlapping(
     """
     means = same_category_overlaps(benchmarks, overlap, categories)
     if np.isnan(means).all():
-        raise ValueError(
+        raise BrittleError(
             f"none of {len(benchmarks)} benchmarks has two corruptions of a category whose overlaps are all known; "
             "take k of 2 or more and corruptions that are not masked"
         )
@@ -127,7 +128,7 @@ def same_category_overlaps(
 ) -> FloatArray:
     """The mean overlap of the same-category pairs of each benchmark; NaN if there are none or one is masked."""
     if not benchmarks:
-        raise ValueError("give at least one benchmark to choose from")
+        raise BrittleError("give at least one benchmark to choose from")
     inside = np.zeros((len(benchmarks), len(overlap)))
     for row, benchmark in zip(inside, benchmarks, strict=True):
         row[overlap.positions(check_names(benchmark))] = 1
@@ -143,7 +144,7 @@ def same_category_overlaps(
     return np.where(good, total / np.where(good, pairs, 1), np.nan)
 
 
-class NoSubstitution(ValueError):  # noqa: N818 - it is raised to be counted, not to be a failure
+class NoSubstitution(BrittleError):  # noqa: N818 - it is raised to be counted, not to be a failure
     """No corruption of a benchmark can be exchanged so that it becomes less balanced."""
 
 
@@ -155,7 +156,7 @@ def substitute(benchmark: Sequence[str], categories: Categories, *, times: int =
     `NoSubstitution` when there is none.
     """
     if times < 0:
-        raise ValueError(f"substitute 0 times or more, got times={times!r}")
+        raise BrittleError(f"substitute 0 times or more, got times={times!r}")
     rng, found = generator(seed), tuple(sorted(benchmark))
     for done in range(times):
         changed = _once(found, categories, rng)

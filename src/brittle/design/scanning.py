@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittle._types import FloatArray
+from brittle._errors import BrittleError
+from brittle._types import FloatArray, Progress
 from brittle.benchmarks import Benchmark, Entry, ends
 from brittle.datasets.dataset import Dataset
 from brittle.design.calibration import calibrate, error_target
@@ -35,7 +36,7 @@ class Scan:
 
     def __post_init__(self) -> None:
         if not len(self.severities) == len(self.errors) == len(self.distances):
-            raise ValueError(
+            raise BrittleError(
                 f"{self.candidate} needs an error and a distance at each severity, got {len(self.severities)}, "
                 f"{len(self.errors)} and {len(self.distances)}"
             )
@@ -45,7 +46,7 @@ def nearest_distances(features: ArrayLike, baseline: ArrayLike) -> FloatArray:
     """From each mean feature of a candidate's levels to the nearest of a benchmark's cells (step 4)."""
     mine, theirs = np.asarray(features, np.float64), np.asarray(baseline, np.float64)
     if mine.ndim != 2 or theirs.ndim != 2 or mine.shape[1] != theirs.shape[1]:
-        raise ValueError(f"features are levels × dimensions of one model, got shapes {mine.shape} and {theirs.shape}")
+        raise BrittleError(f"features are levels × dimensions of one model, got shapes {mine.shape} and {theirs.shape}")
     return np.asarray(np.linalg.norm(mine[:, None] - theirs, axis=-1).min(1))
 
 
@@ -54,9 +55,6 @@ LEVELS = 10
 
 HARM = (0.97, 0.4)
 """A candidate without levels is scanned from where a model keeps 97 % of its accuracy to where it keeps 40 %."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps done, steps in all)."""
 
 
 def scan_levels(
@@ -183,7 +181,7 @@ def scan_candidates(
 
 def _severities(entry: Entry) -> np.ndarray:
     if any(isinstance(level, tuple) for level in entry.levels):
-        raise ValueError(f"{entry.id} has a range of severities; candidates are scanned at single ones")
+        raise BrittleError(f"{entry.id} has a range of severities; candidates are scanned at single ones")
     return np.array([ends(level)[0] for level in entry.levels])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
+from brittle._identity import as_data, digest
 from brittle._io import claim, file_name, missing_or_damaged, weights_key
-from brittle._types import FloatArray, Image
+from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark
 from brittle.corruptions.draws import Draws
 from brittle.datasets.dataset import Dataset, no_labels
@@ -35,9 +36,6 @@ from brittle.training import build_network
 from brittle.training.augmentation import Mixture, Scheme
 from brittle.training.augmentation.schemes import ADDRESS
 
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, steps done, steps in all)."""
-
 
 def scheme_models(
     schemes: Mapping[str, Scheme],
@@ -57,8 +55,8 @@ def scheme_models(
     if training.labels is None:
         raise no_labels(training, "and a network learns from labels")
     if STANDARD in schemes:
-        raise ValueError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
-    about = {"plan": repr(plan), "training": training.key, "start": weights_key(start)}
+        raise BrittleError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
+    about = {"plan": as_data(plan), "training": training.key, "start": weights_key(start)}
     claim(folder / "models.json", about, "models")
     pictures: list[Image] = []
     made: dict[str, TorchModel] = {}
@@ -77,7 +75,7 @@ def scheme_models(
                 full = scheme is None or plan.mode == "scratch"
                 kept: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": said}
                 train_or_adapt(network, pictures[0], training.labels, plan, scheme, full=full, **kept)
-            how = {"plan": repr(plan), "scheme": repr(scheme)}
+            how = as_data({"plan": plan, "scheme": scheme})
             mean, std = plan.standard.mean, plan.standard.std
             save_trained(network, path, plan.network, training.classes, mean, std, how)
             path.with_suffix(".pt").unlink(missing_ok=True)
@@ -94,7 +92,7 @@ def _said(progress: Progress | None, name: str, place: int, count: int) -> Calla
 def _file_name(name: str, scheme: Scheme | None) -> str:
     """The name, and a digest of what the scheme does."""
     plain = file_name(name)
-    return plain if scheme is None else f"{plain}-{sha256(repr(scheme).encode()).hexdigest()[:8]}"
+    return plain if scheme is None else f"{plain}-{digest(scheme, length=8)}"
 
 
 SchemeStudyProgress = Callable[[str, int, int], None]
@@ -187,7 +185,7 @@ def _spearman(distance: FloatArray, error: FloatArray) -> Correlation | None:
 def mixture_of(near: Scheme, far: Scheme, share: float) -> Mixture:
     """A mixture with a share of `near`, the rest `far`."""
     if not 0 <= share <= 1:
-        raise ValueError(f"a share lies between 0 and 1, got {share}")
+        raise BrittleError(f"a share lies between 0 and 1, got {share}")
     return Mixture((near, far), (share, 1 - share))
 
 
@@ -202,7 +200,7 @@ def mixing_points(
     """
     mine, other = np.asarray(near), np.asarray(far)
     if mine.shape != other.shape:
-        raise ValueError(f"both schemes need features of one shape, got {mine.shape} and {other.shape}")
+        raise BrittleError(f"both schemes need features of one shape, got {mine.shape} and {other.shape}")
     rows = []
     for share in shares:
         picked = _picked(share, len(mine), seed)

@@ -1,6 +1,6 @@
 """How near an augmentation is to a corruption."""
 
-from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, feature_images
+from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, check_extractor, feature_images
 from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, leak_check, leak_scores
 from brittle.distance.measures import (
     Distances,
@@ -27,6 +27,7 @@ __all__ = [
     "LeakCheck",
     "SchemeDistances",
     "TransformFeatures",
+    "check_extractor",
     "corruption_features",
     "covered",
     "distances",

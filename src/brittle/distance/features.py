@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError, BrittleTypeError
+from brittle._identity import as_data, digest
 from brittle._io import atomic_write, is_whole
 from brittle._random import check_seed
 from brittle._types import FloatArray, Image
@@ -43,12 +44,12 @@ def blocks(rows: Rows | ArrayLike) -> Iterator[NDArray[Any]]:
         return
     table = np.asanyarray(rows)
     if table.ndim != 2 or not table.size:
-        raise ValueError(f"features are samples × dimensions with at least one of each, got shape {table.shape}")
+        raise BrittleError(f"features are samples × dimensions with at least one of each, got shape {table.shape}")
     for start in range(0, len(table), BLOCK):
         block = table[start : start + BLOCK]
         if not np.isfinite(block).all():
             row = start + int(np.flatnonzero(~np.isfinite(block).all(1))[0])
-            raise ValueError(f"features must be finite numbers, and those of sample {row} are not; leave it out")
+            raise BrittleError(f"features must be finite numbers, and those of sample {row} are not; leave it out")
         yield block
 
 
@@ -96,14 +97,14 @@ class Extractor(Protocol):
 def check_extractor(model: Any) -> Extractor:
     """The model, or one sentence that says what it lacks."""
     if not callable(getattr(model, "features", None)):
-        raise TypeError(
+        raise BrittleTypeError(
             f"the model {getattr(model, 'name', model)!r} ({type(model).__name__}) shows no features, so no distance "
             "can be measured with it; give a torch, timm, torchvision or transformers model, or any object with "
             "features(images), a name and a key"
         )
     for word in ("name", "key"):
         if not isinstance(getattr(model, word, None), str):
-            raise TypeError(
+            raise BrittleTypeError(
                 f"a model that shows features needs a {word}, a text, by which they are found again; "
                 f"{type(model).__name__} has none"
             )
@@ -118,13 +119,13 @@ def features_of(model: Extractor, images: Image, batch_size: int) -> Features:
         batch = images[start : start + batch_size]
         rows.append(np.asarray(model.features(batch), np.float32))
         if rows[-1].ndim != 2 or len(rows[-1]) != len(batch):
-            raise ValueError(
+            raise BrittleError(
                 f"the model {model.name!r} gave features of shape {rows[-1].shape} for {len(batch)} images; it must "
                 "give one row for each"
             )
     found = np.concatenate(rows)
     if not np.isfinite(found).all():
-        raise ValueError(f"the model {model.name!r} gave features that are not numbers; look at its weights")
+        raise BrittleError(f"the model {model.name!r} gave features that are not numbers; look at its weights")
     return found
 
 
@@ -137,12 +138,12 @@ class FeatureImages:
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 4 or self.pixels.shape[-1] != 3 or self.pixels.dtype != np.uint8 or not self.pixels.size:
-            raise ValueError(
+            raise BrittleError(
                 f"feature images are N×H×W×3 of uint8, got shape {self.pixels.shape} of {self.pixels.dtype}"
             )
         ids = self.ids or tuple(range(len(self.pixels)))
         if len(ids) != len(self.pixels):
-            raise ValueError(f"{len(self.pixels)} feature images need as many ids, got {len(ids)}")
+            raise BrittleError(f"{len(self.pixels)} feature images need as many ids, got {len(ids)}")
         object.__setattr__(self, "ids", ids)
 
     def __len__(self) -> int:
@@ -151,7 +152,7 @@ class FeatureImages:
     @cached_property
     def key(self) -> str:
         """A digest of the pixels and ids."""
-        return sha256(repr((self.pixels.shape, self.ids)).encode() + self.pixels.tobytes()).hexdigest()[:16]
+        return digest({"shape": self.pixels.shape, "ids": self.ids}, self.pixels.tobytes())
 
 
 def feature_images(dataset: Dataset, count: int = 100, *, seed: int = 0) -> FeatureImages:
@@ -161,9 +162,9 @@ def feature_images(dataset: Dataset, count: int = 100, *, seed: int = 0) -> Feat
     over for the next. All must have one size.
     """
     if count < 1:
-        raise ValueError(f"count must be at least 1, got {count}")
+        raise BrittleError(f"count must be at least 1, got {count}")
     if count > len(dataset):
-        raise ValueError(f"{dataset.name!r} has {len(dataset)} images, {count} were asked for; ask for at most that")
+        raise BrittleError(f"{dataset.name!r} has {len(dataset)} images, {count} were asked for; ask for at most that")
     rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
     moved: dict[int, int] = {}
     chosen: list[int] = []
@@ -177,13 +178,13 @@ def feature_images(dataset: Dataset, count: int = 100, *, seed: int = 0) -> Feat
             continue
         chosen.append(drawn)
         if images[-1].shape != images[0].shape:
-            raise ValueError(
+            raise BrittleError(
                 f"feature images must have one size, and {dataset.name!r} has {images[0].shape} and "
                 f"{images[-1].shape}; resize or crop them first"
             )
         if len(images) == count:
             return FeatureImages(np.stack(images), tuple(dataset.ids[k] for k in chosen))
-    raise ValueError(f"{dataset.name!r} has {len(images)} images that can be read, {count} were asked for")
+    raise BrittleError(f"{dataset.name!r} has {len(images)} images that can be read, {count} were asked for")
 
 
 IDENTITY = "identity.json"
@@ -197,11 +198,10 @@ class FeatureStore:
 
     def __init__(self, folder: str | Path | None, identity: Mapping[str, Any]) -> None:
         self._memory: dict[int, Features] = {}
-        self._identity = json.dumps(identity, indent=1, sort_keys=True, ensure_ascii=False)
         self.folder: Path | None = None
         if folder is not None:
-            digest = sha256(self._identity.encode("utf-8", "surrogateescape")).hexdigest()
-            self.folder = Path(folder) / digest[:16]
+            self._identity = json.dumps(as_data(identity), indent=1, sort_keys=True, ensure_ascii=False)
+            self.folder = Path(folder) / digest(identity)
 
     def read(self, number: int) -> Features | None:
         """A block, perhaps with fewer rows than asked for before; None if it is not there or cannot be read."""

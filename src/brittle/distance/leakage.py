@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._random import check_seed
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
@@ -19,7 +19,7 @@ from brittle.distance.transforms import CorruptionFeatures
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import scores
 from brittle.metrics import holm
-from brittle.training.augmentation.schemes import FlipCrop, RandomAffine, Scheme
+from brittle.training.augmentation import FlipCrop, RandomAffine, Scheme
 
 
 def rank_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 9999, seed: int = 0) -> float:
@@ -32,9 +32,9 @@ def rank_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 9999, 
 
     a, b = (np.asarray(values, np.float64).ravel() for values in (first, second))
     if not a.size or not b.size:
-        raise ValueError(f"a rank test needs two samples, got {a.size} and {b.size} numbers")
+        raise BrittleError(f"a rank test needs two samples, got {a.size} and {b.size} numbers")
     if permutations < 1:
-        raise ValueError(f"permutations must be at least 1, got {permutations}")
+        raise BrittleError(f"permutations must be at least 1, got {permutations}")
     ranks = rankdata(np.concatenate([a, b]))
     found = permutation_test(
         (ranks[: a.size], ranks[a.size :]),
@@ -138,7 +138,7 @@ def leak_check(
         seed: of the permutations.
     """
     if not references:
-        raise ValueError("the leak check needs at least one reference augmentation, got none")
+        raise BrittleError("the leak check needs at least one reference augmentation, got none")
     mine = sample_distances(augmentation, corruptions.means)
     others = {name: sample_distances(rows, corruptions.means) for name, rows in references.items()}
     samples = min(len(mine), *map(len, others.values()))
@@ -185,9 +185,9 @@ def leak_check(
 def check_leak_options(samples: int, *, margin: float = 0.5, alpha: float = 0.05, blocks: int = BLOCKS) -> None:
     """Raise if a leak check with so many samples of each scheme cannot be made."""
     if not 0 < margin <= 1 or not 0 < alpha < 1:
-        raise ValueError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
+        raise BrittleError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
     if not 2 <= blocks <= samples:
-        raise ValueError(
+        raise BrittleError(
             f"the samples of each scheme are cut into blocks, at least 2 and at most as many as the {samples} samples; "
             f"got {blocks} blocks"
         )
@@ -223,7 +223,7 @@ def leak_scores(
     known = [entry.id for entry in benchmark.entries]
     for name in leaked:
         if name not in known:
-            raise ValueError(f"{name!r} is not part of {benchmark.name!r}; {did_you_mean(name, known)}")
+            raise BrittleError(f"{name!r} is not part of {benchmark.name!r}; {did_you_mean(name, known)}")
     parts = {
         "all": known,
         "kept": [name for name in known if name not in leaked],

@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
 from brittle._random import check_seed
 from brittle._types import FloatArray, check_level
 from brittle.distance.features import Extractor, FeatureImages, Rows, TransformFeatures, blocks, mean_row, take
 from brittle.distance.transforms import BATCH, CorruptionFeatures, fill, scheme_store
 from brittle.metrics.resampling import resampled_means
-from brittle.training.augmentation.schemes import Scheme, fixed
+from brittle.training.augmentation import Scheme, fixed
 
 
 def msd(augmentations: Rows | ArrayLike, corruptions: Rows | ArrayLike) -> float:
@@ -40,7 +41,7 @@ def sample_distances(augmentations: Rows | ArrayLike, means: ArrayLike) -> NDArr
     for block in blocks(augmentations):
         rows = np.asarray(block, np.float64)
         if targets.ndim != 2 or rows.shape[1] != targets.shape[1]:
-            raise ValueError(
+            raise BrittleError(
                 f"features of {rows.shape[1]} dimensions cannot be compared with means of shape {targets.shape}; both "
                 "must come from the same model"
             )
@@ -66,7 +67,7 @@ def mmd_to(augmentations: Rows | ArrayLike, means: ArrayLike) -> FloatArray:
     """The MMD to each of several mean corruptions, means × dimensions."""
     mine, theirs = mean_row(augmentations), np.asarray(means, np.float64)
     if theirs.ndim != 2 or theirs.shape[1] != mine.size:
-        raise ValueError(
+        raise BrittleError(
             f"features of {mine.size} dimensions cannot be compared with means of shape {theirs.shape}; both must come "
             "from the same model"
         )
@@ -91,12 +92,12 @@ def expected_minimum(distances: ArrayLike, sizes: Sequence[int]) -> NDArray[np.f
     """
     table = np.sort(np.asarray(distances, np.float64), axis=0)
     if np.isnan(table).any():
-        raise ValueError("distances must be numbers, and some are NaN; look at the features")
+        raise BrittleError("distances must be numbers, and some are NaN; look at the features")
     n = len(table)
     found = []
     for size in sizes:
         if not 1 <= size <= n:
-            raise ValueError(f"a subset of {n} samples has 1 to {n} of them, got {size}")
+            raise BrittleError(f"a subset of {n} samples has 1 to {n} of them, got {size}")
         k = np.arange(1, n - size + 1)
         weights = size / n * np.concatenate([[1.0], np.cumprod((n - k - size + 1) / (n - k))])
         found.append(weights @ table[: len(weights)])
@@ -234,7 +235,7 @@ def resampled_distances(
     mean corruptions.
     """
     if resamples < 1:
-        raise ValueError(f"intervals need at least one resample, got {resamples}")
+        raise BrittleError(f"intervals need at least one resample, got {resamples}")
     # another seed for the groups: their number may be that of the corruption samples, and then the draws would agree
     groups = resampled_means(_group_means(augmentations, len(distances)), seed=seed + 1, resamples=resamples)
     present = _present(len(distances), resamples, seed)
@@ -331,7 +332,7 @@ def distances_until(
     """
     check_tolerance(tolerance)
     if not schemes:
-        raise ValueError("give at least one augmentation whose distances are measured, got none")
+        raise BrittleError("give at least one augmentation whose distances are measured, got none")
     stores = {name: scheme_store(model, images, scheme, seed, folder) for name, scheme in schemes.items()}
     parts: dict[str, list[TransformFeatures]] = {name: [] for name in schemes}
     count = samples if tolerance is None else min(FEWEST, samples)
@@ -364,7 +365,7 @@ def distances_until(
 def check_tolerance(tolerance: float | None) -> None:
     """Raise unless it is None or a share."""
     if tolerance is not None and not 0 < tolerance < 1:
-        raise ValueError(f"tolerance is a share of the MSD between 0 and 1, such as 0.05; got {tolerance}")
+        raise BrittleError(f"tolerance is a share of the MSD between 0 and 1, such as 0.05; got {tolerance}")
 
 
 def relative_width(found: Distances) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._parallel import cores, prefetch
 from brittle._random import check_seed
 from brittle._types import FloatArray, Image
@@ -27,7 +28,7 @@ from brittle.distance.features import (
     features_of,
 )
 from brittle.evaluation.cell import Cell, plan
-from brittle.training.augmentation.schemes import Scheme, Transform, fixed
+from brittle.training.augmentation import Scheme, Transform, fixed
 
 Progress = Callable[[int, int, float], None]
 """Called with (transforms done, transforms in all, images per second) after each batch."""
@@ -81,12 +82,7 @@ def scheme_store(
     model: Extractor, images: FeatureImages, scheme: Scheme, seed: int, folder: str | Path | None
 ) -> FeatureStore:
     """Where the features of a scheme are kept."""
-    if folder is not None and " at 0x" in repr(scheme):
-        raise ValueError(
-            f"features of {scheme!r} cannot be kept in a folder, because its repr does not name its settings; wrap it "
-            "in FromCallable, give it a __repr__, or leave out the folder"
-        )
-    return store_of(model, images, {"scheme": repr(scheme), "seed": check_seed(seed)}, folder)
+    return store_of(model, images, {"scheme": scheme, "seed": check_seed(seed)}, folder)
 
 
 def store_of(
@@ -112,7 +108,7 @@ def fill(
     """Compute what a store lacks of transforms 0 … samples−1; `what` names them where they go wrong."""
     for name, value in (("samples", samples), ("batch_size", batch_size), ("threads", threads)):
         if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
+            raise BrittleError(f"{name} must be at least 1, got {value}")
     tasks = _missing(store, samples, max(1, batch_size // len(images)))
     kept = samples - sum(map(len, tasks))
     clean: FloatArray = np.zeros(0)
@@ -154,7 +150,7 @@ def _eight_bit(changed: NDArray[Any], what: str) -> Image:
     if changed.dtype == np.uint8:
         return changed
     if not np.isfinite(changed).all():
-        raise ValueError(f"{what} gave values that are not numbers; it must give 0 to 255")
+        raise BrittleError(f"{what} gave values that are not numbers; it must give 0 to 255")
     return np.asarray(np.clip(np.rint(changed), 0, 255), np.uint8)
 
 
@@ -167,11 +163,11 @@ class CorruptionFeatures:
 
     def __post_init__(self) -> None:
         if self.values.ndim != 3 or len(self.values) != len(self.cells) or not self.values.size:
-            raise ValueError(
+            raise BrittleError(
                 f"{len(self.cells)} cells need features cells × samples × dimensions, got shape {self.values.shape}"
             )
         if not np.isfinite(self.values).all():
-            raise ValueError("features of corruptions must be finite numbers, and some are not; look at the model")
+            raise BrittleError("features of corruptions must be finite numbers, and some are not; look at the model")
 
     @cached_property
     def means(self) -> FloatArray:

@@ -1,41 +1,76 @@
 """Run the test, keep every prediction."""
 
-from brittle.evaluation.cell import Cell, plan
-from brittle.evaluation.failure_search import load_failure_points, search_failure_points
+from brittle.evaluation.cell import CLEAN, Cell, Drawn, plan
+from brittle.evaluation.class_order import guessing_in_words, guessing_models
+from brittle.evaluation.decoding import decoded_ids, fitted, image_shape
+from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
+from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
+from brittle.evaluation.inference import Classes, infer
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
-from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference
+from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
-from brittle.evaluation.score import CorruptionScores, Scores, compare, compare_all, scores
-from brittle.evaluation.trajectory_scores import CnsScores, Trajectories, cns_scores, trajectories
+from brittle.evaluation.score import (
+    CLEAN_CELL,
+    CorruptionScores,
+    Scores,
+    by_corruption,
+    cells_of,
+    compare,
+    compare_all,
+    scores,
+    shared_rows,
+)
+from brittle.evaluation.store import Store
+from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 
 __all__ = [
+    "CLEAN",
+    "CLEAN_CELL",
+    "SCALE",
+    "SHIFT",
     "Cell",
+    "Classes",
     "CnsScores",
     "Comparable",
     "CorruptionScores",
+    "Drawn",
+    "FailureSummary",
     "Flip",
     "Probe",
     "Results",
     "Scores",
+    "SearchedFolder",
+    "Store",
     "Trajectories",
     "as_baseline",
+    "by_corruption",
+    "cells_of",
     "cns_scores",
     "comparable",
     "compare",
     "compare_all",
+    "decoded_ids",
+    "drawn_key",
     "evaluate",
     "evaluate_stored",
     "find_reference",
+    "fitted",
+    "guessing_in_words",
+    "guessing_models",
+    "image_shape",
     "import_predictions",
+    "infer",
     "load_failure_points",
     "load_results",
     "plan",
     "probe",
+    "published_rows",
     "read_predictions",
     "scores",
     "search_failure_points",
+    "shared_rows",
     "trajectories",
 ]

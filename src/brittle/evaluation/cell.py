@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
 import numpy as np
 
+from brittle._identity import digest
 from brittle._io import file_name
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
@@ -68,7 +68,7 @@ def cell_key(benchmark: Benchmark, entry: Entry, level: Level) -> str:
     """What the recipe says about one cell, and the code of a corruption of somebody's own."""
     recipe = replace(benchmark, version=1, entries=(replace(entry, levels=(level,)),)).hash
     code = entry.corruption.code
-    return (sha256(f"{recipe} {code}".encode()).hexdigest() if code else recipe)[:8]
+    return digest({"recipe": recipe, "code": code}, length=8) if code else recipe[:8]
 
 
 @dataclass(frozen=True, eq=False)

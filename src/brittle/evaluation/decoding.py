@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
 from brittle._types import Image
 from brittle.datasets import UnreadableImage
@@ -86,7 +87,7 @@ def first_image(dataset: Dataset) -> Image:
             return dataset.image(index)
         except UnreadableImage:
             continue
-    raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+    raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
 
 
 def decoded_ids(folder: Path) -> list[str | int]:
@@ -127,7 +128,7 @@ def _fill(
             shape = (len(dataset), *image.shape)
             array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         if image.shape != array.shape[1:]:
-            raise ValueError(
+            raise BrittleError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
                 "a model sees batches, so bring all images to one size with --prepare imagenet (in Python "
                 "prepare='imagenet')"
@@ -137,6 +138,6 @@ def _fill(
         if progress is not None:
             progress(index + 1, len(dataset))
     if array is None:
-        raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+        raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
     array.flush()
     return kept, skipped

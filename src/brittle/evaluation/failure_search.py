@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._io import file_name, is_whole, missing_or_damaged
 from brittle._parallel import torch_threads
-from brittle._types import FloatArray, Image
+from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Drawn, cell_key
 from brittle.evaluation.decoding import decode, fitted
 from brittle.evaluation.inference import Classes, Predictions, infer
-from brittle.evaluation.run import check
+from brittle.evaluation.inputs import check
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
 from brittle.metrics import FailurePoints
 from brittle.models.batch_size import common_batch_size
@@ -85,14 +86,14 @@ def bisect(
     `tolerance` the search is a grid and hides nothing, with `step` equal to the largest severity it is pure halving.
     """
     if source.benchmark is None:
-        raise ValueError("a search for failure points needs a benchmark that draws the corruption")
+        raise BrittleError("a search for failure points needs a benchmark that draws the corruption")
     highest = float(source.benchmark.entry(corruption).corruption.max_severity)
     if not 0 < tolerance <= step <= highest:
-        raise ValueError(
+        raise BrittleError(
             f"tolerance and step are severities with 0 < tolerance ≤ step ≤ {highest:g}, got {tolerance:g} and {step:g}"
         )
     if not float(highest / step).is_integer():
-        raise ValueError(
+        raise BrittleError(
             f"whole steps must end at {highest:g}, got step {step:g}; take {highest:g} over a whole number"
         )
     halvings = math.ceil(math.log2(step / tolerance) - 1e-9)
@@ -177,10 +178,6 @@ class _Looker:
                 self.tick(len(classes))
         self.evaluations[samples] += 1
         return found, sure
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is searched, searches done, searches in all)."""
 
 
 def search_failure_points(

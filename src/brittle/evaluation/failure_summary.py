@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.decoding import IMAGES, READ, decoded_ids
@@ -158,7 +159,7 @@ class SearchedFolder:
         self.folder = Path(folder)
         rows = load_failure_points(folder)
         if rows is None:
-            raise ValueError(f"{str(folder)!r} holds no failure points; `brittle failure-points` writes them")
+            raise BrittleError(f"{str(folder)!r} holds no failure points; `brittle failure-points` writes them")
         self.rows = rows
         self.summaries = summarize_failure_points(rows)
         self._recipes = {

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import get_corruption
@@ -41,13 +42,13 @@ def read_predictions(path: str | Path) -> pl.DataFrame:
         raise FileNotFoundError(f"there is no file of predictions {str(path)!r}")
     readers = {".csv": _read_csv, ".npz": _read_npz}
     if path.suffix not in readers:
-        raise ValueError(f"predictions are read from .csv and .npz files, got {str(path)!r}")
+        raise BrittleError(f"predictions are read from .csv and .npz files, got {str(path)!r}")
     raw = readers[path.suffix](path)
     missing = [name for name in COLUMNS if name not in raw.columns]
     if missing:
-        raise ValueError(f"{str(path)!r} lacks {', '.join(missing)}; it has: {', '.join(raw.columns) or 'nothing'}")
+        raise BrittleError(f"{str(path)!r} lacks {', '.join(missing)}; it has: {', '.join(raw.columns) or 'nothing'}")
     if raw.is_empty():
-        raise ValueError(f"{str(path)!r} has no rows")
+        raise BrittleError(f"{str(path)!r} has no rows")
     if "confidence" not in raw.columns:
         raw = raw.with_columns(confidence=pl.lit(None, pl.String))
     clean = pl.col("corruption") == CLEAN
@@ -84,14 +85,14 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
             index = rows[0]
             more = f" ({len(rows)} rows are like this)" if len(rows) > 1 else ""
             told = sentence.format(**raw.row(index, named=True))
-            raise ValueError(f"row {index + 1} of {str(path)!r} {told}{more}")
+            raise BrittleError(f"row {index + 1} of {str(path)!r} {told}{more}")
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
     try:
         return pl.read_csv(path, glob=False, infer_schema=False, truncate_ragged_lines=False)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{str(path)!r} is not a CSV table: {str(error).partition(chr(10))[0]}") from error
+        raise BrittleError(f"{str(path)!r} is not a CSV table: {str(error).partition(chr(10))[0]}") from error
 
 
 def _read_npz(path: Path) -> pl.DataFrame:
@@ -100,10 +101,10 @@ def _read_npz(path: Path) -> pl.DataFrame:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in SCHEMA if name in file.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{str(path)!r} cannot be read as arrays of numbers and texts: {error}") from error
+        raise BrittleError(f"{str(path)!r} cannot be read as arrays of numbers and texts: {error}") from error
     shapes = {name: array.shape for name, array in arrays.items()}
     if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
-        raise ValueError(f"the arrays of {str(path)!r} must have one axis and one length; they have {shapes}")
+        raise BrittleError(f"the arrays of {str(path)!r} must have one axis and one length; they have {shapes}")
     return pl.DataFrame({name: pl.Series(array.tolist()).cast(pl.String) for name, array in arrays.items()})
 
 
@@ -115,7 +116,9 @@ class _Absent:
     key: str
 
     def scores(self, images: Image) -> Scores:
-        raise TypeError(f"{self.name!r} is known by its predictions only; it cannot be shown {len(images)} more images")
+        raise BrittleTypeError(
+            f"{self.name!r} is known by its predictions only; it cannot be shown {len(images)} more images"
+        )
 
 
 def import_predictions(
@@ -139,22 +142,24 @@ def import_predictions(
     joined = table.join(labels, on="sample", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()
     if strangers:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} has predictions for {len(strangers)} samples that {dataset.name!r} does not have, such as "
             f"{sorted(strangers)[0]!r}; its ids are like {str(dataset.ids[0])!r}"
         )
     largest = int(table["prediction"].cast(pl.Int64).to_numpy().max())
     if dataset.outputs is not None and largest >= dataset.outputs:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} predicts class {largest}, but {dataset.name!r} has classes 0 to {dataset.outputs - 1}"
         )
     names = {str(name): _identity(str(name), benchmark) for name in table["corruption"].unique() if name != CLEAN}
     if len(set(names.values())) < len(names):
-        raise ValueError(f"{str(path)!r} names a corruption in two ways: {', '.join(sorted(names))}; name each in one")
+        raise BrittleError(
+            f"{str(path)!r} names a corruption in two ways: {', '.join(sorted(names))}; name each in one"
+        )
     if benchmark is not None:
         strange = sorted(set(names.values()) - {entry.id for entry in benchmark.entries})
         if strange:
-            raise ValueError(f"{str(path)!r} has {', '.join(strange)}, which {benchmark.name!r} does not have")
+            raise BrittleError(f"{str(path)!r} has {', '.join(strange)}, which {benchmark.name!r} does not have")
     model = _Absent(name or path.stem, sha256(path.read_bytes()).hexdigest()[:16])
     store = Store(folder)
     store.claim_for(dataset)

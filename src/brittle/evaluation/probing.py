@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.cell import Drawn
@@ -59,7 +60,7 @@ def probe(
     corruption.
     """
     if draws < 1:
-        raise ValueError(f"draws must be at least 1, got {draws}")
+        raise BrittleError(f"draws must be at least 1, got {draws}")
     [prediction], [confidence] = predict(model, image[np.newaxis], Classes(), where="the clean photograph")
     source = Drawn(np.repeat(image[np.newaxis], draws, axis=0), range(draws), benchmark)
     flips = []

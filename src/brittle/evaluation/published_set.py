@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError
+from brittle._identity import digest
 from brittle._parallel import cores
-from brittle._types import Image
+from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.published_sets import StoredSet
 from brittle.evaluation.cell import Cell
 from brittle.evaluation.inference import Classes, infer, joined
+from brittle.evaluation.inputs import check
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.run import DEFAULT_BATCH, Progress, check
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
+
+DEFAULT_BATCH = 64
 
 CellKeys = dict[tuple[str, float], str]
 
@@ -44,9 +47,8 @@ def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None)
 
 def identity(keys: CellKeys) -> dict[str, Any]:
     """The keys as a run's folder keeps them: one for all, and that of each cell, which says where a set differs."""
-    whole = sha256(repr(sorted(keys.items())).encode()).hexdigest()[:16]
     cells = [{"corruption": name, "level": level, "key": key} for (name, level), key in sorted(keys.items())]
-    return {"data_key": whole, "cell_count": len(cells), "cells": cells}
+    return {"data_key": digest(cells), "cell_count": len(cells), "cells": cells}
 
 
 def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
@@ -56,7 +58,7 @@ def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
         return  # a new run, or one of another set: claiming the folder tells
     where = repr(str(store.folder))
     if "cells" not in known:
-        raise ValueError(
+        raise BrittleError(
             f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so nobody knows "
             "whether the others are still those that it saw; it can be read and reported, but to go on choose another "
             "folder"
@@ -65,12 +67,12 @@ def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
     changed = [Cell(*place).title for place, key in sorted(keys.items()) if before.get(place, key) != key]
     if changed:
         more = f" and {len(changed) - 1} more of {len(keys)} cells" if len(changed) > 1 else ""
-        raise ValueError(
+        raise BrittleError(
             f"the files of {changed[0]}{more} are others than those that the run in {where} saw; put them back, or "
             "choose another folder"
         )
     if before.keys() != keys.keys():
-        raise ValueError(
+        raise BrittleError(
             f"{where} holds a run on {len(before)} cells, and this set has {len(keys)}, not just the same ones; "
             "choose another folder"
         )
@@ -146,7 +148,7 @@ def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
     assert corrupted.labels is not None
     same = tuple(map(str, clean.ids)) == tuple(map(str, corrupted.ids))
     if not same or clean.labels is None or (clean.labels != corrupted.labels).any():
-        raise ValueError(
+        raise BrittleError(
             f"the clean images {clean.name!r} ({len(clean)}) are not those of the corrupted ones ({len(corrupted)}): "
             f"samples and labels must be the same; ids are {clean.ids[0]!r} and {corrupted.ids[0]!r}"
         )
@@ -174,7 +176,7 @@ def _fill(
             except UnreadableImage as error:
                 skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
         if len({image.shape for image in images}) > 1:
-            raise ValueError(
+            raise BrittleError(
                 f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
             )
         return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)

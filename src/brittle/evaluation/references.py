@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark, ends, load_benchmark
 from brittle.datasets.cifar import CIFAR10
 from brittle.datasets.classes import imagenet_names
@@ -230,13 +231,13 @@ def find_reference(results: Results, recipe: Benchmark, text: str | Path) -> Bas
         place = Path(name) if Path(name).is_dir() else Path(folder)
         found = _of_run(results, recipe, place, "" if Path(name).is_dir() else model)
     else:
-        raise ValueError(
+        raise BrittleError(
             f"there is no reference {name!r}; give a model of these runs ({', '.join(results.models)}), the folder of "
             f"another run on the same images, or a published baseline ({', '.join(BASELINES)})"
         )
     zero = [corruption for corruption, error in found.errors.items() if error == 0]
     if zero:
-        raise ValueError(
+        raise BrittleError(
             f"the reference {found.name!r} makes no error on {', '.join(zero)}, so nothing can be divided by it; take "
             "a weaker reference or more images"
         )
@@ -248,17 +249,17 @@ def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Ba
     keys = [{(run.get("data_key"), run.get("stored")) for run in some.runs} for some in (results, other)]
     if keys[0] != keys[1]:
         names = [", ".join(sorted({str(run["data"]) for run in some.runs})) for some in (results, other)]
-        raise ValueError(
+        raise BrittleError(
             f"the reference {str(folder)!r} was run on other images ({names[1]}) than these results ({names[0]}); a "
             "reference must have seen the same ones"
         )
     able = other.models_with([(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()])
     if not able:
-        raise ValueError(f"{str(folder)!r} has no model that was run through the whole of {recipe.name!r}")
+        raise BrittleError(f"{str(folder)!r} has no model that was run through the whole of {recipe.name!r}")
     if model and model not in able:
-        raise ValueError(f"{str(folder)!r} has no model {model!r} on {recipe.name!r}; it has: {', '.join(able)}")
+        raise BrittleError(f"{str(folder)!r} has no model {model!r} on {recipe.name!r}; it has: {', '.join(able)}")
     if not model and len(able) > 1:
-        raise ValueError(f"{str(folder)!r} has {len(able)} models; say which is the reference: {folder}:{able[0]}")
+        raise BrittleError(f"{str(folder)!r} has {len(able)} models; say which is the reference: {folder}:{able[0]}")
     found = as_baseline(other, recipe, model or able[0])
     return Baseline(found.name, found.clean_error, found.errors, f"a model run on these images, in {folder}")
 
@@ -267,13 +268,13 @@ def _published_reference(results: Results, recipe: Benchmark, name: str) -> Base
     """A published baseline that was asked for by its name: of a part of the data too, but of no other test."""
     own = [key for key, reference in REFERENCES.items() if reference.baseline == name]
     if not any(recipe.draws_like(_bundled(key)) for key in own):
-        raise ValueError(
+        raise BrittleError(
             f"the baseline {name!r} was measured on {' and '.join(own)}, and {recipe.name!r} draws another test; run "
             f"-b {own[0]}, or take a model of these runs as the reference: {', '.join(results.models)}"
         )
     data = REFERENCES[own[0]].data
     if any(tuple(run.get("classes") or ()) != data.classes for run in results.runs) or not results.runs:
-        raise ValueError(
+        raise BrittleError(
             f"the baseline {name!r} was measured on {data}, and these results are of other classes; take a model of "
             f"these runs as the reference: {', '.join(results.models)}"
         )

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.store import Store, scan
@@ -93,7 +94,7 @@ class Results:
         right = self.rows.filter((pl.col("model") == model) & (pl.col("corruption") == CLEAN)).select("correct")
         column = right.collect()["correct"]
         if column.is_empty():
-            raise ValueError(f"there are no clean results of {model!r}; there are models {', '.join(self.models)}")
+            raise BrittleError(f"there are no clean results of {model!r}; there are models {', '.join(self.models)}")
         return float(column.sum()) / len(column)
 
     def matrix(self, model: str, cells: Cells) -> Matrix:
@@ -113,7 +114,7 @@ class Results:
         missing = sorted(set(range(len(cells))) - set(chosen["cell"].unique()))
         if missing:
             name, level = cells[missing[0]]
-            raise ValueError(
+            raise BrittleError(
                 f"there are no results of {model!r} on {name} {level:g} ({len(missing)} of {len(cells)} cells are "
                 f"missing); run it again to fill them; there are models {', '.join(self.models)}"
             )
@@ -124,21 +125,21 @@ class Results:
         seen = np.zeros((len(samples), len(cells)), np.uint8)
         np.add.at(seen, (row, chosen["cell"].to_numpy()), 1)
         if seen.max() > 1:
-            raise ValueError(
+            raise BrittleError(
                 f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
             )
         values = np.empty(seen.shape, bool)
         values[row, chosen["cell"].to_numpy()] = chosen["correct"].to_numpy()
         whole = seen.all(axis=1)
         if not whole.any():
-            raise ValueError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
+            raise BrittleError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
         return Matrix(values[whole], samples.to_numpy().astype(str)[whole])
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""
         cells = [(name, level) for name, level in self.cells if name in (corruption, CLEAN)]
         if corruption not in {name for name, _ in cells}:
-            raise ValueError(f"there are no results of {model!r} on {corruption!r}")
+            raise BrittleError(f"there are no results of {model!r} on {corruption!r}")
         cells.sort(key=lambda cell: cell[1])
         found = self.matrix(model, cells)
         return found.values, np.array([level for _, level in cells]), list(found.samples)
@@ -147,7 +148,7 @@ class Results:
 def load_results(*folders: str | Path) -> Results:
     """The rows of one or more runs, together."""
     if not folders:
-        raise ValueError("name at least one run to load")
+        raise BrittleError("name at least one run to load")
     stores = [Store(folder) for folder in folders]
     about = tuple(store.about() for store in stores)
     return Results(scan(stores).select(COLUMNS), about)

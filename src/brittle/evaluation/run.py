@@ -7,26 +7,25 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from brittle._errors import BrittleError
 from brittle._parallel import check_threads, torch_threads
+from brittle._types import Progress
 from brittle.benchmarks import Benchmark
-from brittle.datasets.dataset import Dataset, no_labels
+from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Drawn, plan
 from brittle.evaluation.decoding import decode, fitted, image_shape
 from brittle.evaluation.engines import Job, Task, find_engine
 from brittle.evaluation.inference import Classes
-from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models
+from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models, as_stored_set, check
+from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
-
-DEFAULT_BATCH = 64
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is being done, images done, images in all) after each batch."""
 
 
 def evaluate(
@@ -41,6 +40,7 @@ def evaluate(
     address: str | None = None,
     progress: Progress | Literal["auto"] | None = "auto",
     overwrite: bool = False,
+    clean: Any = None,
 ) -> Results:
     """Run models through a benchmark and keep every prediction in `folder`.
 
@@ -57,7 +57,8 @@ def evaluate(
             or a model; or several in a list, or in a dictionary by their names. They share the corrupted batches.
         dataset: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, arrays
             (images, labels), a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
-            brought to one, see `fitted`.
+            brought to one, see `fitted`. "imagenet-c:PATH", "cifar-c:PATH", "cns-bench:PATH" … or a `StoredSet` are
+            published corrupted images, all of whose cells are run; there is no benchmark then.
         benchmark: a name such as "imagenet-c", the path of a recipe, or a `Benchmark`; None runs the clean images
             alone, as for a natural shift.
         folder: where the results go; by default to a temporary folder that is removed with the results.
@@ -67,19 +68,36 @@ def evaluate(
         address: of the Ray cluster.
         progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
         overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
+        clean: the clean images that belong to published corrupted ones, as `dataset`; without them there is no clean
+            accuracy.
     """
-    recipe, several, data = as_benchmark(benchmark), as_models(models), as_dataset(dataset)
-    check(several, data, batch_size)
+    recipe, several = as_benchmark(benchmark), as_models(models)
+    stored = as_stored_set(dataset)
+    if stored is not None and recipe is not None:
+        raise BrittleError(f"{stored.name!r} holds corrupted pictures already; leave the benchmark out")
+    if stored is not None and engine != "local":
+        raise BrittleError(f"published pictures are run here, by the local engine; got {engine!r}")
+    if stored is None and clean is not None:
+        raise BrittleError(
+            "clean images belong to published corrupted ones, such as imagenet-c:PATH, and these are none"
+        )
     check_threads(threads)
-    how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "engine": engine, "address": address}
-    how["overwrite"] = overwrite
+    how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
+    if stored is not None:
+        run: Callable[..., Results] = partial(
+            evaluate_stored, several, stored, clean=None if clean is None else as_dataset(clean), **how
+        )
+    else:
+        data = as_dataset(dataset)
+        check(several, data, batch_size)
+        run = partial(_evaluate, several, data, recipe, engine=engine, address=address, **how)
     place = Path(tempfile.mkdtemp(prefix="brittle-")) if folder is None else Path(folder)
     try:
         if progress == "auto":
             with _shown_progress() as shown:
-                results = _evaluate(several, data, recipe, place, progress=shown, **how)
+                results = run(folder=place, progress=shown)
         else:
-            results = _evaluate(several, data, recipe, place, progress=progress, **how)
+            results = run(folder=place, progress=progress)
     except BaseException:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
@@ -93,8 +111,8 @@ def _evaluate(
     several: Sequence[Model],
     dataset: Dataset,
     benchmark: Benchmark | None,
-    folder: Path,
     *,
+    folder: Path,
     batch_size: int | None,
     threads: int | None,
     engine: str,
@@ -153,21 +171,6 @@ def _evaluate(
                 )
             record["cells"] += 1
     return load_results(folder)
-
-
-def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> None:
-    """Raise unless these models can be run on this dataset."""
-    if not models:
-        raise ValueError("name at least one model to run")
-    names = [model.name for model in models]
-    if len(set(names)) != len(names):
-        raise ValueError(
-            f"models need names of their own, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
-        )
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-    if dataset.labels is None:
-        raise no_labels(dataset, "so nothing can be right or wrong")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.references import comparable, find_reference
@@ -172,7 +173,9 @@ def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, 
     a, b = (results.matrix(model, cells_of(benchmark)) for model in (first, second))
     shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
     if not shared.size:
-        raise ValueError(f"{first!r} and {second!r} were run on different images, so they cannot be compared in pairs")
+        raise BrittleError(
+            f"{first!r} and {second!r} were run on different images, so they cannot be compared in pairs"
+        )
     mean = by_corruption(benchmark)
     name = f"{first} − {second}"
     return difference(a.values[i], b.values[j], lambda x: mean(x).mean(-1), name=name, resamples=resamples)
@@ -182,7 +185,7 @@ def check_same_images(results: Results) -> None:
     """Raise if the runs are on different images, whose rows must not be averaged together."""
     data = {(run.get("data_key"), run.get("stored")): run["data"] for run in results.runs}
     if len(data) > 1:
-        raise ValueError(
+        raise BrittleError(
             f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "
             "runs on the same data, or put them side by side in a report"
         )
@@ -229,5 +232,5 @@ def shared_rows(results: Results, models: Sequence[str], cells: Cells) -> list[N
     shared = reduce(np.intersect1d, [matrix.samples for matrix in found])
     if not shared.size:
         listed = ", ".join(map(repr, models))
-        raise ValueError(f"{listed} were run on different images, so they cannot be compared in pairs")
+        raise BrittleError(f"{listed} were run on different images, so they cannot be compared in pairs")
     return [matrix.values[np.searchsorted(matrix.samples, shared)] for matrix in found]

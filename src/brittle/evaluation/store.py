@@ -15,17 +15,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._io import (
     DamagedFile,
     Presence,
     atomic_write,
     create,
-    dumps,
     file_name,
     is_whole,
     locked,
     make_folder,
     missing_or_damaged,
+    toml_text,
 )
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import get_corruption, list_corruptions
@@ -68,7 +69,7 @@ class Store:
         what a run has left in the folder, and nothing else.
         """
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
+            raise BrittleError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
         self._made = make_folder(self.folder)
         try:
             with locked(self.folder):
@@ -83,23 +84,23 @@ class Store:
         self._check_ours(path)
         if overwrite:
             if path.is_file() and not Presence(path).alone():
-                raise ValueError(f"another process works on the run in {str(self.folder)!r}; wait for it or stop it")
+                raise BrittleError(f"another process works on the run in {str(self.folder)!r}; wait for it or stop it")
             self._clear()
         elif known is not None:
             different = _differences(known, identity)
             if different:
                 if self.has_results() or not Presence(path).alone():
-                    raise ValueError(f"{str(self.folder)!r} holds a run {different}; {WAY_OUT}")
+                    raise BrittleError(f"{str(self.folder)!r} holds a run {different}; {WAY_OUT}")
                 self._clear()
         else:
             self._check_rows(identity.get("data_key"))
             if path.is_file():
                 warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; it is written again"), stacklevel=4)
                 path.unlink()
-        if not create(path, dumps(identity)):
+        if not create(path, toml_text(identity)):
             other = _differences(self.known() or {}, identity)  # without locks somebody may have been faster
             if other:
-                raise ValueError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
+                raise BrittleError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
         self._presence = Presence(path)
         self._data_key = identity.get("data_key")
 
@@ -115,13 +116,13 @@ class Store:
         ours = {*OURS, RUN, IMAGES, READ, CORRUPTIONS}
         strange = [item for item in self.folder.iterdir() if item.name not in ours and item.suffix != ".part"]
         if strange and not path.is_file():
-            raise ValueError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
+            raise BrittleError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
 
     def _check_rows(self, data_key: str | None) -> None:
         """Raise unless all rows in a folder that does not say which data it is of are of this data."""
         for file in self._results():
             if data_key is None or pl.read_parquet_metadata(file).get(DATA) != data_key:
-                raise ValueError(
+                raise BrittleError(
                     f"{str(self.folder / RUN)!r} is missing, empty or cut off, and the results beside it do not say "
                     f"that they are of this data; {WAY_OUT}"
                 )
@@ -188,13 +189,13 @@ class Store:
                     place.unlink()  # of a run that failed before it had computed anything
                 elif clashing:
                     theirs, ours = _ways(other, benchmark, clashing[0].corruption)
-                    raise ValueError(
+                    raise BrittleError(
                         f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
                         f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
                         "--overwrite (overwrite=True)"
                     )
             for cell in self._of_other_code(plan(benchmark)):
-                raise ValueError(
+                raise BrittleError(
                     f"{str(self.folder)!r} holds {cell.title} as another version of the code of {cell.corruption} drew "
                     f"it; {WAY_OUT}"
                 )
@@ -243,7 +244,7 @@ class Store:
                 about["since"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
                 given = {"origin": getattr(model, "origin", None), "batch_size": batch_size}
                 given = {key: value for key, value in given.items() if value}
-                part.write_text(dumps(about | given), encoding="utf-8")
+                part.write_text(toml_text(about | given), encoding="utf-8")
 
     def batch_size(self, model: Model) -> int | None:
         """The batch size that was given for a model before: another one could change the last bits of a confidence."""
@@ -345,7 +346,7 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.La
                 files.setdefault((data, name, key), {}).setdefault(path.name, path)
     if not files:
         place = str(stores[0].folder)
-        raise ValueError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
+        raise BrittleError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
     for cells in files.values():
         _check_one_code(list(cells.values()))
     endings = _endings(among or stores)
@@ -384,7 +385,7 @@ def _check_one_code(files: Sequence[Path]) -> None:
         place = _place(file.name)
         other = first.setdefault(place, file)
         if other != file and not _is_bundled(place.rpartition("@")[0]):
-            raise ValueError(
+            raise BrittleError(
                 f"{str(other.parents[2])!r} and {str(file.parents[2])!r} hold {place.replace('@', ' ')} drawn in "
                 "different ways (another version of its code, another seed or options); load them apart"
             )

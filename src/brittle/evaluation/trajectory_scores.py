@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 from brittle.evaluation import Results
 from brittle.evaluation.score import CLEAN_CELL
@@ -42,7 +43,7 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
     """
     cells = [(name, scale) for name, scale in results.cells if name.startswith(SHIFT)]
     if not cells:
-        raise ValueError(
+        raise BrittleError(
             f"these results have no shifts of CNS-Bench, whose corruptions are called {SHIFT}<shift>; "
             "run evaluate_stored on slides_set(folder)"
         )
@@ -50,7 +51,7 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
     lacking = [model for model in chosen if model not in results.models_with(cells)]
     if lacking or not chosen:
         what = f"{lacking[0]!r} was not" if lacking else "no model was"
-        raise ValueError(f"{what} run on all {len(cells)} cells; there are models {', '.join(results.models)}")
+        raise BrittleError(f"{what} run on all {len(cells)} cells; there are models {', '.join(results.models)}")
     rows = (
         results.rows.filter(pl.col("corruption").str.starts_with(SHIFT) & pl.col("model").is_in(chosen))
         .select("model", "corruption", "level", "sample", "correct")
@@ -66,7 +67,7 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
 
 def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray) -> Trajectories:
     if scales[0] != 0 or len(scales) < 2:
-        raise ValueError(f"the shift {shift!r} has scales {scales.tolist()}; it needs scale 0 and at least one more")
+        raise BrittleError(f"the shift {shift!r} has scales {scales.tolist()}; it needs scale 0 and at least one more")
     names = rows["trajectory"].unique().sort().to_list()
     place = {name: i for i, name in enumerate(names)}
     at, which = {scale: i for i, scale in enumerate(scales)}, {model: i for i, model in enumerate(models)}
@@ -79,11 +80,11 @@ def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray
     )
     np.add.at(seen, index, 1)
     if seen.max() > 1:
-        raise ValueError(f"some images of {shift!r} are there twice; load each run once")
+        raise BrittleError(f"some images of {shift!r} are there twice; load each run once")
     correct[index] = rows["correct"].to_numpy()
     whole = np.asarray(seen.all(axis=(0, 2)))
     if not whole.any():
-        raise ValueError(f"no trajectory of {shift!r} has all scales {scales.tolist()} for all models")
+        raise BrittleError(f"no trajectory of {shift!r} has all scales {scales.tolist()} for all models")
     kept = [name for name, good in zip(names, whole, strict=True) if good]
     return Trajectories(shift, models, scales, correct[:, whole], kept, int((~whole).sum()))
 
@@ -237,11 +238,11 @@ def slope_table(
     schema = {name: pl.String if name == "shift" else pl.Float64 for name in names}
     rows = []
     if axes not in AXES:
-        raise ValueError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
+        raise BrittleError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
     if id_accuracy is not None:
         lacking = [model for model in models if model not in id_accuracy]
         if lacking:
-            raise ValueError(f"there is no ID accuracy of {lacking[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
+            raise BrittleError(f"there is no ID accuracy of {lacking[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
         check_fractions([id_accuracy[model] for model in models], "the ID accuracy")
     for part in together if len(models) >= 3 else ():
         accuracy = part.correct.mean(1)[[part.models.index(model) for model in models]]
@@ -285,7 +286,7 @@ def rce_table(
             try:
                 values.append(float(shift_rce(error, theirs)))
             except ValueError as problem:
-                raise ValueError(
+                raise BrittleError(
                     f"rCE of the shift {part.shift!r} is undefined: the errors of {baseline!r} do not rise there"
                 ) from problem
             mine, base = (1 - drawn_means(part, i, place, resamples=resamples, seed=seed) for i in (number, reference))
@@ -385,13 +386,13 @@ def cns_scores(
     found = trajectories(results, models=models)
     names = found[0].models
     if baseline is not None and baseline not in names:
-        raise ValueError(f"the baseline {baseline!r} was not run; there are models {', '.join(names)}")
+        raise BrittleError(f"the baseline {baseline!r} was not run; there are models {', '.join(names)}")
     together = [*found, *([_together(found)] if len(found) > 1 else [])]
     options = {"level": level, "resamples": resamples, "seed": seed}
     fitted = list(names if slope_models is None else slope_models)
     unknown = [model for model in fitted if model not in names]
     if unknown:
-        raise ValueError(f"the slope model {unknown[0]!r} was not run; there are models {', '.join(names)}")
+        raise BrittleError(f"the slope model {unknown[0]!r} was not run; there are models {', '.join(names)}")
     known = id_accuracy if id_accuracy is not None else _clean(results, fitted)
     return CnsScores(
         accuracy=accuracy_table(found, together, **options),  # type: ignore[arg-type]

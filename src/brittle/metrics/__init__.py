@@ -3,7 +3,17 @@
 Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them as percents.
 """
 
-from brittle.metrics.correlation import Correlation, LinearFit, id_ood_slope, kendall, linear_fit, pearson, spearman
+from brittle.metrics.correlation import (
+    Correlation,
+    LinearFit,
+    correlate,
+    id_ood_slope,
+    kendall,
+    linear_fit,
+    mean_ranks,
+    pearson,
+    spearman,
+)
 from brittle.metrics.corruption_error import (
     Balance,
     accuracy_drop,
@@ -21,7 +31,9 @@ from brittle.metrics.corruption_error import (
     unnormalised_error,
 )
 from brittle.metrics.failures import FailurePoints, failure_points
+from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 from brittle.metrics.intervals import Estimate, accuracy, accuracy_estimate, clopper_pearson, error, wilson
+from brittle.metrics.mean_interval import gap_interval
 from brittle.metrics.paired import McNemar, difference, differences, holm, mcnemar
 from brittle.metrics.published_tables import (
     BASELINES,
@@ -33,7 +45,7 @@ from brittle.metrics.published_tables import (
     published_scores,
     published_table,
 )
-from brittle.metrics.resampling import bootstrap, means, resampled_means
+from brittle.metrics.resampling import Statistic, bootstrap, means, resampled_means, share_intervals
 from brittle.metrics.sequences import (
     flip_probability,
     flips,
@@ -55,6 +67,7 @@ __all__ = [
     "LinearFit",
     "McNemar",
     "PublishedScore",
+    "Statistic",
     "Table",
     "accuracy",
     "accuracy_drop",
@@ -63,6 +76,8 @@ __all__ = [
     "baseline",
     "bootstrap",
     "clopper_pearson",
+    "contrast_kept",
+    "correlate",
     "corruption_errors",
     "difference",
     "differences",
@@ -71,6 +86,7 @@ __all__ = [
     "failure_points",
     "flip_probability",
     "flips",
+    "gap_interval",
     "holm",
     "id_ood_slope",
     "kendall",
@@ -79,10 +95,12 @@ __all__ = [
     "mce",
     "mcnemar",
     "mean_accuracy_drop",
+    "mean_ranks",
     "means",
     "mfr",
     "mt5d",
     "pearson",
+    "psnr",
     "published_scores",
     "published_table",
     "rce",
@@ -91,8 +109,10 @@ __all__ = [
     "resampled_means",
     "residual_robustness",
     "robustness_score",
+    "share_intervals",
     "shift_rce",
     "spearman",
+    "ssim",
     "top5_distance",
     "top5_distances",
     "unnormalised_error",

@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions, check_level
 from brittle.metrics.intervals import Estimate
 
@@ -68,11 +69,11 @@ def mean_ranks(x: FloatArray) -> FloatArray:
 def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape or len(a) < 3:
-        raise ValueError(f"a correlation needs three or more pairs, got shapes {a.shape} and {b.shape}")
+        raise BrittleError(f"a correlation needs three or more pairs, got shapes {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("a correlation needs finite numbers; leave out models that lack one of the two")
+        raise BrittleError("a correlation needs finite numbers; leave out models that lack one of the two")
     if (a == a[0]).all() or (b == b[0]).all():
-        raise ValueError("all values of one side are equal, so there is no correlation")
+        raise BrittleError("all values of one side are equal, so there is no correlation")
     return a, b
 
 
@@ -135,14 +136,14 @@ def id_ood_slope(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, *, axes: str =
     fits them on "probit" axes, where the points of many models lie straighter; "logit" is much the same.
     """
     if axes not in AXES:
-        raise ValueError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
+        raise BrittleError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
     x, y = check_fractions(id_accuracy, "the ID accuracy"), check_fractions(ood_accuracy, "the OOD accuracy")
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
-        raise ValueError(
+        raise BrittleError(
             f"a slope needs the same three or more models on both axes, got shapes {x.shape} and {y.shape}"
         )
     if axes != "linear" and not (((x > 0) & (x < 1)).all() and ((y > 0) & (y < 1)).all()):
-        raise ValueError(f'accuracies of exactly 0 or 1 have no {axes}; leave those models out or use axes="linear"')
+        raise BrittleError(f'accuracies of exactly 0 or 1 have no {axes}; leave those models out or use axes="linear"')
     return linear_fit(AXES[axes](x), AXES[axes](y), axes=axes)
 
 
@@ -152,7 +153,7 @@ def linear_fit(x: ArrayLike, y: ArrayLike, *, axes: str = "linear") -> LinearFit
 
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if (x == x[0]).all():
-        raise ValueError("all points have the same x, so there is no slope")
+        raise BrittleError("all points have the same x, so there is no slope")
     fit = linregress(x, y)
     constant = bool((y == y[0]).all())  # a flat line fits a flat row of points exactly
     return LinearFit(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions, divide
 
 
@@ -84,7 +85,7 @@ def errors_from_relative(
 
 def _matching(errors: FloatArray, baseline: FloatArray) -> FloatArray:
     if errors.shape[-1:] != baseline.shape[-1:]:
-        raise ValueError(
+        raise BrittleError(
             f"the last axis is the corruption, of equal length in both; got errors of shape {errors.shape} and a "
             f"baseline of shape {baseline.shape}"
         )
@@ -113,10 +114,10 @@ def mean_accuracy_drop(accuracy: ArrayLike, images: ArrayLike | None = None) -> 
     """
     right = check_fractions(accuracy, "the accuracy")
     if right.ndim < 2 or right.shape[-1] < 2:
-        raise ValueError(f"accuracies are shift × scale, scale 0 first, got shape {right.shape}")
+        raise BrittleError(f"accuracies are shift × scale, scale 0 first, got shape {right.shape}")
     weights = np.ones(right.shape[-2]) if images is None else np.asarray(images, dtype=np.float64)
     if weights.shape != right.shape[-2:-1] or (weights <= 0).any():
-        raise ValueError(f"images holds one positive number for each of {right.shape[-2]} shifts, got {images!r}")
+        raise BrittleError(f"images holds one positive number for each of {right.shape[-2]} shifts, got {images!r}")
     average = (weights / weights.sum()) @ right
     return np.asarray(average[..., :1] - average[..., 1:])
 
@@ -125,7 +126,7 @@ def _rise(errors: ArrayLike, what: str) -> FloatArray:
     """How far the errors rise above scale 0, summed over the other scales."""
     e = check_fractions(errors, what)
     if e.ndim < 1 or e.shape[-1] < 2:
-        raise ValueError(f"{what} needs scale 0 and at least one more on its last axis, got shape {e.shape}")
+        raise BrittleError(f"{what} needs scale 0 and at least one more on its last axis, got shape {e.shape}")
     return np.asarray((e[..., 1:] - e[..., :1]).sum(axis=-1))
 
 
@@ -147,5 +148,5 @@ def balance(values: ArrayLike) -> Balance:
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-        raise ValueError(f"balance is of a vector of finite numbers, got shape {array.shape}")
+        raise BrittleError(f"balance is of a vector of finite numbers, got shape {array.shape}")
     return Balance(float(np.ptp(array)), float(array.std()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_level
 from brittle.metrics.intervals import Estimate, wilson
 
@@ -43,7 +44,7 @@ class FailurePoints:
         """The samples that are right at severity 0."""
         kept = self.points > 0
         if not kept.any():
-            raise ValueError("every sample is wrong at severity 0, so there is nothing left to fail")
+            raise BrittleError("every sample is wrong at severity 0, so there is nothing left to fail")
         return FailurePoints(self.points[kept], self.severities)
 
     def histogram(self) -> FloatArray:
@@ -78,14 +79,14 @@ class FailurePoints:
         """
         limit = float(self.severities[-1]) if limit is None else float(limit)
         if limit < self.severities[-1]:
-            raise ValueError(f"the limit must not lie below the last severity {self.severities[-1]:g}, got {limit:g}")
+            raise BrittleError(f"the limit must not lie below the last severity {self.severities[-1]:g}, got {limit:g}")
         return float(np.minimum(self.points, limit).mean())
 
     def mean_of_failed(self) -> float:
         """The mean failure point of the samples that failed at all, as CNS-Bench's `fp_avg`."""
         failed = self.points[np.isfinite(self.points)]
         if not failed.size:
-            raise ValueError("no sample failed, so there is no mean failure point")
+            raise BrittleError("no sample failed, so there is no mean failure point")
         return float(failed.mean())
 
     def median(self) -> float:
@@ -102,7 +103,7 @@ class FailurePoints:
         too few for one: with 5 % that is below 72 samples.
         """
         if not 0 < share < 1:
-            raise ValueError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
+            raise BrittleError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
         from scipy.special import bdtr
 
         n, tail = len(self), (1 - check_level(level)) / 2
@@ -127,7 +128,7 @@ class FailurePoints:
     def _survivors(self, severities: ArrayLike | None) -> FloatArray:
         at = self.severities if severities is None else np.asarray(severities, dtype=np.float64)
         if (at > self.severities[-1]).any():
-            raise ValueError(f"nothing is known beyond the last severity {self.severities[-1]:g}, got {at.max():g}")
+            raise BrittleError(f"nothing is known beyond the last severity {self.severities[-1]:g}, got {at.max():g}")
         return np.asarray((self.points[:, np.newaxis] > at).sum(axis=0), dtype=np.float64)
 
 
@@ -140,9 +141,9 @@ def failure_points(correct: ArrayLike, severities: ArrayLike) -> FailurePoints:
     right = as_bool_array(correct)
     at = np.asarray(severities, dtype=np.float64)
     if right.ndim != 2 or at.shape != right.shape[1:]:
-        raise ValueError(f"correct is samples × {at.size} severities, got shape {right.shape}")
+        raise BrittleError(f"correct is samples × {at.size} severities, got shape {right.shape}")
     if not np.isfinite(at).all() or (at < 0).any() or len(np.unique(at)) != at.size:
-        raise ValueError(f"severities are distinct numbers of at least 0, got {at.tolist()}")
+        raise BrittleError(f"severities are distinct numbers of at least 0, got {at.tolist()}")
     order = np.argsort(at)
     right, at = right[:, order], at[order]
     first = np.argmin(right, axis=1)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_level
 
 
@@ -31,9 +32,9 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.name or self.name.upper() == "CE":
-            raise ValueError(f"{self.name!r} says too little; name it mCE, relative mCE, unnormalised error, …")
+            raise BrittleError(f"{self.name!r} says too little; name it mCE, relative mCE, unnormalised error, …")
         if (self.low is None) != (self.high is None):
-            raise ValueError(f"an interval has two ends, got low={self.low!r} and high={self.high!r}")
+            raise BrittleError(f"an interval has two ends, got low={self.low!r} and high={self.high!r}")
 
     def __float__(self) -> float:
         return self.value
@@ -72,7 +73,7 @@ def clopper_pearson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> t
 def _counts(right: ArrayLike, n: ArrayLike) -> tuple[FloatArray, FloatArray]:
     k, total = np.broadcast_arrays(np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64))
     if not ((total >= 1) & (k >= 0) & (k <= total)).all():
-        raise ValueError(f"a proportion is k of n with 0 ≤ k ≤ n and n ≥ 1, got k = {right!r} and n = {n!r}")
+        raise BrittleError(f"a proportion is k of n with 0 ≤ k ≤ n and n ≥ 1, got k = {right!r} and n = {n!r}")
     return k, total
 
 
@@ -98,9 +99,9 @@ def accuracy_estimate(
     """
     right = as_bool_array(correct)
     if right.ndim != 1:
-        raise ValueError(f"an estimate is of one cell, a vector of samples; got shape {right.shape}")
+        raise BrittleError(f"an estimate is of one cell, a vector of samples; got shape {right.shape}")
     if method not in ("wilson", "clopper-pearson"):
-        raise ValueError(f'the interval is "wilson" or "clopper-pearson", got {method!r}')
+        raise BrittleError(f'the interval is "wilson" or "clopper-pearson", got {method!r}')
     interval = wilson if method == "wilson" else clopper_pearson
     low, high = interval(right.sum(), right.size, level=level)
     return Estimate(name, float(right.mean()), float(low), float(high), level, right.size, method)

@@ -9,6 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_level
 from brittle.metrics.intervals import Estimate
 from brittle.metrics.resampling import WIDENED, Statistic, bootstrap, check_rows, means, resampled_means, widened
@@ -34,7 +35,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     """
     a, b = as_bool_array(first, "first"), as_bool_array(second, "second")
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two models are compared on the same vector of samples, got shapes {a.shape} and {b.shape}")
+        raise BrittleError(f"two models are compared on the same vector of samples, got shapes {a.shape} and {b.shape}")
     only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
     few, many = sorted((only_a, only_b))
     if few == many:
@@ -61,7 +62,7 @@ def difference(
     """
     a, b = check_rows(first), check_rows(second)
     if a.shape != b.shape:
-        raise ValueError(f"both models need the same samples and cells, got shapes {a.shape} and {b.shape}")
+        raise BrittleError(f"both models need the same samples and cells, got shapes {a.shape} and {b.shape}")
     of = statistic or (lambda means: means.mean(axis=-1))
     return bootstrap(
         np.hstack([a, b]),
@@ -98,13 +99,13 @@ def differences(
     """
     tables = [check_rows(rows) for rows in models]
     if len(tables) < 2 or len(names) != len(tables) - 1:
-        raise ValueError(
+        raise BrittleError(
             f"differences to the first of several models need a name for each further one, got {len(tables)} models "
             f"and {len(names)} names"
         )
     if len({table.shape for table in tables}) > 1:
         shapes = ", ".join(str(table.shape) for table in tables)
-        raise ValueError(f"all models need the same samples and cells, got shapes {shapes}")
+        raise BrittleError(f"all models need the same samples and cells, got shapes {shapes}")
     if len(tables) == 2:
         how = {"seed": seed, "resamples": resamples, "percent": percent}
         return [difference(tables[1], tables[0], statistic, name=names[0], level=level, **how)]  # type: ignore[arg-type]
@@ -152,7 +153,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values: of several tests, those below 0.05 are wrong together at most once in twenty times."""
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"p-values are a row of numbers from 0 to 1, got {p_values!r}")
+        raise BrittleError(f"p-values are a row of numbers from 0 to 1, got {p_values!r}")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1, np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]))

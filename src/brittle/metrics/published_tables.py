@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 
 FOLDER = Path(__file__).parent / "published"
@@ -42,7 +43,7 @@ class Table:
         found = [self[column] for column in columns]
         for column, values in zip(columns, found, strict=True):
             if not isinstance(values, np.ndarray):
-                raise ValueError(f"the column {column!r} of {self.name} holds words, not numbers")
+                raise BrittleError(f"the column {column!r} of {self.name} holds words, not numbers")
         return np.asarray(found[0] if len(found) == 1 else np.column_stack(found), dtype=np.float64)
 
     def text(self, column: str) -> list[str]:
@@ -70,7 +71,7 @@ def published_table(name: str) -> Table:
     if name not in names:
         close = get_close_matches(str(name), names, n=1, cutoff=0.6)
         hint = f"did you mean {close[0]!r}? All: " if close else "there are: "
-        raise ValueError(f"there is no published table {name!r}; {hint}{', '.join(names)}")
+        raise BrittleError(f"there is no published table {name!r}; {hint}{', '.join(names)}")
     with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     cells = zip(*rows, strict=True)
@@ -139,7 +140,7 @@ class Baseline:
         names = [name if name in self.errors else name.rpartition("/")[2] for name in corruptions]
         missing = [name for name in names if name not in self.errors]
         if missing:
-            raise ValueError(
+            raise BrittleError(
                 f"the baseline {self.name!r} has no error for {', '.join(missing)}; it has: {', '.join(self.errors)}"
             )
         return np.array([self.errors[name] for name in names])
@@ -148,7 +149,7 @@ class Baseline:
 def baseline(name: str = "alexnet-imagenet-c") -> Baseline:
     """A published baseline by its name."""
     if name not in BASELINES:
-        raise ValueError(f"there is no baseline {name!r}; there are: {', '.join(BASELINES)}")
+        raise BrittleError(f"there is no baseline {name!r}; there are: {', '.join(BASELINES)}")
     table, (key, column, clean), about = BASELINES[name]
     read: Table = published_table(table)
     return Baseline(name, clean, dict(zip(read.text(key), map(float, read.numbers(column)), strict=True)), about)

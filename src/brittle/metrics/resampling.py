@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
 from brittle._random import check_seed
 from brittle._types import FloatArray, check_level
 from brittle.metrics.intervals import Estimate
@@ -66,7 +67,7 @@ def bootstrap(
                 raise
         drawn, method = np.full(resamples, value), "Fieller's"  # a ratio that divides by 0 in some resample
     if drawn.shape != (resamples,):
-        raise ValueError(f"the statistic must give one number for each resample, got shape {drawn.shape}")
+        raise BrittleError(f"the statistic must give one number for each resample, got shape {drawn.shape}")
     low, high = np.quantile(drawn, [tail, 1 - tail])
     wide = widened(table, statistic, level=level) if bounded else _t_interval(table, statistic, level)
     if wide is not None:
@@ -129,7 +130,7 @@ def check_rows(rows: ArrayLike) -> NDArray[np.generic]:
     table = np.asarray(rows)
     table = table[:, np.newaxis] if table.ndim == 1 else table
     if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(f"rows are samples × columns with at least one of each, got shape {np.shape(rows)}")
+        raise BrittleError(f"rows are samples × columns with at least one of each, got shape {np.shape(rows)}")
     return table
 
 
@@ -142,7 +143,7 @@ def _undefined_in_a_resample(name: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{name} is undefined in a resample ({error}); it needs more samples") from error
+        raise BrittleError(f"{name} is undefined in a resample ({error}); it needs more samples") from error
 
 
 def _is_right_or_wrong(table: NDArray[np.generic]) -> bool:
@@ -176,7 +177,7 @@ def _split(table: NDArray[np.generic]) -> tuple[FloatArray, FloatArray | None]:
 
 def _measured(count: FloatArray) -> FloatArray:
     if (count == 0).any():
-        raise ValueError("a column has no measured sample")
+        raise BrittleError("a column has no measured sample")
     return count
 
 
@@ -186,7 +187,7 @@ def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> 
     Philox words are the same in every version of NumPy, which the numbers of `Generator.integers` need not be.
     """
     if resamples < 1:
-        raise ValueError(f"a bootstrap needs at least one resample, got {resamples!r}")
+        raise BrittleError(f"a bootstrap needs at least one resample, got {resamples!r}")
     words = np.random.Philox(key=check_seed(seed) % 2**128)
     for start in range(0, resamples, BLOCK):
         size = min(BLOCK, resamples - start)

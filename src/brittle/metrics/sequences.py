@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray, divide
 
 
@@ -19,7 +20,7 @@ def flips(predictions: ArrayLike, *, noise: bool = False, difficulty: int = 1) -
     """
     classes = np.asarray(predictions)
     if classes.ndim != 2:
-        raise ValueError(f"predictions are films × frames, got shape {classes.shape}")
+        raise BrittleError(f"predictions are films × frames, got shape {classes.shape}")
     earlier, later = frame_pairs(classes.shape[1], noise=noise, difficulty=difficulty)
     return np.asarray((classes[:, earlier] != classes[:, later]).mean(axis=1))
 
@@ -41,17 +42,17 @@ def mfr(probabilities: ArrayLike, baseline: ArrayLike) -> FloatArray:
 def mean_ratio(values: ArrayLike, baseline: ArrayLike, what: str) -> FloatArray:
     """The mean over the last axis of value / baseline."""
     if np.shape(values)[-1:] != np.shape(baseline)[-1:]:
-        raise ValueError(f"one value for each perturbation in both, got {np.shape(values)} and {np.shape(baseline)}")
+        raise BrittleError(f"one value for each perturbation in both, got {np.shape(values)} and {np.shape(baseline)}")
     return np.asarray(divide(values, baseline, what).mean(axis=-1))
 
 
 def frame_pairs(frames: int, *, noise: bool, difficulty: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The frames to compare: earlier ones and later ones."""
     if difficulty not in (1, 2, 3):
-        raise ValueError(f"difficulty must be 1, 2 or 3, got {difficulty!r}")
+        raise BrittleError(f"difficulty must be 1, 2 or 3, got {difficulty!r}")
     step = 1 if noise else difficulty
     if frames <= step:
-        raise ValueError(f"a film needs more than {step} frames to compare any, got {frames}")
+        raise BrittleError(f"a film needs more than {step} frames to compare any, got {frames}")
     later = np.arange(step, frames)
     return np.zeros_like(later) if noise else later - step, later
 
@@ -103,7 +104,7 @@ def _distances(
 ) -> FloatArray:
     films = np.asarray(scores)
     if films.ndim != 3 or films.shape[2] < (top or 1):
-        raise ValueError(f"scores are films × frames × at least {top or 1} classes, got shape {films.shape}")
+        raise BrittleError(f"scores are films × frames × at least {top or 1} classes, got shape {films.shape}")
     earlier, later = frame_pairs(films.shape[1], noise=noise, difficulty=difficulty)
     out = np.empty(len(films))
     for i, film in enumerate(films):  # one at a time: the ranks of a film are as large as its scores

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brittle._errors import ModelError, model_errors
+from brittle._errors import BrittleError, ModelError, model_errors
 from brittle.models.model import Model
 
 LEAST, LEAST_OF_LARGE = ((64, 64), (256, 32)), 8
@@ -39,7 +39,7 @@ def best_batch_size(model: Model, image_shape: Sequence[int], *, limit: int = 25
     A model whose batch size is fixed has its own answer.
     """
     if limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
+        raise BrittleError(f"limit must be at least 1, got {limit}")
     fixed = getattr(model, "batch_size", None)
     if fixed is not None:
         return int(fixed)

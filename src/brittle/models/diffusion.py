@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError, BrittleTypeError
+from brittle._identity import canonical
 from brittle._optional import require
 from brittle._types import Image
 from brittle.models.model import Scores
 from brittle.models.preprocessing import resize
 from brittle.models.torch import find_device
 
-EXTRA = "sliders"
 PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
 
 
@@ -28,12 +29,12 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
     Only safetensors weights are read and no code beside them is run. A safety checker is left out, because it would
     blank images. `dtype` is "float32", "bfloat16" or "auto", which is bfloat16 on GPUs that compute in it.
     """
-    torch, diffusers = require("torch", EXTRA), require("diffusers", EXTRA)
+    torch, diffusers = require("torch", "sliders"), require("diffusers", "sliders")
     place = Path(folder).expanduser()
     index = _index(place)
     device = find_device(device)
     if dtype not in ("auto", "float32", "bfloat16"):
-        raise ValueError(f"dtype must be auto, float32 or bfloat16, got {dtype!r}")
+        raise BrittleError(f"dtype must be auto, float32 or bfloat16, got {dtype!r}")
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
     without = {key: None for key in ("safety_checker",) if key in index}
@@ -48,7 +49,7 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
             )
         except (OSError, ValueError, KeyError, AttributeError) as error:
             reason = str(error).partition("\n")[0]
-            raise ValueError(f"the folder {str(folder)!r} cannot be read as a pipeline: {reason}") from error
+            raise BrittleError(f"the folder {str(folder)!r} cannot be read as a pipeline: {reason}") from error
     return pipeline.to(device)
 
 
@@ -58,7 +59,7 @@ def as_pipeline(given: Any, *, device: str = "auto", dtype: str = "auto") -> Any
         return load_pipeline(given, device=device, dtype=dtype)
     lacking = [part for part in PARTS if getattr(given, part, None) is None]
     if lacking:
-        raise TypeError(
+        raise BrittleTypeError(
             f"a pipeline is a Stable Diffusion pipeline of diffusers or its folder; "
             f"this {type(given).__name__} has no {', '.join(lacking)}"
         )
@@ -77,10 +78,10 @@ def _index(place: Path) -> dict[str, Any]:
     try:
         index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{str(file)!r} is damaged: {error}") from error
+        raise BrittleError(f"{str(file)!r} is damaged: {error}") from error
     lacking = [part for part in PARTS if part not in index]
     if lacking or not isinstance(index.get("_class_name"), str):
-        raise ValueError(
+        raise BrittleError(
             f"the folder {str(place)!r} holds a {index.get('_class_name')!r} without "
             f"{', '.join(lacking) or 'a class'}; a Stable Diffusion pipeline is needed"
         )
@@ -90,7 +91,7 @@ def _index(place: Path) -> dict[str, Any]:
 @contextmanager
 def quiet(*packages: str) -> Iterator[None]:
     """No progress bars and hints of other libraries while files are read; by default of diffusers and transformers."""
-    several = [require(f"{package}.utils.logging", EXTRA) for package in packages or ("diffusers", "transformers")]
+    several = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
     shown = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in several]
     try:
         for logging in several:
@@ -136,13 +137,13 @@ def from_diffusion(
     title = name or (Path(pipeline_folder).name if isinstance(pipeline_folder, str | Path) else "diffusion")
     total = int(pipeline.scheduler.config.num_train_timesteps)
     if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
+        raise BrittleError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
     for option, value in (("samples", samples), ("batch_size", batch_size)):
         if value < 1:
-            raise ValueError(f"{option} must be at least 1, got {value!r}")
+            raise BrittleError(f"{option} must be at least 1, got {value!r}")
     prompts = [str(prompt) for prompt in class_prompts]
     if isinstance(class_prompts, str) or len(prompts) < 2:
-        raise ValueError(f"class_prompts are two or more prompts, one for each class, got {class_prompts!r}")
+        raise BrittleError(f"class_prompts are two or more prompts, one for each class, got {class_prompts!r}")
     levels = _levels(timesteps, total)
     return DiffusionModel(pipeline, prompts, title, levels, samples, loss, seed, batch_size, device, bf16)
 
@@ -169,7 +170,7 @@ class DiffusionModel:
         self.unet, self.vae = pipeline.unet.eval().to(self.device), pipeline.vae.eval().to(self.device)
         self.prediction = str(pipeline.scheduler.config.prediction_type)
         if self.prediction not in ("epsilon", "v_prediction"):
-            raise ValueError(f"a diffusion classifier predicts epsilon or v_prediction, not {self.prediction!r}")
+            raise BrittleError(f"a diffusion classifier predicts epsilon or v_prediction, not {self.prediction!r}")
         self.side = int(self.unet.config.sample_size) * int(pipeline.vae_scale_factor)
         with torch.inference_mode():
             encoder = pipeline.text_encoder.to(self.device)
@@ -182,7 +183,9 @@ class DiffusionModel:
             for t, share in zip(timesteps, kept, strict=True)
             for _ in range(samples)
         ]
-        seen = sha256(repr((prompts, timesteps, samples, loss, seed, bf16, kept, self.prediction)).encode())
+        about = {"prompts": prompts, "timesteps": timesteps, "samples": samples, "loss": loss, "seed": seed}
+        about |= {"bf16": bf16, "kept": kept, "prediction": self.prediction}
+        seen = sha256(canonical(about).encode())
         for module in (self.unet, self.vae, encoder):
             for key, value in sorted(module.state_dict().items()):
                 numbers = value.detach().cpu().contiguous()
@@ -231,11 +234,11 @@ class DiffusionModel:
 def _levels(timesteps: int | Sequence[int], total: int) -> list[int]:
     if isinstance(timesteps, int):
         if not 1 <= timesteps <= total:
-            raise ValueError(f"timesteps as a number lies between 1 and {total}, got {timesteps}")
+            raise BrittleError(f"timesteps as a number lies between 1 and {total}, got {timesteps}")
         return [int((i + 0.5) * total / timesteps) for i in range(timesteps)]
     levels = [int(t) for t in timesteps]
     if not levels or min(levels) < 0 or max(levels) >= total:
-        raise ValueError(f"timesteps lie between 0 and {total - 1}, got {timesteps!r}")
+        raise BrittleError(f"timesteps lie between 0 and {total - 1}, got {timesteps!r}")
     return levels
 
 
@@ -268,7 +271,9 @@ def diffusion_folder(
         )
     prompts = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
     if len(prompts) < 2 or not all(prompts):
-        raise ValueError(f"{str(file)!r} has one prompt a line, at least two and none of them empty; it has {prompts}")
+        raise BrittleError(
+            f"{str(file)!r} has one prompt a line, at least two and none of them empty; it has {prompts}"
+        )
     return from_diffusion(
         folder,
         prompts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._optional import INSTALL, require
 from brittle._types import Image
 from brittle.models.preprocessing import Preprocessing, Sides, changed
@@ -50,7 +51,7 @@ def from_timm(
     if ":" not in architecture and not timm.is_model(architecture):
         hint = did_you_mean(architecture, timm.list_models())
         hint = hint if hint.startswith("did") else "timm.list_models() names them all"
-        raise ValueError(f"timm has no model {architecture!r}; {hint}")
+        raise BrittleError(f"timm has no model {architecture!r}; {hint}")
     options = {} if classes is None else {"num_classes": classes}
     try:
         network = timm.create_model(architecture, pretrained=pretrained and checkpoint is None, **options)
@@ -72,11 +73,11 @@ def _preprocessing(architecture: str, config: Mapping[str, Any]) -> Preprocessin
     channels, height, width = config["input_size"]
     scaled = tuple(math.floor(side / config["crop_pct"]) for side in (height, width))
     if channels != 3 or config["crop_mode"] not in ("squash", "center"):
-        raise ValueError(
+        raise BrittleError(
             f"{architecture!r} takes {channels} channels with crop_mode {config['crop_mode']!r}; use from_torch"
         )
     if config["crop_mode"] == "center" and height != width:
-        raise ValueError(f"{architecture!r} takes images of {height}×{width}; use from_torch with size and crop")
+        raise BrittleError(f"{architecture!r} takes images of {height}×{width}; use from_torch with size and crop")
     size = scaled if config["crop_mode"] == "squash" else scaled[0]
     return Preprocessing(config["mean"], config["std"], size, (height, width), config["interpolation"])
 
@@ -111,7 +112,7 @@ def from_torchvision(
     models = require("torchvision.models")
     known = models.list_models(module=models)
     if architecture not in known:
-        raise ValueError(f"torchvision has no classifier {architecture!r}; {did_you_mean(architecture, known)}")
+        raise BrittleError(f"torchvision has no classifier {architecture!r}; {did_you_mean(architecture, known)}")
     published = models.get_model_weights(architecture)
     from_file = weights is not None and Path(weights).suffix != ""
     chosen = published.DEFAULT if weights is None or from_file else _named(published, str(weights), architecture)
@@ -136,7 +137,7 @@ def from_torchvision(
 def _named(published: Any, weights: str, architecture: str) -> Any:
     names = list(published.__members__)
     if weights not in names:
-        raise ValueError(f"{architecture} has the weights {', '.join(names)}, or a file; got {weights!r}")
+        raise BrittleError(f"{architecture} has the weights {', '.join(names)}, or a file; got {weights!r}")
     return published[weights]
 
 
@@ -184,7 +185,7 @@ def from_transformers(
         raise type(error)(f"{what} {source!r} cannot be used as an image classifier: {reason}") from error
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
-        raise ValueError(f"{source!r} is no trained classifier: it has no weights {missing}")
+        raise BrittleError(f"{source!r} is no trained classifier: it has no weights {missing}")
     model = TorchModel(network, name or place.name, Processor(processor), device=device, bf16=bf16)
     names = network.config.id2label
     if names != {number: f"LABEL_{number}" for number in names}:
@@ -198,10 +199,9 @@ class Processor:
     def __init__(self, processor: Any) -> None:
         self.processor = processor
 
-    @property
-    def fingerprint(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
         """Its configuration."""
-        return str(self.processor.to_json_string())
+        return dict(json.loads(self.processor.to_json_string()))
 
     @property
     def square(self) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle.models.diffusion import diffusion_folder
 from brittle.models.hubs import from_timm, from_torchvision, from_transformers
 from brittle.models.model import Model
@@ -57,9 +57,11 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     """
     if not isinstance(spec, str | Path):
         if not isinstance(spec, Model):
-            raise TypeError(f"a model is a text such as timm:resnet50, or has name, key and scores; got {spec!r}")
+            raise BrittleTypeError(
+                f"a model is a text such as timm:resnet50, or has name, key and scores; got {spec!r}"
+            )
         if options:
-            raise TypeError(f"a model that is there already takes no options, got {', '.join(options)}")
+            raise BrittleTypeError(f"a model that is there already takes no options, got {', '.join(options)}")
         return spec
     text, given = model_options(str(spec))
     scheme, rest = _parts(text)
@@ -67,14 +69,16 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     known = options_of(str(spec))
     for option in (*given, *options):
         if option not in known:
-            raise TypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known)}")
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known)}")
     for option in given:
         if option in options:
-            raise TypeError(f"{option} is given twice, as {given[option]!r} in the text and as {options[option]!r}")
+            raise BrittleTypeError(
+                f"{option} is given twice, as {given[option]!r} in the text and as {options[option]!r}"
+            )
     options = {option: option_value(option, value) for option, value in given.items()} | options
     device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
     if bf16 and "bf16" not in known:
-        raise ValueError(f"{str(spec)!r} has its own precision; leave bf16 out")
+        raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
     how = {"device": device, **({"bf16": bf16} if "bf16" in known else {})}
     return maker(rest, **how, **options)
 
@@ -95,7 +99,7 @@ def model_options(text: str) -> tuple[str, dict[str, str]]:
         if begins and not (not option and _is_path(f"{first},{piece}")):
             option = begins[1]
             if option in options:
-                raise ValueError(f"{text!r} gives {option} twice")
+                raise BrittleError(f"{text!r} gives {option} twice")
             options[option] = piece[begins.end() :]
         elif option:
             options[option] += f",{piece}"
@@ -156,7 +160,7 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
     except ValueError:
         numbers = ()
     if len(numbers) not in (1, 3):
-        raise ValueError(f"{option} is one number or three, such as {option}=0.5,0.5,0.5; got {text!r}")
+        raise BrittleError(f"{option} is one number or three, such as {option}=0.5,0.5,0.5; got {text!r}")
     return numbers * 3 if len(numbers) == 1 else numbers
 
 
@@ -164,19 +168,21 @@ def _sides(option: str, text: str) -> int | tuple[int, int]:
     """A side, or height and width."""
     words = re.split(r"[,;x×\s]+", text.strip())
     if len(words) > 2 or not all(word.isdecimal() for word in words):
-        raise ValueError(f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}")
+        raise BrittleError(
+            f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}"
+        )
     return int(words[0]) if len(words) == 1 else (int(words[0]), int(words[1]))
 
 
 def _whole(option: str, text: str) -> int:
     if not text.lstrip("-").isdecimal():
-        raise ValueError(f"{option} is a whole number, got {text!r}")
+        raise BrittleError(f"{option} is a whole number, got {text!r}")
     return int(text)
 
 
 def _yes_or_no(option: str, text: str) -> bool:
     if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
-        raise ValueError(f"{option} is true or false, got {text!r}")
+        raise BrittleError(f"{option} is true or false, got {text!r}")
     return text.lower() in ("true", "yes", "1")
 
 
@@ -211,11 +217,11 @@ def _parts(spec: str | Path) -> tuple[str, str]:
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive
         hint = f"did you mean {text}:…?" if text in SCHEMES else _hint(text)
-        raise ValueError(f"{text!r} does not say what kind of model it is; {hint}")
+        raise BrittleError(f"{text!r} does not say what kind of model it is; {hint}")
     if scheme not in SCHEMES:
-        raise ValueError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+        raise BrittleError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
     if not rest:
-        raise ValueError(f"{text!r} has no name; write one of {FORMS}")
+        raise BrittleError(f"{text!r} has no name; write one of {FORMS}")
     return scheme, rest
 
 

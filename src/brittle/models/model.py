@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._errors import model_errors
+from brittle._errors import BrittleError, BrittleTypeError, model_errors
 from brittle._types import Image
 from brittle._user_code import code_digest
 
@@ -42,17 +42,19 @@ def checked_scores(model: Model, images: Image, classes: int | None = None, *, w
     with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
         scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
     if scores.ndim != 2 or len(scores) != len(images):
-        raise ValueError(
+        raise BrittleError(
             f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "
             "it must give one row of class scores for each"
         )
     if classes is not None and scores.shape[1] != classes:
-        raise ValueError(
+        raise BrittleError(
             f"the model {model.name!r} gives {scores.shape[1]} scores an image, but the data has labels of {classes} "
             "classes; is it a model for other data?"
         )
     if not np.isfinite(scores).all():
-        raise ValueError(f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype")
+        raise BrittleError(
+            f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype"
+        )
     return scores
 
 
@@ -96,10 +98,12 @@ def from_callable(
         origin: where it comes from, to tell models of one name apart for readers.
     """
     if not callable(function):
-        raise TypeError(f"a model is a function on batches of images, got {function!r} ({type(function).__name__})")
+        raise BrittleTypeError(
+            f"a model is a function on batches of images, got {function!r} ({type(function).__name__})"
+        )
     code = code_digest(function, state=version is None)
     if code is None and version is None:
-        raise ValueError(
+        raise BrittleError(
             f"the model {name!r} is {function!r}, which has no Python code that could be told from other code; give it "
             "a version, such as version='1', and another one when it changes"
         )

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from brittle._errors import BrittleError
+from brittle._identity import as_data
 from brittle._optional import require
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD, Preprocessing, Sides, changed
 from brittle.models.torch import TorchModel
@@ -24,7 +26,7 @@ def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
         torch.manual_seed(seed)
         if kind == "small":
             if rest and not rest.isdecimal():
-                raise ValueError(f"the width of a small network is a whole number, as in small:12; got {spec!r}")
+                raise BrittleError(f"the width of a small network is a whole number, as in small:12; got {spec!r}")
             from brittle.models.small_resnet import WIDTH, SmallResNet
 
             return SmallResNet(classes, int(rest) if rest else WIDTH)
@@ -32,7 +34,7 @@ def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
             from brittle.models.hubs import from_timm
 
             return from_timm(rest, pretrained=False, classes=classes, device="cpu").module
-    raise ValueError(f"a network to train is small, small:WIDTH or timm:NAME, got {spec!r}")
+    raise BrittleError(f"a network to train is small, small:WIDTH or timm:NAME, got {spec!r}")
 
 
 KEYS = ("network", "classes", "mean", "std")
@@ -45,15 +47,14 @@ def save_trained(
     classes: Sequence[str],
     mean: Sequence[float],
     std: Sequence[float],
-    about: Mapping[str, str] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> None:
     """Write weights together with what builds the network (see `build_network`) and what it expects of images.
 
-    `about` are further texts, such as how it was trained; `from_weights` makes a model of the file.
+    `about` is further data, such as how it was trained; `from_weights` makes a model of the file.
     """
-    how = {"network": spec, "classes": list(classes), "mean": list(mean), "std": list(std)}
-    texts = {key: json.dumps(value) for key, value in how.items()}
-    save_weights(network, path, {**texts, **(about or {})})
+    how = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
+    save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in how.items()})
 
 
 def from_weights(
@@ -78,7 +79,7 @@ def from_weights(
         texts = file.metadata() or {}
     lacking = [key for key in KEYS if key not in texts]
     if lacking:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} holds weights, but not of which network ({', '.join(lacking)} is not written in it); "
             f"write a function that makes it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
@@ -104,7 +105,7 @@ def demo_model(
     `folder` holds the weights, <which>.safetensors; by default the package's own.
     """
     if which not in DEMO_MODELS:
-        raise ValueError(f"the demo models are {' and '.join(DEMO_MODELS)}, got {which!r}")
+        raise BrittleError(f"the demo models are {' and '.join(DEMO_MODELS)}, got {which!r}")
     path = Path(folder) / f"{which}.safetensors"
     if not path.is_file():
         raise FileNotFoundError(f"there are no weights {str(path)!r}; is the package installed completely?")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
+from brittle._identity import canonical
 from brittle._optional import require
 from brittle._types import Image
 from brittle.models.model import Scores
@@ -28,7 +30,7 @@ class OnnxModel:
 
     def __init__(self, session: Any, path: Path, name: str, prepare: Preprocessing, *, channels_first: bool) -> None:
         self.path, self.name, self.prepare, self.channels_first = path, name, prepare, channels_first
-        self.key = _key(path, repr((prepare, channels_first)))
+        self.key = _key(path, canonical({"prepare": prepare, "channels_first": channels_first}))
         self._connect(session)
 
     def __repr__(self) -> str:
@@ -151,11 +153,11 @@ def from_onnx(
         session = runtime.InferenceSession(str(path), session_options(runtime), providers=chosen)
     except Exception as error:  # onnxruntime has an exception for each status, none of them public
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"onnxruntime cannot open {str(path)!r}: {reason}") from error
+        raise BrittleError(f"onnxruntime cannot open {str(path)!r}: {reason}") from error
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in INPUT_TYPES:
         found = ", ".join(f"{given.name}: {given.type} {given.shape}" for given in inputs)
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} must take one batch of images, four axes of {', '.join(INPUT_TYPES)}; it takes {found}"
         )
     channels_first = _channels_first(path, inputs[0].shape, layout)
@@ -165,19 +167,23 @@ def from_onnx(
     prepare = Preprocessing(tuple(mean), tuple(std), size, crop, interpolation)
     for wanted, shown in zip(sides, prepare.shown or sides, strict=True):
         if isinstance(wanted, int) and wanted != shown:
-            raise ValueError(f"{str(path)!r} takes images of {tuple(sides)}; size and crop would give {prepare.shown}")
+            raise BrittleError(
+                f"{str(path)!r} takes images of {tuple(sides)}; size and crop would give {prepare.shown}"
+            )
     return OnnxModel(session, path, name or path.stem, prepare, channels_first=channels_first)
 
 
 def _channels_first(path: Path, shape: list[Any], layout: str) -> bool:
     if layout not in LAYOUTS:
-        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+        raise BrittleError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
     first, last = shape[1] == 3, shape[3] == 3
     if layout == "auto" and first == last:
-        raise ValueError(f"{str(path)!r} takes {shape}, which does not tell the channels; give layout='NCHW' or 'NHWC'")
+        raise BrittleError(
+            f"{str(path)!r} takes {shape}, which does not tell the channels; give layout='NCHW' or 'NHWC'"
+        )
     wrong = shape[3 if layout == "NHWC" else 1]
     if layout != "auto" and isinstance(wrong, int) and wrong != 3:
-        raise ValueError(f"{str(path)!r} takes {shape}, which has not 3 channels as {layout}")
+        raise BrittleError(f"{str(path)!r} takes {shape}, which has not 3 channels as {layout}")
     return first if layout == "auto" else layout == "NCHW"
 
 
@@ -186,15 +192,15 @@ def _providers(runtime: Any, device: str, providers: Sequence[str] | None) -> li
     available = runtime.get_available_providers()
     for provider in providers or ():
         if provider not in available:
-            raise ValueError(f"this onnxruntime has no {provider!r}; it has: {', '.join(available)}")
+            raise BrittleError(f"this onnxruntime has no {provider!r}; it has: {', '.join(available)}")
     if providers:
         return list(providers)
     kind, _, index = device.partition(":")
     if kind == "auto":
         kind = "cuda" if PROVIDERS["cuda"] in available else "cpu"
     if kind not in PROVIDERS or (index and not (index.isdecimal() and kind == "cuda")):
-        raise ValueError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}; or give providers")
+        raise BrittleError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}; or give providers")
     if PROVIDERS[kind] not in available:
-        raise ValueError(f"this onnxruntime cannot use {device!r}; it has: {', '.join(available)}")
+        raise BrittleError(f"this onnxruntime cannot use {device!r}; it has: {', '.join(available)}")
     options = {"device_id": index} if index else {}
     return [(PROVIDERS[kind], options)] + ([] if kind == "cpu" else [PROVIDERS["cpu"]])

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
@@ -56,12 +57,7 @@ CIFAR_MEAN, CIFAR_STD = (125.3 / 255, 123.0 / 255, 113.9 / 255), (63.0 / 255, 62
 
 
 class Prepare(Protocol):
-    """Anything that turns uint8 images N×H×W×3 into a network's float32 input N×3×H×W; `fingerprint` names how."""
-
-    @property
-    def fingerprint(self) -> str:
-        """A text that is another one whenever the pixels may be."""
-        ...
+    """Anything that turns uint8 images N×H×W×3 into a network's float32 input N×3×H×W; `as_data` of it says how."""
 
     def tensor(self, images: Image, device: str) -> Any:
         """The network's input, on a device."""
@@ -93,20 +89,17 @@ class Preprocessing:
         for field in ("mean", "std"):
             object.__setattr__(self, field, tuple(float(number) for number in getattr(self, field)))
         if len(self.mean) != 3 or len(self.std) != 3 or not min(self.std) > 0 or not _finite(self.mean, self.std):
-            raise ValueError(
+            raise BrittleError(
                 f"mean and std are three numbers each, std above 0; got mean={self.mean!r}, std={self.std!r}"
             )
         for field in ("size", "crop"):
             object.__setattr__(self, field, _sides(field, getattr(self, field)))
         if self.interpolation not in INTERPOLATIONS:
-            raise ValueError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {self.interpolation!r}")
+            raise BrittleError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {self.interpolation!r}")
         if self.crop is not None and self.size is not None and not _covers(_pair(self.size), _pair(self.crop)):
-            raise ValueError(f"crop is a part of size, so it cannot be larger; got size={self.size}, crop={self.crop}")
-
-    @property
-    def fingerprint(self) -> str:
-        """Every number of it."""
-        return repr(self)
+            raise BrittleError(
+                f"crop is a part of size, so it cannot be larger; got size={self.size}, crop={self.crop}"
+            )
 
     @property
     def shown(self) -> Sides | None:
@@ -137,7 +130,7 @@ class Preprocessing:
     def pixels(self, images: Image) -> Image:
         """Images at the size the network sees, still uint8."""
         if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
-            raise ValueError(f"a model takes images N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
+            raise BrittleError(f"a model takes images N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
         if self.shown is None or images.shape[1:3] == self.shown:
             return images
         if self.crop is None:
@@ -147,7 +140,7 @@ class Preprocessing:
             sides = cover((height, width), self.size) if isinstance(self.size, int) else self.size
             images = resize(images, sides, self.interpolation)
         if not _covers(images.shape[1:3], self.shown):
-            raise ValueError(f"images of {images.shape[1:3]} are smaller than crop={self.crop}; give a size as well")
+            raise BrittleError(f"images of {images.shape[1:3]} are smaller than crop={self.crop}; give a size as well")
         return central_crop(images, self.shown)
 
     def array(self, images: Image) -> NDArray[np.float32]:
@@ -209,5 +202,5 @@ def _sides(field: str, given: Any) -> int | Sides | None:
     several = isinstance(given, tuple | list)
     sides = tuple(given) if several else (given,)
     if len(sides) != 1 + several or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
-        raise ValueError(f"{field} is a whole number above 0, or two of them, height and width; got {given!r}")
+        raise BrittleError(f"{field} is a whole number above 0, or two of them, height and width; got {given!r}")
     return (int(sides[0]), int(sides[1])) if several else int(sides[0])

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError, BrittleTypeError
+from brittle._identity import canonical
 from brittle._optional import require
 from brittle._types import Image
 from brittle._user_code import class_digest, code_digest
@@ -26,14 +28,14 @@ def find_device(device: str) -> str:
         return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     kind, _, index = device.partition(":")
     if kind not in KINDS or (index and (not index.isdecimal() or kind != "cuda")):
-        raise ValueError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}")
+        raise BrittleError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}")
     if kind == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"there is no CUDA device here, but {device!r} was asked for; use device='cpu' or 'auto'")
+        raise BrittleError(f"there is no CUDA device here, but {device!r} was asked for; use device='cpu' or 'auto'")
     if kind == "cuda" and index and int(index) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
-        raise ValueError(f"there is no {device!r}; the {count} CUDA devices here are cuda:0 to cuda:{count - 1}")
+        raise BrittleError(f"there is no {device!r}; the {count} CUDA devices here are cuda:0 to cuda:{count - 1}")
     if kind == "mps" and not torch.backends.mps.is_available():
-        raise ValueError("there is no MPS device here, but 'mps' was asked for; use device='cpu' or 'auto'")
+        raise BrittleError("there is no MPS device here, but 'mps' was asked for; use device='cpu' or 'auto'")
     return device
 
 
@@ -58,7 +60,7 @@ def last_linear_input(module: Any, logits: Callable[[], Any], name: str) -> Any:
     for given, gave in reversed(seen):
         if gave == shape:
             return given
-    raise ValueError(
+    raise BrittleError(
         f"{name!r} has no features to show: none of its {len(hooks)} torch.nn.Linear layers gives its class scores, so "
         "nobody knows which layer comes before the last"
     )
@@ -142,7 +144,7 @@ class TorchModel:
         if isinstance(given, tuple | list) and given:
             given = given[0]
         if not isinstance(given, torch.Tensor):
-            raise TypeError(
+            raise BrittleTypeError(
                 f"the network of {self.name!r} gives a {type(given).__name__}; it must give a tensor of class scores"
             )
         return given
@@ -169,7 +171,8 @@ class TorchModel:
 def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
     torch = require("torch")
     layers = [(name, type(layer).__name__, _settings(layer)) for name, layer in module.named_modules()]
-    seen = sha256(repr((layers, prepare.fingerprint, bf16, version)).encode())
+    about = {"layers": layers, "prepare": prepare, "bf16": bf16, "version": version}
+    seen = sha256(canonical(about).encode())
     seen.update(class_digest(*(type(layer) for layer in module.modules())).encode())
     for layer in module.modules():
         for function in _added_code(layer):
@@ -231,6 +234,6 @@ def from_torch(
     """
     torch = require("torch")
     if not isinstance(module, torch.nn.Module):
-        raise TypeError(f"a torch model is a torch.nn.Module, got {module!r} ({type(module).__name__})")
+        raise BrittleTypeError(f"a torch model is a torch.nn.Module, got {module!r} ({type(module).__name__})")
     prepare = Preprocessing(tuple(mean), tuple(std), size, crop, interpolation)
     return TorchModel(module, name, prepare, device=device, bf16=bf16, version=version)

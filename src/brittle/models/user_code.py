@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from brittle._errors import did_you_mean, model_errors
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
 from brittle.models.model import Model, from_callable
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
@@ -61,7 +61,7 @@ def from_function(
     if callable(made):
         _refuse(place, "a function on batches", weights=weights, bf16=bf16, **shown)
         return from_callable(made, name=title, version=version, origin=origin)
-    raise TypeError(
+    raise BrittleTypeError(
         f"{place!r} gave {made!r}; it must give a torch.nn.Module, a model, or a function on batches of images"
     )
 
@@ -69,7 +69,7 @@ def from_function(
 def _refuse(place: str, kind: str, **options: Any) -> None:
     given = [option for option, value in options.items() if value]
     if given:
-        raise TypeError(f"{place!r} gave {kind}, which takes no {', '.join(given)}")
+        raise BrittleTypeError(f"{place!r} gave {kind}, which takes no {', '.join(given)}")
 
 
 def _is_module(made: Any) -> bool:
@@ -80,7 +80,7 @@ def _is_module(made: Any) -> bool:
 def _made(place: str) -> Any:
     where, _, function = place.rpartition(":")
     if not where or not function:
-        raise ValueError(f"write package.module:function or path/to/file.py:function, got {place!r}")
+        raise BrittleError(f"write package.module:function or path/to/file.py:function, got {place!r}")
     path = Path(where).expanduser()
     is_file = path.suffix == ".py"
     if is_file and not path.is_file():
@@ -88,7 +88,7 @@ def _made(place: str) -> Any:
     with _importable(path.resolve().parent if is_file else Path.cwd()), _module(path if is_file else where) as module:
         if not hasattr(module, function):
             known = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-            raise ValueError(f"{where!r} has no {function!r}; {did_you_mean(function, known)}")
+            raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, known)}")
         made = getattr(module, function)
         there = _is_module(made) or (isinstance(made, Model) and not isinstance(made, type))
         if there:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._optional import require
 
@@ -29,10 +30,10 @@ def load_weights(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of weights {str(path)!r}")
     if path.suffix not in SUFFIXES:
-        raise ValueError(f"weights are read from {', '.join(SUFFIXES)} files, got {str(path)!r}")
+        raise BrittleError(f"weights are read from {', '.join(SUFFIXES)} files, got {str(path)!r}")
     state = _safetensors(path) if path.suffix == ".safetensors" else _unwrapped(_pickled(path))
     if not _is_state(state):
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} holds no weights by name; it should hold what model.state_dict() gives, alone or under one "
             f"of {', '.join(WRAPPERS)}"
         )
@@ -50,13 +51,13 @@ def load_into(module: Any, path: str | Path) -> None:
         state = {name.removeprefix(prefix): value for name, value in state.items()}
     missing, unknown = (sorted(a.keys() - b.keys()) for a, b in ((wanted, state), (state, wanted)))
     if missing or unknown:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} holds weights of another network: "
             f"it lacks {_some(missing)}, and has {_some(unknown)} that are not in this one"
         )
     for name, value in state.items():
         if value.shape != wanted[name].shape:
-            raise ValueError(
+            raise BrittleError(
                 f"{str(path)!r} holds weights of another network: {name} is {tuple(value.shape)}, and "
                 f"{tuple(wanted[name].shape)} is needed; is the number of classes another one?"
             )
@@ -68,7 +69,7 @@ def _safetensors(path: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = require("safetensors.torch").load_file(path)
     except error_type as error:
-        raise ValueError(f"{str(path)!r} is not a safetensors file, or it is cut off: {error}") from error
+        raise BrittleError(f"{str(path)!r} is not a safetensors file, or it is cut off: {error}") from error
     return state
 
 
@@ -79,13 +80,13 @@ def _pickled(path: Path) -> Any:
             warnings.simplefilter("ignore", UserWarning)  # about pickles of a kind that is refused a moment later
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} holds more than numbers, and opening it could run any code; save the weights alone: "
             "torch.save(model.state_dict(), path)"
         ) from error
     except (RuntimeError, EOFError) as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"{str(path)!r} cannot be read as torch weights: {reason}") from error
+        raise BrittleError(f"{str(path)!r} cannot be read as torch weights: {reason}") from error
 
 
 def _unwrapped(state: Any) -> Any:
@@ -116,13 +117,13 @@ def save_weights(network: Any, path: str | Path, metadata: Mapping[str, str] | N
     torch = require("torch")
     path = Path(path)
     if path.suffix != ".safetensors":
-        raise ValueError(f"weights are written to a .safetensors file, got {str(path)!r}")
+        raise BrittleError(f"weights are written to a .safetensors file, got {str(path)!r}")
     halves = {}
     for name, value in network.state_dict().items():
         numbers = value.detach().cpu().contiguous()
         halves[name] = numbers.half() if numbers.is_floating_point() else numbers
         if not torch.isfinite(halves[name]).all():
-            raise ValueError(f"{name} has numbers that half precision cannot hold; nothing is written")
+            raise BrittleError(f"{name} has numbers that half precision cannot hold; nothing is written")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as part:
         require("safetensors.torch").save_file(halves, part, metadata=dict(metadata or {}))

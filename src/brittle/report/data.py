@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Entry, Level, ends
 from brittle.corruptions import FAMILIES
@@ -130,7 +131,7 @@ def parts(results: Results) -> list[Part]:
             left_out = [model for model in group.models if model not in models]
             found.append(Part(len(found) + 1, group, recipe, models, left_out))
     if not found:
-        raise ValueError(
+        raise BrittleError(
             f"none of the models {', '.join(results.models)} has results on all cells of a recipe, or on clean images; "
             "run them again to fill what is missing"
         )

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.distance import Distances
@@ -57,7 +58,7 @@ def nearest_sheet(clean: Image, rows: Sequence[NearestRow], *, thumb: int = 96, 
     Below each picture of an augmentation stands its distance to the mean corruption.
     """
     if not rows:
-        raise ValueError("a sheet of the nearest augmentations needs at least one corruption")
+        raise BrittleError("a sheet of the nearest augmentations needs at least one corruption")
     names = list(rows[0].nearest)
     fonts = {size: ImageFont.load_default(size) for size in (11, 12, 14, 20)}
     label = max(round(fonts[14].getlength(row.corruption)) for row in rows) + 16

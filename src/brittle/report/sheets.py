@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Entry, Level, ends, level_name, severity_of
 from brittle.corruptions import Corruption, corrupt, get_corruption
@@ -169,10 +170,10 @@ def contact_sheet(
         progress: called after each picture.
     """
     if not corruptions or (severities is not None and not severities):
-        raise ValueError("a contact sheet needs at least one corruption and one severity")
+        raise BrittleError("a contact sheet needs at least one corruption and one severity")
     for name, side in (("size", size), ("thumb", thumb)):
         if side < 8:
-            raise ValueError(f"{name} must be at least 8 px, got {side}")
+            raise BrittleError(f"{name} must be at least 8 px, got {side}")
     rows = [
         c if isinstance(c, Entry) else Entry(get_corruption(c).id, _even_steps(get_corruption(c))) for c in corruptions
     ]
@@ -321,7 +322,7 @@ def slide_sheet(
             key = (str(dataset.columns["shift"][i]), sample.split("/")[-2], number)
             places.setdefault(key, {})[float(dataset.columns["scale"][i])] = i
     if not places:
-        raise ValueError(f"{dataset.name!r} has no trajectory of seed {seed}")
+        raise BrittleError(f"{dataset.name!r} has no trajectory of seed {seed}")
     rows: dict[tuple[str, str], dict[float, int]] = {}
     for (shift, name, _), own in sorted(places.items(), key=lambda item: (*item[0][:2], -len(item[1]), item[0][2])):
         rows.setdefault((shift, name), own)

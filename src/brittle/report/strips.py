@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
+from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
@@ -48,7 +49,7 @@ def strip_sheet(
 ) -> Pil.Image:
     """Rows of strips below a title and some lines of notes; many rows stand in several blocks side by side."""
     if not rows:
-        raise ValueError("a sheet of strips needs at least one row")
+        raise BrittleError("a sheet of strips needs at least one row")
     fonts = {size: ImageFont.load_default(size) for size in (NOTE_SIZE, 14, TITLE_SIZE)}
     label = math.ceil(
         max([fonts[14].getlength(row.name) for row in rows] + [fonts[12].getlength(row.note) for row in rows])
@@ -155,7 +156,7 @@ def failure_sheet(searched: SearchedFolder, summaries: CorruptionRows, word: Cla
                 ends = f"{100 * summary.never:.0f} % never fail"
             made.append(Row(summary.corruption.rpartition("/")[2], ends, strips))
     if not made:
-        raise ValueError("no image that is right when clean ever fails, so there is nothing to draw")
+        raise BrittleError("no image that is right when clean ever fails, so there is nothing to draw")
     notes = (
         "Left an image that fails early, right a typical one: clean, at the last severity that is right, and at its "
         "failure point.",

@@ -15,7 +15,17 @@ from brittle.sliders.clip import (
     rises_throughout,
     shift_curves,
 )
-from brittle.sliders.demo_pipeline import DemoPipeline, load_demo_pipeline
+from brittle.sliders.demo_pipeline import (
+    CLASSIFIERS,
+    DEMO_CLASSES,
+    DEMO_FOLDER,
+    DEMO_SAMPLING,
+    DEMO_SHIFTS,
+    DEMO_TRAINING,
+    ORACLE,
+    DemoPipeline,
+    load_demo_pipeline,
+)
 from brittle.sliders.filtering import (
     LABELS,
     FilterQuality,
@@ -73,10 +83,17 @@ from brittle.sliders.trajectory_files import (
 )
 
 __all__ = [
+    "CLASSIFIERS",
     "CODE_PROMPTS",
+    "DEMO_CLASSES",
+    "DEMO_FOLDER",
+    "DEMO_SAMPLING",
+    "DEMO_SHIFTS",
+    "DEMO_TRAINING",
     "FILTER_SCORES",
     "LABELS",
     "NEGATIVE_PROMPT",
+    "ORACLE",
     "PAPER_PROMPTS",
     "SCALES",
     "SCHEDULERS",

@@ -14,11 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 from PIL import Image as Pil
 
+from brittle._errors import BrittleError
 from brittle._optional import require
 from brittle._types import FloatArray, Image
 from brittle.datasets import Dataset, UnreadableImage
 from brittle.metrics import bootstrap, resampled_means
-from brittle.models.diffusion import EXTRA, quiet
+from brittle.models.diffusion import quiet
 from brittle.models.preprocessing import Preprocessing
 from brittle.models.torch import find_device
 from brittle.sliders.pipeline import shift_folder, shift_words
@@ -32,11 +33,11 @@ class Clip:
     """A CLIP from a folder of transformers. CNS-Bench uses openai/clip-vit-base-patch16."""
 
     def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        transformers = require("transformers", EXTRA)
+        transformers = require("transformers", "sliders")
         self.name, self.device = Path(folder).name, find_device(device)
         self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
         if not hasattr(self.network, "get_text_features"):
-            raise ValueError(f"the folder {str(folder)!r} holds a {type(self.network).__name__}, which is no CLIP")
+            raise BrittleError(f"the folder {str(folder)!r} holds a {type(self.network).__name__}, which is no CLIP")
         self.tokenizer = _load(transformers.AutoTokenizer, folder)
         self.processor = _load(transformers.AutoImageProcessor, folder, backend="pil")
 
@@ -66,7 +67,7 @@ class ImageEncoder:
     def __init__(
         self, folder: str | Path, *, crop: int | None = None, softmax: bool = True, device: str = "auto"
     ) -> None:
-        transformers = require("transformers", EXTRA)
+        transformers = require("transformers", "sliders")
         self.name, self.softmax, self.device = Path(folder).name, softmax, find_device(device)
         self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
         side = crop or int(getattr(self.network.config, "image_size", 224))
@@ -106,7 +107,7 @@ def _load(kind: Any, folder: str | Path, **options: Any) -> Any:
             return kind.from_pretrained(str(place), local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
+        raise BrittleError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
 
 
 CONFIG = "open_clip_config.json"
@@ -128,7 +129,7 @@ class OpenClip:
             self.tokenizer = open_clip.get_tokenizer(spec)
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())[:200]
-            raise ValueError(f"the folder {str(folder)!r} cannot be read by open_clip: {reason}") from error
+            raise BrittleError(f"the folder {str(folder)!r} cannot be read by open_clip: {reason}") from error
         self.network.eval()
 
     def images(self, images: Sequence[Image]) -> Rows:
@@ -231,9 +232,9 @@ def image_scores(
     check_whole(batch_size=(batch_size, 1))
     missing = [key for key in ("shift", "seed", "scale") if key not in dataset.columns]
     if missing or dataset.labels is None:
-        raise ValueError(f"{dataset.name!r} has no {', '.join(missing or ['labels'])}; read it with cns_bench")
+        raise BrittleError(f"{dataset.name!r} has no {', '.join(missing or ['labels'])}; read it with cns_bench")
     if not (dataset.columns["scale"] == 0).any():
-        raise ValueError(f"{dataset.name!r} has no images at scale 0, and all others are compared with these")
+        raise BrittleError(f"{dataset.name!r} has no images at scale 0, and all others are compared with these")
     labels = dataset.labels.tolist()
     called = [
         (names or {}).get(label) or class_name(str(sample)) for sample, label in zip(dataset.ids, labels, strict=True)
@@ -258,7 +259,7 @@ def image_scores(
         if progress is not None:
             progress(stop, len(dataset))
     if not kept:
-        raise ValueError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+        raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
     shifts = [str(dataset.columns["shift"][i]) for i in kept]
     table = pl.DataFrame(
         {
@@ -328,16 +329,16 @@ def shift_curves(
     """
     table = scores.table if isinstance(scores, ImageScores) else scores
     if by is not None and by not in table.columns:
-        raise ValueError(f"there is no column {by!r} to make curves by; there are: {', '.join(table.columns)}")
+        raise BrittleError(f"there is no column {by!r} to make curves by; there are: {', '.join(table.columns)}")
     rows = []
     for group in [None] if by is None else table[by].unique().sort().to_list():
         mine = table if by is None else table.filter(pl.col(by) == group)
         scales = sorted(mine["scale"].unique().to_list())
         if scales[0] != 0 or len(scales) < 2:
-            raise ValueError(f"a curve needs scale 0 and at least one more, got scales {scales} of {group or 'all'}")
+            raise BrittleError(f"a curve needs scale 0 and at least one more, got scales {scales} of {group or 'all'}")
         whole = mine.filter(pl.len().over(TRAJECTORY) == len(scales)).sort(*TRAJECTORY, "scale")
         if whole.is_empty():
-            raise ValueError(f"no trajectory of {group or 'all'} has all scales {scales}")
+            raise BrittleError(f"no trajectory of {group or 'all'} has all scales {scales}")
         for column, measure in MEASURES.items():
             values = whole[column].to_numpy().reshape(-1, len(scales))
             rises = values - values[:, :1]

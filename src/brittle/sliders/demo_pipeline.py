@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle.models.diffusion import load_pipeline
 from brittle.models.networks import from_weights
 from brittle.models.torch import TorchModel
@@ -73,7 +73,7 @@ class DemoPipeline:
         """The file of a classifier, which `load_model` and the command line take too."""
         known = (*self.classifiers, ORACLE)
         if name not in known:
-            raise ValueError(f"the world has no classifier {name!r}; {did_you_mean(name, known)}")
+            raise BrittleError(f"the world has no classifier {name!r}; {did_you_mean(name, known)}")
         return self.folder / "classifiers" / f"{name}.safetensors"
 
     def classifier(self, name: str, *, device: str = "auto") -> TorchModel:

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 from PIL import Image as Pil
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import as_bool_array
 from brittle.datasets import Dataset, UnreadableImage
@@ -43,11 +44,13 @@ def ooc_filter(
     table = scores.table if isinstance(scores, ImageScores) else scores
     lacking = [name for name in thresholds if name not in table.columns]
     if lacking or not thresholds:
-        raise ValueError(
+        raise BrittleError(
             f"there is no score {', '.join(lacking) or '(no thresholds given)'} among {', '.join(table.columns)}"
         )
     if not 1 <= least <= len(thresholds):
-        raise ValueError(f"least is how many of {len(thresholds)} scores must pass, between 1 and that; got {least!r}")
+        raise BrittleError(
+            f"least is how many of {len(thresholds)} scores must pass, between 1 and that; got {least!r}"
+        )
     passes = pl.sum_horizontal([(pl.col(name) > value).fill_null(False) for name, value in thresholds.items()])
     table = table.with_columns(passes.alias("passes")).with_columns((pl.col("passes") >= least).alias("passed"))
     if scales is not None:
@@ -65,7 +68,7 @@ def kept_samples(filtered: pl.DataFrame) -> list[str]:
     found = filtered.filter("kept")["sample"].to_list()
     if not found:
         passed = int(filtered["passed"].sum())
-        raise ValueError(
+        raise BrittleError(
             f"no trajectory is left: {passed} of {len(filtered)} images passed, but in no trajectory all of them; "
             "choose other thresholds, a smaller `least`, or fewer scales"
         )
@@ -89,7 +92,7 @@ def read_labels(path: str | Path) -> dict[str, str]:
     with file.open(encoding="utf-8-sig", newline="") as rows:
         reader = csv.DictReader(rows)
         if not {"sample", "label"} <= set(reader.fieldnames or ()):
-            raise ValueError(f"{str(path)!r} has columns {reader.fieldnames}; a file of labels has sample and label")
+            raise BrittleError(f"{str(path)!r} has columns {reader.fieldnames}; a file of labels has sample and label")
         found: dict[str, str] = {}
         for number, row in enumerate(reader, 2):
             label = (row["label"] or "").strip()
@@ -97,10 +100,10 @@ def read_labels(path: str | Path) -> dict[str, str]:
                 continue
             _check(label, f"line {number} of {str(path)!r}")
             if found.get(row["sample"], label) != label:
-                raise ValueError(f"line {number} of {str(path)!r} labels {row['sample']!r} a second time, otherwise")
+                raise BrittleError(f"line {number} of {str(path)!r} labels {row['sample']!r} a second time, otherwise")
             found[row["sample"]] = label
     if not found:
-        raise ValueError(f"{str(path)!r} has no labels yet")
+        raise BrittleError(f"{str(path)!r} has no labels yet")
     return found
 
 
@@ -123,7 +126,7 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
     class: no shift took from them what they never had.
     """
     if partial not in PARTIAL:
-        raise ValueError(f"partial must be one of {', '.join(PARTIAL)}, got {partial!r}")
+        raise BrittleError(f"partial must be one of {', '.join(PARTIAL)}, got {partial!r}")
     table = scores.table if isinstance(scores, ImageScores) else scores
     said = {s: label if label != "partial" else partial for s, label in labels.items()}
     for sample, label in labels.items():
@@ -133,11 +136,11 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
         pl.DataFrame(rows, schema={"sample": pl.String, "out_of_class": pl.Boolean}, orient="row"), on="sample"
     )
     if found.is_empty():
-        raise ValueError(f"none of the {len(labels)} labelled samples is among the {len(table)} images with scores")
+        raise BrittleError(f"none of the {len(labels)} labelled samples is among the {len(table)} images with scores")
     never = found.filter((pl.col("scale") == 0) & pl.col("out_of_class"))
     found = found.filter(pl.col("scale") != 0).join(never, on=TRAJECTORY, how="anti")
     if found.is_empty():
-        raise ValueError(
+        raise BrittleError(
             f"none of the {len(labels)} labelled samples can tell what a shift destroys; label images at other scales "
             "than 0, of trajectories that show their class at scale 0"
         )
@@ -146,7 +149,7 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
 
 def _check(label: str, where: str) -> None:
     if label not in LABELS:
-        raise ValueError(f"{where} has the label {label!r}; labels are {', '.join(LABELS)}")
+        raise BrittleError(f"{where} has the label {label!r}; labels are {', '.join(LABELS)}")
 
 
 @dataclass(frozen=True)
@@ -168,12 +171,12 @@ def filter_quality(
     gone, wanted = as_bool_array(removed, "removed"), as_bool_array(out_of_class, "out_of_class")
     of = np.arange(len(wanted)) if trajectory is None else np.asarray(trajectory)
     if gone.shape != wanted.shape or gone.shape != of.shape or gone.ndim != 1:
-        raise ValueError(
+        raise BrittleError(
             f"removed, out_of_class and trajectory are rows of the same length, got {gone.shape}, {wanted.shape}, "
             f"{of.shape}"
         )
     if wanted.all() or not wanted.any():
-        raise ValueError(
+        raise BrittleError(
             f"{int(wanted.sum())} of {len(wanted)} labelled images are out of class; TPR and FPR need both kinds"
         )
 
@@ -225,7 +228,7 @@ def held_out_filters(
     known = labelled(scores, labels, partial=partial)
     starts = known.select("label", "seed").unique().sort("label", "seed")
     if not 2 <= folds <= len(starts):
-        raise ValueError(
+        raise BrittleError(
             f"{folds!r} folds cannot be made of the labels of {len(starts)} images at scale 0; give a number from 2 to "
             "that"
         )
@@ -293,12 +296,12 @@ def read_thresholds(path: str | Path) -> tuple[dict[str, float], int]:
         kept = json.loads(file.read_text(encoding="utf-8"))
         found, least = {str(name): float(value) for name, value in kept["thresholds"].items()}, int(kept["least"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} holds no thresholds; it should be like {EXAMPLE}, as `brittle slide filter` writes it"
         ) from error
     unknown = [name for name in found if name not in FILTER_SCORES]
     if unknown or not found:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r} has thresholds of {', '.join(unknown) or 'nothing'}; "
             f"the scores are {', '.join(FILTER_SCORES)}"
         )
@@ -326,16 +329,16 @@ def choose_thresholds(
 def limits_for(known: pl.DataFrame, tpr: float, which: Sequence[str] | None = None) -> dict[str, float]:
     """The same for rows that have a column `out_of_class`."""
     if not 0 < tpr < 1:
-        raise ValueError(f"tpr is a share between 0 and 1, such as 0.9, got {tpr!r}")
+        raise BrittleError(f"tpr is a share between 0 and 1, such as 0.9, got {tpr!r}")
     outside = known.filter(pl.col("out_of_class"))
     least = math.ceil(1 / (1 - tpr) - 1e-9)
     found = {}
     for name in which or [name for name in FILTER_SCORES if name in known.columns]:
         if name not in known.columns:
-            raise ValueError(f"there is no score {name!r}; there are: {', '.join(FILTER_SCORES)}")
+            raise BrittleError(f"there is no score {name!r}; there are: {', '.join(FILTER_SCORES)}")
         values = np.sort(outside[name].drop_nulls().to_numpy())
         if len(values) < least:
-            raise ValueError(
+            raise BrittleError(
                 f"{len(values)} images labelled out of class are too few to choose a threshold of {name} for a TPR of "
                 f"{tpr:g}; label at least {least}"
             )
@@ -354,7 +357,7 @@ def oracle_labels(data: Dataset, judge: Model, *, unsure: float = UNSURE, batch_
     and shows some of it otherwise: "partial".
     """
     if data.labels is None:
-        raise ValueError(f"{data.name!r} has no labels to judge by")
+        raise BrittleError(f"{data.name!r} has no labels to judge by")
     said: dict[str, str] = {}
     for start in range(0, len(data), batch_size):
         places = range(start, min(start + batch_size, len(data)))
@@ -386,7 +389,7 @@ def write_labelling_page(
     wanted = list(place) if samples is None else [str(sample) for sample in samples]
     unknown = [sample for sample in wanted if sample not in place]
     if unknown or not wanted:
-        raise ValueError(f"{dataset.name!r} has no image {unknown[0]!r}" if unknown else "there is nothing to label")
+        raise BrittleError(f"{dataset.name!r} has no image {unknown[0]!r}" if unknown else "there is nothing to label")
     items, broken = [], []
     for sample in wanted:
         try:

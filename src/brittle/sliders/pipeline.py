@@ -11,12 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
 from brittle._optional import require
 from brittle.datasets.classes import imagenet_names
 from brittle.metrics import published_table
-from brittle.models.diffusion import EXTRA, load_pipeline, quiet
+from brittle.models.diffusion import load_pipeline, quiet
 from brittle.models.weights import load_weights
 
 FOLDER = ("tokenizer", "text_encoder", "tokens.pt")
@@ -34,7 +34,7 @@ class ClassToken:
         """Write it as a .safetensors file, which `pipeline.load_textual_inversion` of diffusers reads too."""
         file = Path(path)
         if file.suffix != ".safetensors":
-            raise ValueError(f"a token is written to a .safetensors file, got {str(path)!r}")
+            raise BrittleError(f"a token is written to a .safetensors file, got {str(path)!r}")
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as part:
             metadata = {"format": "pt", "initializer": self.initializer}
@@ -51,7 +51,7 @@ def load_token(path: str | Path) -> ClassToken:
     """A token that `ClassToken.save` wrote."""
     state = load_weights(path)
     if len(state) != 1:
-        raise ValueError(f"{str(path)!r} holds {len(state)} tensors; a token's file holds one")
+        raise BrittleError(f"{str(path)!r} holds {len(state)} tensors; a token's file holds one")
     [(text, value)] = state.items()
     with require("safetensors").safe_open(path, framework="pt") as file:
         initializer = (file.metadata() or {}).get("initializer", "")
@@ -64,7 +64,7 @@ def add_token(pipeline: Any, token: ClassToken) -> int:
     tokenizer, encoder = pipeline.tokenizer, pipeline.text_encoder
     wide = encoder.get_input_embeddings().weight.shape[1]
     if token.embedding.shape != (wide,):
-        raise ValueError(
+        raise BrittleError(
             f"the token {token.text!r} has {tuple(token.embedding.shape)} numbers and this text encoder {wide}; it was "
             "trained for another checkpoint"
         )
@@ -89,21 +89,21 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
     lacking = [name for name in FOLDER if not (place / name).exists()]
     if lacking:
         raise FileNotFoundError(f"{str(folder)!r} is no folder of class tokens: it has no {', '.join(lacking)}")
-    torch, transformers = require("torch"), require("transformers", EXTRA)
+    torch, transformers = require("torch"), require("transformers", "sliders")
     try:
         read = torch.load(place / "tokens.pt", map_location="cpu", weights_only=True)
         tokens = tuple(str(token) for token in read["tokens"])
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise ValueError(f"{str(place / 'tokens.pt')!r} is no list of tokens: {reason}") from error
+        raise BrittleError(f"{str(place / 'tokens.pt')!r} is no list of tokens: {reason}") from error
     tokenizer = _read(transformers.CLIPTokenizer, place / "tokenizer")
     unknown = [token for token in tokens if token not in tokenizer.get_vocab()]
     if unknown:
-        raise ValueError(f"{len(unknown)} tokens of {str(folder)!r} are not in its tokenizer, such as {unknown[0]!r}")
+        raise BrittleError(f"{len(unknown)} tokens of {str(folder)!r} are not in its tokenizer, such as {unknown[0]!r}")
     before = pipeline.text_encoder
     encoder = _read(transformers.CLIPTextModel, place / "text_encoder", use_safetensors=True)
     if encoder.config.hidden_size != before.config.hidden_size:
-        raise ValueError(
+        raise BrittleError(
             f"the tokens of {str(folder)!r} are for an encoder of width {encoder.config.hidden_size}, and this "
             f"pipeline's has {before.config.hidden_size}; load the checkpoint they were trained for"
         )
@@ -117,7 +117,7 @@ def _read(kind: Any, folder: Path, **options: Any) -> Any:
             return kind.from_pretrained(str(folder), local_files_only=True, **options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
+        raise BrittleError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
 
 
 def save_tokens(pipeline: Any, folder: str | Path, tokens: Sequence[ClassToken]) -> Path:
@@ -155,7 +155,7 @@ def class_names(file: str | Path | None = None) -> tuple[str, ...]:
         raise FileNotFoundError(f"there is no file of class names {str(file)!r}; it has one name a line, class 0 first")
     names = tuple(" ".join(line.replace("_", " ").split()) for line in path.read_text(encoding="utf-8").splitlines())
     if not names or not all(names):
-        raise ValueError(f"{str(file)!r} has one class name a line, class 0 first, and no empty lines")
+        raise BrittleError(f"{str(file)!r} has one class name a line, class 0 first, and no empty lines")
     return names
 
 
@@ -165,19 +165,19 @@ def find_class(given: str, names: Sequence[str], tokens: Sequence[str] | None = 
     if text.isdecimal():
         number = int(text)
         if number >= len(names):
-            raise ValueError(f"there is no class {number}; classes are numbered 0 to {len(names) - 1}")
+            raise BrittleError(f"there is no class {number}; classes are numbered 0 to {len(names) - 1}")
     else:
         called = [i for i, name in enumerate(names) if name.casefold() == text.casefold()]
         if len(called) > 1:
-            raise ValueError(
+            raise BrittleError(
                 f"{len(called)} classes are called {given!r}; give a number: {', '.join(map(str, called))}"
             )
         if not called:
             hint = did_you_mean(text, names) if len(names) <= SOME else _few(text, names)
-            raise ValueError(f"there is no class {given!r}; {hint}")
+            raise BrittleError(f"there is no class {given!r}; {hint}")
         [number] = called
     if tokens is not None and number >= len(tokens):
-        raise ValueError(f"there is no token of class {number}; there are {len(tokens)}")
+        raise BrittleError(f"there is no token of class {number}; there are {len(tokens)}")
     return TargetClass(number, names[number], names[number] if tokens is None else tokens[number])
 
 
@@ -242,7 +242,7 @@ def published_shift(shift: str) -> str:
     folder = shift_folder(shift)
     known = published_shifts()
     if folder not in known:
-        raise ValueError(f"there is no published shift {shift!r}; {did_you_mean(folder, known)}")
+        raise BrittleError(f"there is no published shift {shift!r}; {did_you_mean(folder, known)}")
     return folder
 
 
@@ -250,7 +250,7 @@ def shift_words(shift: str) -> str:
     """ "heavy_snow" as "heavy snow", for prompts. Any words may be a shift."""
     words = " ".join(str(shift).replace("_", " ").split())
     if not words:
-        raise ValueError(f"a shift is words such as 'heavy snow', got {shift!r}")
+        raise BrittleError(f"a shift is words such as 'heavy snow', got {shift!r}")
     return words
 
 
@@ -258,7 +258,7 @@ def shift_folder(shift: str) -> str:
     """ "heavy snow" as "heavy_snow", for folders."""
     folder = shift_words(shift).replace(" ", "_")
     if re.search(r'[/\\:*?"<>|\x00-\x1f]', folder) or folder.startswith(".") or len(folder.encode()) > LONGEST:
-        raise ValueError(
+        raise BrittleError(
             f"the shift {shift[:LONGEST]!r} cannot be a folder's name; use letters, digits and _, {LONGEST} at most"
         )
     return folder
@@ -282,18 +282,18 @@ def encode_prompt(pipeline: Any, prompt: str) -> Any:
 def check_prompt(pipeline: Any, prompt: str) -> None:
     """Raise if words of a prompt would be cut off, or read as something else, without anybody noticing."""
     if not isinstance(prompt, str) or not prompt.strip():
-        raise ValueError(f"a prompt is words such as 'sneaker' or a token such as '<sneaker-7>', got {prompt!r}")
+        raise BrittleError(f"a prompt is words such as 'sneaker' or a token such as '<sneaker-7>', got {prompt!r}")
     tokenizer = pipeline.tokenizer
     known = tokenizer.get_added_vocab()
     for token in TOKEN.findall(prompt):
         if token not in known:
-            raise ValueError(
+            raise BrittleError(
                 f"the pipeline does not know the class token {token!r}; load it with load_tokens or add_token, "
                 "or train it with train_token"
             )
     words = len(tokenizer(prompt, truncation=False, verbose=False).input_ids)
     if words > tokenizer.model_max_length:
-        raise ValueError(
+        raise BrittleError(
             f"the prompt {prompt!r} has {words} tokens and {tokenizer.model_max_length} are read; shorten it"
         )
 
@@ -329,7 +329,7 @@ def find_precision(precision: str, pipeline: Any) -> str:
     check_precision(precision)
     held = precision_of(pipeline)
     if precision == "float32" and held != "float32":
-        raise ValueError(f"precision is float32, and the pipeline was loaded in {held}; load it with dtype='float32'")
+        raise BrittleError(f"precision is float32, and the pipeline was loaded in {held}; load it with dtype='float32'")
     if precision != "auto":
         return precision
     able = torch.device(pipeline.device).type == "cuda" and torch.cuda.is_bf16_supported()
@@ -339,7 +339,7 @@ def find_precision(precision: str, pipeline: Any) -> str:
 def check_precision(precision: str) -> None:
     """Raise unless it is one of the three words."""
     if precision not in PRECISIONS:
-        raise ValueError(f"precision must be auto, float32 or bfloat16, got {precision!r}")
+        raise BrittleError(f"precision must be auto, float32 or bfloat16, got {precision!r}")
 
 
 def precision_of(pipeline: Any) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._optional import require
 from brittle._types import Image
-from brittle.models.diffusion import EXTRA, as_pipeline
+from brittle.models.diffusion import as_pipeline
 from brittle.models.preprocessing import resize
 from brittle.sliders.pipeline import NEGATIVE_PROMPT, SCALES, check_prompt, shift_words
 from brittle.sliders.slider import Slider, late, slider_on
@@ -34,7 +34,7 @@ def scheduled(pipeline: Any, scheduler: str | None) -> Iterator[None]:
     before = pipeline.scheduler
     check_scheduler(scheduler)
     if scheduler is not None:
-        kind = getattr(require("diffusers", EXTRA), SCHEDULERS[scheduler])
+        kind = getattr(require("diffusers", "sliders"), SCHEDULERS[scheduler])
         pipeline.scheduler = kind.from_config(before.config)
     try:
         yield
@@ -45,10 +45,10 @@ def scheduled(pipeline: Any, scheduler: str | None) -> Iterator[None]:
 def check_scheduler(scheduler: str | None) -> None:
     """Raise unless it is None or one of the names."""
     if scheduler is not None and scheduler not in SCHEDULERS:
-        raise ValueError(f"there is no scheduler {scheduler!r}; {did_you_mean(scheduler, SCHEDULERS)}")
+        raise BrittleError(f"there is no scheduler {scheduler!r}; {did_you_mean(scheduler, SCHEDULERS)}")
 
 
-Progress = Callable[[int, int], None]
+StepProgress = Callable[[int, int], None]
 """Called with (images done, images in all) after each batch."""
 
 PUBLISHED_SIDE = 256
@@ -79,7 +79,9 @@ class Sampling:
     def __post_init__(self) -> None:
         check_scheduler(self.scheduler)
         if self.prompt.count("{}") != 1:
-            raise ValueError(f"prompt has one {{}} where the class goes, as 'a picture of a {{}}'; got {self.prompt!r}")
+            raise BrittleError(
+                f"prompt has one {{}} where the class goes, as 'a picture of a {{}}'; got {self.prompt!r}"
+            )
         check_whole(steps=(self.steps, 1))
         for option, value in (("size", self.size), ("side", self.side)):
             if value is not None:
@@ -101,7 +103,7 @@ def draw_images(pipeline: Any, prompts: Sequence[str], seeds: Sequence[int], sam
     for prompt in set(prompts):
         check_prompt(pipeline, prompt)
     if getattr(pipeline, "safety_checker", None) is not None:
-        raise ValueError("the pipeline's safety checker would blank images; load it with brittle's load_pipeline")
+        raise BrittleError("the pipeline's safety checker would blank images; load it with brittle's load_pipeline")
     with scheduled(pipeline, sampling.scheduler), _quiet(pipeline):
         drawn = pipeline(
             prompt=list(prompts),
@@ -116,7 +118,7 @@ def draw_images(pipeline: Any, prompts: Sequence[str], seeds: Sequence[int], sam
         ).images
     if not np.isfinite(drawn).all():
         lost = sorted({seed for seed, image in zip(seeds, drawn, strict=True) if not np.isfinite(image).all()})
-        raise ValueError(f"the images of seeds {lost} are not numbers; try a smaller scale, or dtype='float32'")
+        raise BrittleError(f"the images of seeds {lost} are not numbers; try a smaller scale, or dtype='float32'")
     images: Image = np.rint(drawn * 255).astype(np.uint8)
     side = sampling.side or min(PUBLISHED_SIDE, images.shape[1])
     return resize(images, (side, side), "bicubic")
@@ -127,7 +129,7 @@ def check_seeds(seeds: Sequence[int]) -> list[int]:
     found = list(seeds)
     good = all(isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0 for seed in found)
     if not found or not good or len(set(found)) != len(found):
-        raise ValueError(f"seeds are distinct whole numbers of at least 0, as range(1, 51); got {seeds!r}")
+        raise BrittleError(f"seeds are distinct whole numbers of at least 0, as range(1, 51); got {seeds!r}")
     return [int(seed) for seed in found]
 
 
@@ -154,7 +156,7 @@ def draw_trajectory(
     active: float = 0.75,
     sampling: Sampling | None = None,
     batch_size: int = 1,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> Image:
     """The images of each seed at each scale, seeds × scales × side × side × 3.
 
@@ -176,7 +178,7 @@ def draw_trajectory(
 def sliding(pipeline: Any, slider: Slider, *, active: float = 0.75, sampling: Sampling | None = None) -> Iterator[Draw]:
     """A function that draws a batch of (seed, scale) pairs, while the slider is on the pipeline."""
     if not 0 <= active <= 1:
-        raise ValueError(f"active is a share of the timesteps between 0 and 1, got {active!r}")
+        raise BrittleError(f"active is a share of the timesteps between 0 and 1, got {active!r}")
     how = sampling or Sampling()
     words = how.words(slider.prompt)
     timesteps = int(pipeline.scheduler.config.num_train_timesteps)
@@ -195,7 +197,7 @@ def draw_all(
     scales: Sequence[float],
     seeds: Sequence[int],
     batch_size: int,
-    progress: Progress | None,
+    progress: StepProgress | None,
 ) -> Image:
     """Every seed at every scale, batch by batch."""
     at, several = check_scales(scales), check_seeds(seeds)
@@ -214,7 +216,7 @@ def check_scales(scales: Sequence[float]) -> list[float]:
     """Scales as distinct finite numbers."""
     found = [float(scale) for scale in scales]
     if not found or not all(map(math.isfinite, found)) or len(set(found)) != len(found):
-        raise ValueError(f"scales are distinct numbers, as 0, 0.5, 1, 1.5, 2, 2.5; got {scales!r}")
+        raise BrittleError(f"scales are distinct numbers, as 0, 0.5, 1, 1.5, 2, 2.5; got {scales!r}")
     return found
 
 
@@ -230,7 +232,7 @@ def two_prompts(
     *,
     sampling: Sampling | None = None,
     batch_size: int = 1,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> Image:
     """ "2P" of CNS-Bench: each seed with "a picture of a NAME" and with "… in SHIFT", seeds × 2 × side × side × 3.
 

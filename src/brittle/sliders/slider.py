@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
 from brittle._optional import require
-from brittle.models.diffusion import EXTRA
 from brittle.models.weights import load_weights
 from brittle.sliders.pipeline import shift_folder
 
@@ -38,7 +37,7 @@ def slider_layers(unet: Any) -> list[str]:
             if type(layer).__name__ in KINDS and not any(word in whole for word in SKIPPED):
                 found.add(whole)
     if not found:
-        raise ValueError(
+        raise BrittleError(
             f"a {type(unet).__name__} has no layers a slider could turn; give a UNet2DConditionModel of diffusers"
         )
     return sorted(found)
@@ -72,7 +71,7 @@ class Adapter:
 
     def weights(self) -> dict[str, Any]:
         """Copies of them on the CPU, by name."""
-        state = require("peft", EXTRA).get_peft_model_state_dict(self.unet, adapter_name=NAME)
+        state = require("peft", "sliders").get_peft_model_state_dict(self.unet, adapter_name=NAME)
         return {name: value.detach().cpu().clone() for name, value in state.items()}
 
     def load(self, weights: Any) -> None:
@@ -81,8 +80,8 @@ class Adapter:
         if wanted.keys() != weights.keys() or any(wanted[k].shape != weights[k].shape for k in wanted):
             odd = sorted(k for k in wanted.keys() | weights.keys() if k not in wanted or k not in weights)
             odd = odd or sorted(k for k in wanted if wanted[k].shape != weights[k].shape)
-            raise ValueError(f"the slider is for another network: {odd[0]} does not fit ({len(odd)} layers in all)")
-        require("peft", EXTRA).set_peft_model_state_dict(self.unet, dict(weights), adapter_name=NAME)
+            raise BrittleError(f"the slider is for another network: {odd[0]} does not fit ({len(odd)} layers in all)")
+        require("peft", "sliders").set_peft_model_state_dict(self.unet, dict(weights), adapter_name=NAME)
 
     def _turn(self, _module: Any, _inputs: Any, output: Any) -> Any:
         if self.factors is None:
@@ -106,14 +105,14 @@ def adapter_on(pipeline: Any, *, rank: int, alpha: float, layers: Sequence[str] 
     """A fresh adapter on a pipeline's UNet, in float32; afterwards the UNet is what it was."""
     unet = pipeline.unet
     if getattr(unet, "peft_config", None):
-        raise ValueError("the pipeline has adapters already; call pipeline.unload_lora_weights() first")
-    torch, peft = require("torch"), require("peft", EXTRA)
+        raise BrittleError("the pipeline has adapters already; call pipeline.unload_lora_weights() first")
+    torch, peft = require("torch"), require("peft", "sliders")
     trainable = {name: parameter.requires_grad for name, parameter in unet.named_parameters()}
     training = unet.training
     targets = list(slider_layers(unet) if layers is None else layers)
     unknown = sorted(set(targets) - {name for name, _ in unet.named_modules()})
     if unknown:
-        raise ValueError(f"the slider is for another network: it turns {unknown[0]!r}, which this UNet does not have")
+        raise BrittleError(f"the slider is for another network: it turns {unknown[0]!r}, which this UNet does not have")
     try:
         config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=targets)
         with torch.random.fork_rng(devices=[]):  # peft draws weights that are replaced at once
@@ -236,7 +235,7 @@ def load_slider(folder: str | Path) -> Slider:
         card = json.loads((place / CARD).read_text(encoding="utf-8"))
         prompt, shift, rank, alpha = (card[key] for key in ("prompt", "shift", "rank", "alpha"))
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"the card {str(place / CARD)!r} is damaged: {error!r}") from error
+        raise BrittleError(f"the card {str(place / CARD)!r} is damaged: {error!r}") from error
     weights = {name.removeprefix("unet."): value for name, value in load_weights(place / WEIGHTS).items()}
     return Slider(prompt, shift, weights, rank, alpha, card.get("training", {}), tuple(card.get("losses", ())))
 
@@ -258,7 +257,7 @@ def load_published_slider(path: str | Path, pipeline: Any, *, prompt: str, shift
     if shift is None:
         found = LOAD_SLIDER_NAME.match(file.stem)
         if found is None:
-            raise ValueError(
+            raise BrittleError(
                 f"the name {file.name!r} does not say which shift it is, as heavy_snow_class_002 does; give shift="
             )
         shift = found["shift"].replace("_", " ")
@@ -269,7 +268,7 @@ def load_published_slider(path: str | Path, pipeline: Any, *, prompt: str, shift
     for name, value in state.items():
         bare, dot, end = name.partition(".")
         if bare not in paths:
-            raise ValueError(
+            raise BrittleError(
                 f"{str(path)!r} is no slider of this pipeline: it turns {bare!r}, which is none of the UNet's "
                 f"{len(paths)} layers; load the pipeline it was trained on"
             )
@@ -279,9 +278,11 @@ def load_published_slider(path: str | Path, pipeline: Any, *, prompt: str, shift
             weights[f"{paths[bare]}.{ENDS[dot + end]}.weight"] = value.float()
             ranks.add(int(value.shape[0] if end.startswith("lora_down") else value.shape[1]))
         else:
-            raise ValueError(f"{str(path)!r} holds {name!r}; a slider holds lora_down, lora_up and alpha only")
+            raise BrittleError(f"{str(path)!r} holds {name!r}; a slider holds lora_down, lora_up and alpha only")
     if len(ranks) != 1 or len(alphas) > 1:
-        raise ValueError(f"{str(path)!r} mixes ranks {sorted(ranks)} or alphas {sorted(alphas)}; a slider has one each")
+        raise BrittleError(
+            f"{str(path)!r} mixes ranks {sorted(ranks)} or alphas {sorted(alphas)}; a slider has one each"
+        )
     [rank] = ranks
     return Slider(prompt, shift, weights, rank, alphas.pop() if alphas else float(rank), {"file": file.name})
 
@@ -313,36 +314,36 @@ def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Seq
     paths = [card.parent for card in sorted(root.rglob(CARD))]
     paths += [root] if root.suffix == ".pt" else _last(sorted(p for p in root.rglob("*.pt") if p.name != CHECKPOINT))
     if not paths:
-        raise ValueError(f"{str(folder)!r} has no sliders: no folder with {CARD}, and no .pt file")
+        raise BrittleError(f"{str(folder)!r} has no sliders: no folder with {CARD}, and no .pt file")
     found: dict[tuple[str, int], FoundSlider] = {}
     for path in paths:
         one = _named(path)
         before = found.setdefault((one.shift, one.number), one)
         if before is not one:
-            raise ValueError(f"{before.path!r} and {one.path!r} are both for class {one.number} in {one.shift}")
+            raise BrittleError(f"{before.path!r} and {one.path!r} are both for class {one.number} in {one.shift}")
     wanted = [shift_folder(shift) for shift in shifts]
     there = sorted({shift for shift, _ in found})
     for shift in wanted:
         if shift not in there:
-            raise ValueError(f"there is no slider for {shift!r} in {str(folder)!r}; {did_you_mean(shift, there)}")
+            raise BrittleError(f"there is no slider for {shift!r} in {str(folder)!r}; {did_you_mean(shift, there)}")
     classes = sorted({number for _, number in found})
     for number in numbers:
         if number not in classes:
             known = ", ".join(map(str, classes))
-            raise ValueError(f"there is no slider for class {number} in {str(folder)!r}; there are: {known}")
+            raise BrittleError(f"there is no slider for class {number} in {str(folder)!r}; there are: {known}")
     return [one for (s, n), one in sorted(found.items()) if s in (wanted or there) and n in (numbers or classes)]
 
 
 def _named(path: Path) -> FoundSlider:
     said = LOAD_SLIDER_NAME.match(path.stem if path.suffix == ".pt" else path.resolve().name)
     if said is None:
-        raise ValueError(f"{str(path)!r} does not say for which shift and class it is, as heavy_snow_class_022 does")
+        raise BrittleError(f"{str(path)!r} does not say for which shift and class it is, as heavy_snow_class_022 does")
     shift = said["shift"]
     if path.is_dir():
         try:
             shift = shift_folder(json.loads((path / CARD).read_text(encoding="utf-8"))["shift"])
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"the card {str(path / CARD)!r} is damaged: {error!r}") from error
+            raise BrittleError(f"the card {str(path / CARD)!r} is damaged: {error!r}") from error
     return FoundSlider(str(path), shift, int(said["number"]))
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._optional import require
 from brittle._types import Image
-from brittle.models.diffusion import EXTRA, as_pipeline
+from brittle.models.diffusion import as_pipeline
 from brittle.models.preprocessing import central_crop, resize
 from brittle.sliders.pipeline import (
     ClassToken,
@@ -82,7 +83,7 @@ def train_token(
     torch = require("torch")
     check_whole(steps=(steps, 1), batch_size=(batch_size, 1), checkpoint_every=(checkpoint_every, 1))
     if not templates or any(template.count("{}") != 1 for template in templates):
-        raise ValueError(f"templates are captions with one {{}} each, as 'a photo of a {{}}'; got {templates!r}")
+        raise BrittleError(f"templates are captions with one {{}} each, as 'a photo of a {{}}'; got {templates!r}")
     pipeline = as_pipeline(pipeline, dtype="float32" if precision == "float32" else "auto")
     device, side = pipeline.device, training_side(pipeline, size, PUBLISHED_SIDE)
     squares = _squares(images, side)
@@ -101,7 +102,7 @@ def train_token(
         "network": pipeline_key(pipeline, name),
     }
     autocast = in_precision(recipe["precision"], device)
-    scheduler = require("diffusers", EXTRA).DDPMScheduler.from_config(pipeline.scheduler.config)
+    scheduler = require("diffusers", "sliders").DDPMScheduler.from_config(pipeline.scheduler.config)
     start = _first_embedding(pipeline, name)
     state = load_checkpoint(checkpoint, recipe, steps)
     losses: list[float] = [] if state is None else state["losses"]
@@ -193,7 +194,7 @@ def _put(embedded: Any, numbers: Any, place: int, value: Any) -> Any:
 def _first_embedding(pipeline: Any, name: str) -> Any:
     numbers = pipeline.tokenizer(name, add_special_tokens=False).input_ids
     if not numbers:
-        raise ValueError(f"the class's name {name!r} has no words to start from")
+        raise BrittleError(f"the class's name {name!r} has no words to start from")
     table = pipeline.text_encoder.get_input_embeddings().weight
     return table[numbers].detach().float().cpu().mean(0)
 
@@ -203,9 +204,9 @@ def _squares(images: Sequence[Image], side: int) -> Image:
     for image in images:
         array = np.asarray(image)
         if array.ndim != 3 or array.shape[-1] != 3 or array.dtype != np.uint8:
-            raise ValueError(f"pictures are H×W×3 of uint8, got shape {array.shape} of {array.dtype}")
+            raise BrittleError(f"pictures are H×W×3 of uint8, got shape {array.shape} of {array.dtype}")
         short = min(array.shape[:2])
         found.append(resize(central_crop(array[None], (short, short)), (side, side), "bicubic")[0])
     if not found:
-        raise ValueError("a token is learnt from at least one picture, got none")
+        raise BrittleError("a token is learnt from at least one picture, got none")
     return np.stack(found)

@@ -12,12 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write, missing_or_damaged
 from brittle._optional import require
 from brittle._random import check_seed
+from brittle._ray import check_engine, map_on_ray, ray_cluster
 from brittle.corruptions.draws import Draws
-from brittle.evaluation.engines import check_engine, map_on_ray, ray_cluster
-from brittle.models.diffusion import EXTRA, as_pipeline
+from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import (
     Base,
     TargetClass,
@@ -43,7 +44,7 @@ def check_whole(**options: tuple[int, int]) -> None:
     """Raise unless each option, given as (value, least), is a whole number of at least that."""
     for option, (value, least) in options.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{option} is a whole number of at least {least}, got {value!r}")
+            raise BrittleError(f"{option} is a whole number of at least {least}, got {value!r}")
 
 
 def slider_target(neutral: Any, positive: Any, unconditional: Any, strength: float) -> Any:
@@ -67,7 +68,7 @@ def training_side(pipeline: Any, size: int | None, published: int) -> int:
         return min(published, int(pipeline.unet.config.sample_size) * factor)
     step = factor * 2 ** (len(pipeline.unet.config.down_block_types) - 1)
     if not isinstance(size, int) or size < step or size % step:
-        raise ValueError(f"size is in pixels and a multiple of {step} for this checkpoint, got {size!r}")
+        raise BrittleError(f"size is in pixels and a multiple of {step} for this checkpoint, got {size!r}")
     return size
 
 
@@ -76,8 +77,8 @@ def training_scheduler(pipeline: Any) -> Any:
     config = pipeline.scheduler.config
     kind = config.get("prediction_type")
     if kind not in ("epsilon", "v_prediction"):
-        raise ValueError(f"sliders are trained for epsilon or v_prediction; this checkpoint predicts {kind!r}")
-    return require("diffusers", EXTRA).DDIMScheduler(
+        raise BrittleError(f"sliders are trained for epsilon or v_prediction; this checkpoint predicts {kind!r}")
+    return require("diffusers", "sliders").DDIMScheduler(
         num_train_timesteps=config.num_train_timesteps,
         beta_start=config.beta_start,
         beta_end=config.beta_end,
@@ -150,7 +151,7 @@ def learn_steps(
         loss = loss_of(step)
         value = float(loss.item())
         if not math.isfinite(value):
-            raise ValueError(
+            raise BrittleError(
                 f"the loss of step {step + 1} is {value}; train with a smaller learning rate, or in float32"
             )
         optimiser.zero_grad()
@@ -185,14 +186,14 @@ def load_checkpoint(path: str | Path | None, recipe: Mapping[str, Any], steps: i
         theirs, done = json.loads(state["recipe"]), len(state["losses"])
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise ValueError(f"{str(path)!r} is no checkpoint of ours, remove it to start anew: {reason}") from error
+        raise BrittleError(f"{str(path)!r} is no checkpoint of ours, remove it to start anew: {reason}") from error
     ours = json.loads(json.dumps(recipe))
     other = sorted(key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key))
     if other:
         change = ", ".join(f"{key} = {theirs.get(key)!r} and not {ours.get(key)!r}" for key in other)
-        raise ValueError(f"{str(path)!r} holds a training with {change}; remove it to start anew")
+        raise BrittleError(f"{str(path)!r} holds a training with {change}; remove it to start anew")
     if done > steps:
-        raise ValueError(f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start anew")
+        raise BrittleError(f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start anew")
     return state
 
 
@@ -369,7 +370,7 @@ def train_sliders(
     """
     check_engine(engine, address)
     if not classes or not shifts:
-        raise ValueError("name at least one class and one shift to train")
+        raise BrittleError("name at least one class and one shift to train")
     steps = int(settings.get("steps", DEFAULTS["steps"]))
     places = {(c, shift_words(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
     todo = [pair for pair, place in places.items() if not _there(place, base, pair, settings)]
@@ -418,7 +419,7 @@ def _there(place: Path, base: Base, pair: Pair, settings: Mapping[str, Any]) -> 
         card = json.loads((place / CARD).read_text(encoding="utf-8"))
         known = {**card["training"], **{key: card[key] for key in ("prompt", "shift", "rank", "alpha")}}
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"the card {str(place / CARD)!r} is damaged; remove the folder to train it again") from error
+        raise BrittleError(f"the card {str(place / CARD)!r} is damaged; remove the folder to train it again") from error
     wanted: dict[str, Any] = {"prompt": pair[0].prompt, "shift": pair[1], "base": Path(base.folder).name}
     wanted |= {key: settings.get(key, DEFAULTS[key]) for key in FIXED}
     wanted |= {key: settings[key] for key in ("size", "precision") if settings.get(key) not in (None, "auto")}
@@ -429,5 +430,5 @@ def _there(place: Path, base: Base, pair: Pair, settings: Mapping[str, Any]) -> 
     other = [key for key, value in wanted.items() if known.get(key) != value]
     if other:
         change = ", ".join(f"{key} = {known.get(key)!r} and not {wanted[key]!r}" for key in other)
-        raise ValueError(f"{str(place)!r} holds a slider trained with {change}; use another folder or remove it")
+        raise BrittleError(f"{str(place)!r} holds a slider trained with {change}; use another folder or remove it")
     return True

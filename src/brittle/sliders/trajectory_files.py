@@ -14,13 +14,24 @@ from typing import Any
 
 from PIL import Image as Pil
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write, is_whole, missing_or_damaged
+from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._types import Progress
 from brittle.datasets.cns import CLASSES, cns_bench
 from brittle.datasets.published_sets import StoredSet, shift_cells
-from brittle.evaluation.engines import check_engine, map_on_ray, ray_cluster
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import SCALES, Base, TargetClass, pipeline_key, precision_of, shift_folder, wants_gpu
-from brittle.sliders.sampling import TWO_SCALES, Draw, Progress, Sampling, check_scales, check_seeds, prompting, sliding
+from brittle.sliders.sampling import (
+    TWO_SCALES,
+    Draw,
+    Sampling,
+    StepProgress,
+    check_scales,
+    check_seeds,
+    prompting,
+    sliding,
+)
 from brittle.sliders.slider import FoundSlider, Slider
 from brittle.sliders.training import check_whole
 
@@ -66,12 +77,12 @@ def check_card(folder: Path, settings: Mapping[str, Any]) -> bool:
     try:
         there = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise ValueError(
+        raise BrittleError(
             f"{str(path)!r}, which says how images were made, is damaged; remove the folder to draw them again"
         ) from error
     other = [key for key, value in json.loads(json.dumps(settings)).items() if there.get(key) != value]
     if other:
-        raise ValueError(
+        raise BrittleError(
             f"{str(folder)!r} holds images made with another {' and '.join(sorted(other))}; "
             "use the same settings or another folder"
         )
@@ -126,7 +137,7 @@ def write_trajectories(
     sampling: Sampling | None = None,
     batch_size: int = 1,
     file_format: str = "jpg",
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> WrittenTrajectories:
     """Draw what `slide` draws, and write folder/<shift>/<number>_<name>/seed_0001_scale_0500.jpg.
 
@@ -158,7 +169,7 @@ def write_two_prompts(
     sampling: Sampling | None = None,
     batch_size: int = 1,
     file_format: str = "jpg",
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> WrittenTrajectories:
     """Draw what `two_prompts` draws, and write it as `write_slides` does: scale 0 without, scale 1 with the shift."""
     pipeline = as_pipeline(pipeline)
@@ -177,7 +188,7 @@ def _write(
     sampling: Sampling | None,
     batch_size: int,
     file_format: str,
-    progress: Progress | None,
+    progress: StepProgress | None,
 ) -> WrittenTrajectories:
     check_whole(batch_size=(batch_size, 1))
     files = slide_files(place, scales, seeds, file_format)
@@ -206,7 +217,7 @@ def slide_files(
 ) -> dict[tuple[int, float], Path]:
     """The file of each seed and scale."""
     if file_format not in FORMATS:
-        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
+        raise BrittleError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
     several, at = check_seeds(seeds), _check_named(scales)
     return {
         (seed, s): place / f"seed_{seed:04}_scale_{round(1000 * s):04}.{file_format}" for seed in several for s in at
@@ -217,19 +228,21 @@ def slides_place(folder: str | Path, shift: str, number: int, name: str) -> Path
     """The folder of a shift and a class."""
     words = " ".join(str(name).replace("_", " ").split())
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 999:
-        raise ValueError(f"number is the class's index between 0 and 999, got {number!r}")
+        raise BrittleError(f"number is the class's index between 0 and 999, got {number!r}")
     if not words.isprintable() or not 0 < len(words.encode()) <= 200 or "/" in words or "\\" in words:
-        raise ValueError(f"name is the class in words, without slashes, as 'bald eagle'; got {name!r}")
+        raise BrittleError(f"name is the class in words, without slashes, as 'bald eagle'; got {name!r}")
     return Path(folder) / shift_folder(shift) / f"{number:03}_{words}"
 
 
 def _check_named(scales: Sequence[float]) -> list[float]:
     at = check_scales(scales)
     if 0.0 not in at:
-        raise ValueError(f"scales must have 0, the image that all others are compared with; got {list(scales)}")
+        raise BrittleError(f"scales must have 0, the image that all others are compared with; got {list(scales)}")
     odd = [scale for scale in at if scale < 0 or abs(scale * 1000 - round(scale * 1000)) > 1e-6]
     if odd:
-        raise ValueError(f"files are named by thousandths of a scale of at least 0; {odd[0]!r} cannot be, use slide()")
+        raise BrittleError(
+            f"files are named by thousandths of a scale of at least 0; {odd[0]!r} cannot be, use slide()"
+        )
     return at
 
 
@@ -247,9 +260,6 @@ def _about(slider: Slider) -> dict[str, Any]:
 
 AT_ONCE = 60
 """About so many images are one piece of work on a cluster."""
-
-SampleProgress = Callable[[str, int, int], None]
-"""Called with (shift and class, images done, images in all)."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +294,7 @@ def sample_sliders(
     names: Sequence[str] | None = None,
     engine: str = "local",
     address: str | None = None,
-    progress: SampleProgress | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> WrittenTrajectories:
     """Write the images of all picks in the layout of CNS-Bench, and `annotations_cns.json`.
@@ -295,7 +305,7 @@ def sample_sliders(
     """
     check_engine(engine, address)
     if not picks:
-        raise ValueError("there is nothing to draw; name at least one slider, or a class and a shift")
+        raise BrittleError("there is nothing to draw; name at least one slider, or a class and a shift")
     root = Path(folder)
     kind = settings.get("file_format", "jpg")
     files = {pick: slide_files(pick.place(root), pick.scales(scales), seeds, kind) for pick in picks}
@@ -396,7 +406,7 @@ def _keep_names(root: Path, names: Sequence[str] | None) -> None:
     if there == (None if names is None else list(names)):
         return
     if names is None or any(root.glob(f"*/*/{CARD}")):
-        raise ValueError(f"the images in {str(root)!r} are of classes with other names; use another folder")
+        raise BrittleError(f"the images in {str(root)!r} are of classes with other names; use another folder")
     root.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as part:
         part.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from brittle._errors import BrittleError
+from brittle._identity import canonical
 from brittle._io import atomic_write, missing_or_damaged, sweep
 from brittle._types import Image
 from brittle.corruptions.draws import Draws
@@ -50,27 +52,22 @@ class TrainingConfig:
     seed: int = 0
     jsd: float = 0.0
 
-    def __repr__(self) -> str:
-        """All settings; `jsd` only where it is used, so that what was kept before there was one is still known."""
-        shown = [f.name for f in fields(self) if f.name != "jsd" or self.jsd]
-        return f"Recipe({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
-
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
-            raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
+            raise BrittleError(f"schedule must be one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
         if self.optimiser not in OPTIMISERS or not 0 <= self.ema < 1:
-            raise ValueError(
+            raise BrittleError(
                 f"optimiser must be one of {', '.join(OPTIMISERS)} and ema at least 0 and below 1, got "
                 f"{self.optimiser!r}, {self.ema}"
             )
         if self.epochs < 1 or self.batch_size < 2:
-            raise ValueError(
+            raise BrittleError(
                 f"epochs must be at least 1 and batch_size at least 2, got {self.epochs}, {self.batch_size}"
             )
         if not 0 <= self.jsd < math.inf:
-            raise ValueError(f"jsd is a weight from 0 upwards, 12 as AugMix has it, got {self.jsd}")
+            raise BrittleError(f"jsd is a weight from 0 upwards, 12 as AugMix has it, got {self.jsd}")
         if not (self.learning_rate > 0 and 0 <= self.warm_up < 1 and self.crop >= 0):
-            raise ValueError(
+            raise BrittleError(
                 "learning_rate must be above 0, warm_up a share of the training below 1, and crop at least 0; "
                 f"got {self.learning_rate}, {self.warm_up}, {self.crop}"
             )
@@ -162,7 +159,7 @@ def adapt_batchnorm(network: nn.Module, images: Image, recipe: TrainingConfig, a
     """
     layers = [layer for layer in network.modules() if isinstance(layer, NORMALISATIONS)]
     if not layers:
-        raise ValueError(f"{type(network).__name__} has no batch normalisation to adapt; fine-tune it instead")
+        raise BrittleError(f"{type(network).__name__} has no batch normalisation to adapt; fine-tune it instead")
     kept = [layer.momentum for layer in layers]
     for layer in layers:
         layer.reset_running_stats()
@@ -204,7 +201,7 @@ def train(
     recipe = recipe or TrainingConfig()
     _check(images, labels, recipe)
     if recipe.jsd and augment is None:
-        raise ValueError(f"jsd = {recipe.jsd:g} compares augmented views of an image; give augment, such as AugMix()")
+        raise BrittleError(f"jsd = {recipe.jsd:g} compares augmented views of an image; give augment, such as AugMix()")
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = _optimiser(network, recipe)
     average = _average(network, recipe.ema) if recipe.ema else None
@@ -241,7 +238,7 @@ def train(
 
 def _finite(loss: float, step: int, recipe: TrainingConfig) -> float:
     if not math.isfinite(loss):
-        raise ValueError(
+        raise BrittleError(
             f"the loss became {loss} at step {step + 1}; lower learning_rate ({recipe.learning_rate:g}) or let it "
             f"warm up longer (warm_up is {recipe.warm_up:g} of the training)"
         )
@@ -279,15 +276,15 @@ def _keep(path: Path, parts: dict[str, Any], recipe: TrainingConfig, losses: lis
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path)
     with atomic_write(path) as part:
-        torch.save({**state, "recipe": repr(recipe), "losses": losses}, part)
+        torch.save({**state, "recipe": canonical(recipe), "losses": losses}, part)
 
 
 def _resume(path: str | Path | None, parts: dict[str, Any], recipe: TrainingConfig) -> list[float]:
     if path is None or missing_or_damaged(Path(path), "the training starts anew"):
         return []
     state = torch.load(path, map_location="cpu", weights_only=True)
-    if state["recipe"] != repr(recipe):
-        raise ValueError(
+    if state["recipe"] != canonical(recipe):
+        raise BrittleError(
             f"{str(path)!r} holds a training with another recipe, {state['recipe']}; remove it to start anew"
         )
     for name, part in parts.items():
@@ -298,8 +295,8 @@ def _resume(path: str | Path | None, parts: dict[str, Any], recipe: TrainingConf
 
 def _check(images: Image, labels: NDArray[np.integer[Any]], recipe: TrainingConfig) -> None:
     if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
-        raise ValueError(f"training images are N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
+        raise BrittleError(f"training images are N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
     if len(images) != len(labels):
-        raise ValueError(f"there are {len(images)} images and {len(labels)} labels; each image needs one")
+        raise BrittleError(f"there are {len(images)} images and {len(labels)} labels; each image needs one")
     if len(images) < recipe.batch_size:
-        raise ValueError(f"{len(images)} images do not fill a batch of {recipe.batch_size}; lower batch_size")
+        raise BrittleError(f"{len(images)} images do not fill a batch of {recipe.batch_size}; lower batch_size")

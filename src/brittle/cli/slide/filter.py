@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, say_next
 from brittle.cli.inputs import tell_files
 from brittle.cli.run import DEVICE
@@ -179,12 +180,12 @@ def filter_verb(
     from brittle.sliders import choose_thresholds, compare_filters, read_labels
 
     if published and thresholds is not None:
-        raise ValueError("thresholds are either --published or those of a file; give one of the two options")
+        raise BrittleError("thresholds are either --published or those of a file; give one of the two options")
     if page is not None:
         _page(folder, page)
     if labels is None and not published and thresholds is None:
         if page is None:
-            raise ValueError(
+            raise BrittleError(
                 "say where thresholds come from: --labels FILE, --thresholds FILE, --published, or make labels with "
                 "--page"
             )
@@ -199,7 +200,7 @@ def filter_verb(
     least = number if least is None else least
     limits = given or choose_thresholds(table, known or {}, tpr=tpr, partial=partial)
     if published and "DINO_ref_no_head" not in table.columns:
-        raise ValueError("the published filter has four scores; give --dino, the folder of DINOv2 ViT-L/14")
+        raise BrittleError("the published filter has four scores; give --dino, the folder of DINOv2 ViT-L/14")
     quality, how = None, ""
     if known is not None and given:
         quality = compare_filters(table, known, limits, least=least, partial=partial)
@@ -231,7 +232,7 @@ def _page(folder: Path, page: Path) -> None:
     from brittle.sliders import write_labelling_page
 
     if page.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"the page is an .html file, got {str(page)!r}")
+        raise BrittleError(f"the page is an .html file, got {str(page)!r}")
     broken = write_labelling_page(cns_bench(folder), page)
     if broken:
         console().print(f"[yellow]{len(broken)} images could not be read and are not on the page[/]")
@@ -248,8 +249,8 @@ def _read(path: Path) -> pl.DataFrame:
     try:
         table = pl.read_csv(path, glob=False)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{str(path)!r} is no file of scores: {error}") from error
+        raise BrittleError(f"{str(path)!r} is no file of scores: {error}") from error
     lacking = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]
     if lacking:
-        raise ValueError(f"{str(path)!r} has no column {', '.join(lacking)}; give a scores.csv of brittle")
+        raise BrittleError(f"{str(path)!r} has no column {', '.join(lacking)}; give a scores.csv of brittle")
     return table

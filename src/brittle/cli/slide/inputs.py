@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, split_commas
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def shifts_of(given: Sequence[str] | None, pipeline: str, own_words: bool) -> li
     for shift in found:
         if shift not in known and not own_words:
             kind = "bundled" if pipeline == TINY else "published"
-            raise ValueError(
+            raise BrittleError(
                 f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Words of your own: --own-words"
             )
     return found
@@ -84,7 +85,7 @@ def seeds_of(text: str) -> list[int]:
     ends = [re.fullmatch(r"(\d+)(?:-(\d+))?", word) for word in words]
     ranges = [range(int(end[1]), int(end[2] or end[1]) + 1) for end in ends if end is not None]
     if not ranges or len(ranges) < len(words) or not all(ranges):
-        raise ValueError(f"seeds are a number such as 50, or 3,7,10-12; got {text!r}")
+        raise BrittleError(f"seeds are a number such as 50, or 3,7,10-12; got {text!r}")
     return list(dict.fromkeys(seed for each in ranges for seed in each))
 
 
@@ -94,7 +95,7 @@ def prompts_of(name: str) -> ClipPrompts:
 
     known = {"words": ClipPrompts(), "paper": PAPER_PROMPTS, "code": CODE_PROMPTS}
     if name not in known:
-        raise ValueError(f"prompts are one of {', '.join(known)}, got {name!r}")
+        raise BrittleError(f"prompts are one of {', '.join(known)}, got {name!r}")
     return known[name]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, resumable_progress, say_next
 from brittle.cli.inputs import tell_files
 from brittle.cli.run import DEVICE, follow
@@ -45,7 +46,7 @@ def measure_verb(
     from brittle.sliders import rises_throughout, shift_curves
 
     if by not in ("shift", "name", "all"):
-        raise ValueError(f"curves are by shift, name or all, got {by!r}")
+        raise BrittleError(f"curves are by shift, name or all, got {by!r}")
     scores = scored(folder, clip, None, prompts, batch_size, device)
     curves = shift_curves(scores, by=None if by == "all" else by)
     print_curves(curves)
@@ -66,7 +67,7 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
     from brittle.sliders import ImageEncoder, image_scores, load_clip
 
     if clip is None:
-        raise ValueError("say which --clip sees the images: a folder of transformers or open_clip, or tiny")
+        raise BrittleError("say which --clip sees the images: a folder of transformers or open_clip, or tiny")
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder of slides {str(folder)!r}; `brittle slide sample` makes one")
     words, dataset = prompts_of(prompts), cns_bench(folder)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console, resumable_progress, say_next, split_commas, split_numbers
 from brittle.cli.run import DEVICE, follow
 from brittle.cli.slide import inputs as shared
@@ -69,15 +70,15 @@ def sample_verb(
     The folder has the layout of CNS-Bench, SHIFT/NUMBER_NAME/seed_0001_scale_0500.jpg, with annotations_cns.json and
     the settings beside the images. The same command again draws only what is missing.
     """
-    from brittle.evaluation.engines import check_engine
+    from brittle._ray import check_engine
     from brittle.sliders import SCALES, sample_sliders
 
     check_engine(engine, address)
     sampling = sampling_settings(pipeline, guidance=guidance, steps=steps, scheduler=scheduler, size=size, side=side)
     if sliders is None and not two_prompts:
-        raise ValueError("say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts")
+        raise BrittleError("say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts")
     if two_prompts and scales:
-        raise ValueError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scale")
+        raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scale")
     chosen = chosen_pipeline(pipeline, tokens, names, device, precision)
     if sliders is None:
         picks = _two_prompt_picks(chosen, classes, shared.shifts_of(shifts, pipeline, own_words))
@@ -112,7 +113,7 @@ def _two_prompt_picks(chosen: ChosenPipeline, classes: Sequence[str] | None, shi
 
     wanted = chosen.classes(classes)
     if not wanted or not shifts:
-        raise ValueError("two prompts without sliders need a --class and a --shift")
+        raise BrittleError("two prompts without sliders need a --class and a --shift")
     return [Pick(one, shift) for shift in shifts for one in wanted]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli import distance as given
 from brittle.cli.console import console, resumable_progress, say_if_compiling, split_numbers
 from brittle.cli.distance import recipe_of, save_table
@@ -250,7 +251,7 @@ def mixing_study_verb(
     second = _other(benchmark, far, severity)
     mixtures = {f"share {share:g}": mixture_of(first, second, share) for share in wanted}
     if len(mixtures) < 2:
-        raise ValueError(f"mixtures are compared, so give two --shares or more, such as {SHARES}; got {shares}")
+        raise BrittleError(f"mixtures are compared, so give two --shares or more, such as {SHARES}; got {shares}")
     plan, taught, weights = options.lesson(
         data,
         training,

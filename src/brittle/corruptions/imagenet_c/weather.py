@@ -8,6 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Field, Image, Key
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.images import LUMINANCE
@@ -28,10 +29,10 @@ PUBLISHED = ["frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg
 def find_textures(folder: str | Path) -> tuple[Path, ...]:
     """The pictures of a folder, in the order of their names; of the six published photographs, the five in use."""
     if not isinstance(folder, str | Path):
-        raise TypeError(f"textures is the path of a folder, got {folder!r} ({type(folder).__name__})")
+        raise BrittleTypeError(f"textures is the path of a folder, got {folder!r} ({type(folder).__name__})")
     folder = Path(folder)
     if not folder.is_dir():
-        raise ValueError(f"textures={str(folder)!r} is not a folder; give one that holds pictures")
+        raise BrittleError(f"textures={str(folder)!r} is not a folder; give one that holds pictures")
     return _listed(folder, folder.stat().st_mtime_ns)
 
 
@@ -39,7 +40,7 @@ def find_textures(folder: str | Path) -> tuple[Path, ...]:
 def _listed(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - a changed folder is listed again
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
     if not found:
-        raise ValueError(f"the folder {str(folder)!r} holds no pictures ({', '.join(PICTURES)})")
+        raise BrittleError(f"the folder {str(folder)!r} holds no pictures ({', '.join(PICTURES)})")
     if [path.name for path in found] == PUBLISHED:
         found.pop()
     return tuple(found)
@@ -49,7 +50,7 @@ def _listed(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - a
 def _read(path: Path, scale: float, channels: int) -> Image:
     picture = cv2.imread(str(path), cv2.IMREAD_COLOR_RGB)
     if picture is None:
-        raise ValueError(f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder")
+        raise BrittleError(f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder")
     if channels == 1:
         picture = np.rint(picture @ LUMINANCE).astype(np.uint8)
     if scale != 1:

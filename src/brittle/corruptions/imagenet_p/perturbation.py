@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from brittle._errors import BrittleError
 from brittle._random import check_seed
 from brittle._types import Image
 from brittle.corruptions import images
@@ -88,7 +89,7 @@ def find_perturbation(name: str | Perturbation) -> Perturbation:
     if found is None:
         close = difflib.get_close_matches(str(name), _by_name, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(_by_name)}"
-        raise ValueError(f"there is no perturbation {name!r}; {hint}")
+        raise BrittleError(f"there is no perturbation {name!r}; {hint}")
     return found
 
 
@@ -138,14 +139,14 @@ def sequence(
     chosen = find_perturbation(perturbation)
     if difficulty not in ((1, 2, 3) if chosen.noise else (1,)):
         allowed = "1, 2 or 3" if chosen.noise else "1; step over the frames instead"
-        raise ValueError(f"the difficulty of {chosen.id} must be {allowed}, got {difficulty!r}")
+        raise BrittleError(f"the difficulty of {chosen.id} must be {allowed}, got {difficulty!r}")
     images.check(image)
     clean = np.asarray(image)
     if clean.dtype != np.uint8 or clean.ndim not in (2, 3) or (clean.ndim == 3 and clean.shape[2] == 4):
-        raise ValueError(f"a film is made of one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}")
+        raise BrittleError(f"a film is made of one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}")
     side = crop or min(clean.shape[:2])
     if side > min(clean.shape[:2]) or side < 1:
-        raise ValueError(
+        raise BrittleError(
             f"the image has sides {clean.shape[:2]}, so crop must lie between 1 and the smaller, got {crop!r}"
         )
     parameters = chosen.parameters(side, difficulty)

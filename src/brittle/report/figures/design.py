@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.corruptions import get_corruption
 from brittle.design import Calibration, Categories, OverlapMatrix, coverage
 from brittle.design.covering import SingleScores
@@ -31,7 +32,7 @@ def agreement_figure(
 ) -> Html:
     """A dot for each pair of corruptions, at its score in the reference and in another matrix; `under` adds words."""
     if not others:
-        raise ValueError("give at least one other matrix to draw")
+        raise BrittleError("give at least one other matrix to draw")
     known = [one.subset(reference.names).scores for one in others.values()]
     pairs = ~np.eye(len(reference), dtype=bool)
     most = max(1.0, *(float(np.nanmax(scores[pairs])) for scores in (reference.scores, *known)))
@@ -80,7 +81,7 @@ ROW, BALANCE_HEAD = 22, 40
 def balance_figure(benchmarks: Mapping[str, SingleScores], *, title: str = "Balance") -> Html:
     """A panel for each benchmark with a dot for each model; the shaded band reaches from the best to the worst."""
     if not benchmarks:
-        raise ValueError("give at least one benchmark to draw")
+        raise BrittleError("give at least one benchmark to draw")
     every = [one for found in benchmarks.values() for one in found.scores.values()]
     low = min(one.value if one.low is None else one.low for one in every)
     high = max(one.value if one.high is None else one.high for one in every)
@@ -140,7 +141,7 @@ def calibration_figure(
 ) -> Html:
     """R against severity with every severity that was tried; the range is shaded, `robustness` are dashed lines."""
     if not calibrations:
-        raise ValueError("give at least one calibration to draw")
+        raise BrittleError("give at least one calibration to draw")
     names = short_names(one.corruption for one in calibrations)
     width = (WIDTH - 2 * MARGIN - ACROSS * GAP_X) / ACROSS
     panels = []
@@ -226,7 +227,7 @@ def correlation_figure(
 ) -> Html:
     """A heat map of what `correlation_table` gives: a row for each natural shift, a column for each group."""
     if table.width < 2 or not len(table):
-        raise ValueError(f"give a first column of natural shifts and one column a group, got {table.columns}")
+        raise BrittleError(f"give a first column of natural shifts and one column a group, got {table.columns}")
     index, *groups = table.columns
     rows = [str(name) for name in table[index]]
     values = table.select(pl.col(groups).cast(pl.Float64)).to_numpy()
@@ -380,7 +381,7 @@ def sweep_figure(
     """Two panels of what `sweep` gives: the size of the largest sets, and the mean overlap of the best of them."""
     rows = table.sort("threshold")
     if not len(rows):
-        raise ValueError("a sweep needs at least one threshold")
+        raise BrittleError("a sweep needs at least one threshold")
     thresholds = [float(value) for value in rows["threshold"]]
     sizes = [float(value) for value in rows["size"]]
     means = [float(value) for value in rows["mean_overlap"]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.report.figures.drawing import (
     KEY,
     MARGIN,
@@ -35,7 +36,7 @@ LEFT, HEIGHT = 62, 280
 def convergence_figure(found: Sequence[Distances], *, title: str = "How MSD falls with more samples") -> Html:
     """The expected MSD, a mean over all corruptions, against the number of augmentations on a logarithmic axis."""
     if not found:
-        raise ValueError("give the distances of at least one augmentation to draw")
+        raise BrittleError("give the distances of at least one augmentation to draw")
     curves = [one.corruptions.over_levels(one.curve).mean(-1) for one in found]
     clean = float(found[0].corruptions.over_levels(found[0].clean).mean())
     last = max(max(one.sizes) for one in found)
@@ -88,7 +89,7 @@ ROW = 30
 def distance_figure(found: Sequence[Distances], *, title: str = "How near augmentations come to corruptions") -> Html:
     """A row for each corruption, a mark for each augmentation; the short grey line is how far clean images are."""
     if not found:
-        raise ValueError("give the distances of at least one augmentation to draw")
+        raise BrittleError("give the distances of at least one augmentation to draw")
     tables = [one.by_corruption() for one in found]
     corruptions = list(tables[0]["corruption"])
     names = dict(zip(corruptions, short_names(corruptions), strict=True))
@@ -285,7 +286,7 @@ def mixing_figure(
     `points` are what `mixing_points` gives, with a column `error` if models were trained; the error has its own panel.
     """
     if len(points) < 2:
-        raise ValueError(f"a figure of mixtures needs two shares or more, got {len(points)}")
+        raise BrittleError(f"a figure of mixtures needs two shares or more, got {len(points)}")
     table = points.sort("share", descending=True)
     shares, last = table["share"].to_list(), len(table) - 1
     panels = [("distance to the mean corruption", {"MSD": "msd", "MMD": "mmd"}, 1.0)]
@@ -342,7 +343,7 @@ def study_figure(
 ) -> Html:
     """A dot for each scheme: its MSD (or "mmd") to the corruption, and the error of the model trained with it."""
     if distance not in ("msd", "mmd"):
-        raise ValueError(f"distance is msd or mmd, got {distance!r}")
+        raise BrittleError(f"distance is msd or mmd, got {distance!r}")
     names = list(correlations["corruption"])
     plain = short_names(names)
     width = (WIDTH - 2 * MARGIN - ACROSS * GAP_X) / ACROSS

@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import FloatArray
 from brittle.report.html import Child, Html, concat, tag
@@ -183,7 +184,7 @@ def panel_sheet(
 ) -> Html:
     """Panels beside and below each other, or all in one row, as one SVG file with a legend of the models."""
     if not panels:
-        raise ValueError(f"there is nothing to draw for {title!r}")
+        raise BrittleError(f"there is nothing to draw for {title!r}")
     wide = max(panel.width for panel in panels)
     across = max(1, min(len(panels), int((WIDTH - 2 * MARGIN + GAP) // (wide + GAP))))
     across = len(panels) if one_row else 2 if len(panels) == 4 and across == 3 else across
@@ -450,7 +451,7 @@ class Heat:
 def check_figure(path: Path) -> Path:
     """Raise unless a figure can be saved under this name."""
     if path.suffix.lower() != ".svg":
-        raise ValueError(f"a figure is an .svg file, which every browser shows, got {str(path)!r}; end it in .svg")
+        raise BrittleError(f"a figure is an .svg file, which every browser shows, got {str(path)!r}; end it in .svg")
     return path
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.evaluation import Results
@@ -48,10 +49,10 @@ def accuracy_figure(
 ) -> Html:
     """A row for each corruption with a mark for each model, means over the levels; the hardest row comes first."""
     if not benchmarks:
-        raise ValueError("give at least one benchmark to draw")
+        raise BrittleError("give at least one benchmark to draw")
     shown = list(models or results.models_with([cell for one in benchmarks for cell in cells_of(one)]))
     if not shown:
-        raise ValueError("no model was run through all of these benchmarks; run one through them first")
+        raise BrittleError("no model was run through all of these benchmarks; run one through them first")
     tables = [np.stack([_accuracies(results, one, model) for model in shown]) for one in benchmarks]
     low = max(min(float(table.min()) for table in tables) - 0.03, 0.0)
     every = [short_names(entry.id for entry in one.entries) for one in benchmarks]

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.report.figures.drawing import Panel, Plot, band, between, hit, panel_sheet, scale_name, ticks, width_of
 from brittle.report.html import Html, concat, tag
 from brittle.report.style import ModelStyles, fmt
@@ -63,7 +64,7 @@ DECADES = 2.0
 def loss_figure(losses: Mapping[str, Sequence[float]], *, title: str = "How sliders learn") -> Html:
     """A panel for each slider by its name: every step as a point, and a running mean as a line; logarithmic."""
     if not losses or not all(len(own) for own in losses.values()):
-        raise ValueError("a figure of losses needs at least one slider, and steps of each")
+        raise BrittleError("a figure of losses needs at least one slider, and steps of each")
     everything = np.log10(np.maximum(np.concatenate([np.asarray(own, float) for own in losses.values()]), 1e-12))
     ys = (float(everything.min()) - 0.1, float(everything.max()) + 0.1)
     note = (

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
+from brittle._errors import BrittleError
+
 WEIGHT = 12.0
 LEAST = 1e-7
 
@@ -21,7 +23,7 @@ def jsd_loss(
     cross-entropy is left out.
     """
     if not clean.shape == first.shape == second.shape or clean.ndim != 2:
-        raise ValueError(
+        raise BrittleError(
             "the three logits are images × classes of one shape, got "
             f"{tuple(clean.shape)}, {tuple(first.shape)} and {tuple(second.shape)}"
         )

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._random import check_seed
 from brittle._types import Image
 from brittle.corruptions.draws import Draws
@@ -73,8 +73,8 @@ class Scheme(Protocol):
     It gives uint8, or float in [0, 1] as everywhere; those that come with brittle give floats on 0..255.
 
     Equal draws give the same transform of any image. A scheme with an attribute `takes_stacks` that is true does the
-    same to all images of a stack N×H×W×3, and is much faster then. Its repr names every setting, because what is kept
-    on disk is found again by it.
+    same to all images of a stack N×H×W×3, and is much faster then. What is kept on disk is found again by
+    its settings: it is a dataclass, or has a `to_dict()` that gives them.
     """
 
     def __call__(self, image: Image, draws: Draws, /) -> NDArray[Any]:
@@ -88,7 +88,7 @@ def fixed(scheme: Scheme, seed: int, index: int) -> Transform:
 
     def transform(images: Image) -> NDArray[Any]:
         if images.ndim != 4:
-            raise ValueError(f"a fixed transform takes a stack of images N×H×W×3, got shape {images.shape}")
+            raise BrittleError(f"a fixed transform takes a stack of images N×H×W×3, got shape {images.shape}")
         return on_stack(scheme, images, draws)
 
     return transform
@@ -126,20 +126,22 @@ def grey_levels_of(given: Any, image: Image, name: str) -> NDArray[Any]:
     """
     array: NDArray[Any] = np.asarray(given)
     if array.dtype.kind not in "fiu" or not array.size:
-        raise TypeError(f"{name} gives {array.dtype} of shape {array.shape}; it must give an image as uint8 or float")
+        raise BrittleTypeError(
+            f"{name} gives {array.dtype} of shape {array.shape}; it must give an image as uint8 or float"
+        )
     low, high = float(array.min()), float(array.max())
     real = array.dtype.kind == "f"
     if not (low >= -ROUNDING and high <= 1 + ROUNDING if real else low >= 0 and high <= 255):
         hint = "; divide by 255, or round and give uint8" if real and low >= -1 and 1 < high < 300 else ""
         given_values = "values that are not numbers" if np.isnan(low) else f"values from {low:g} to {high:g}"
         allowed = "floats in [0, 1]" if real else "whole numbers from 0 to 255"
-        raise ValueError(f"{name} gives {given_values}; it must give {allowed}{hint}")
+        raise BrittleError(f"{name} gives {given_values}; it must give {allowed}{hint}")
     levels = np.clip(array, 0, 1) * array.dtype.type(255) if real else array.astype(np.uint8)
     if levels.shape == image.shape:
         over = (-3, -2, -1)
         black = (levels.max(axis=over) <= BLACK) & (image.max(axis=over) >= LIT)
         if black.any():
-            raise ValueError(
+            raise BrittleError(
                 f"{name} gives a black picture where the image was not black (values from {low:g} to {high:g}); whole "
                 "numbers are read as 0 to 255 and floats as [0, 1]"
             )
@@ -149,7 +151,7 @@ def grey_levels_of(given: Any, image: Image, name: str) -> NDArray[Any]:
 def check_shape(scheme: object, before: tuple[int, ...], after: tuple[int, ...]) -> None:
     """Raise if a transform changed the shape of an image."""
     if before != after:
-        raise ValueError(
+        raise BrittleError(
             f"{scheme!r} makes an image of shape {after} from one of shape {before}; an augmentation must keep the "
             "size, so let it crop or resize back to it"
         )
@@ -166,7 +168,7 @@ class FlipCrop:
 
     def __post_init__(self) -> None:
         if self.crop < 0:
-            raise ValueError(f"crop is a number of pixels from 0 upwards, got {self.crop}")
+            raise BrittleError(f"crop is a number of pixels from 0 upwards, got {self.crop}")
 
     def __call__(self, image: Image, draws: Draws) -> Image:
         """An image, or a stack of images, all flipped or none and all moved alike."""
@@ -194,7 +196,7 @@ class RandomAffine:
 
     def __post_init__(self) -> None:
         if not min(self.degrees, self.shear, self.shift) >= 0:
-            raise ValueError(
+            raise BrittleError(
                 f"degrees, shear and shift are at least 0, got {self.degrees}, {self.shear} and {self.shift}"
             )
 
@@ -228,9 +230,9 @@ class PatchGaussian:
     def __post_init__(self) -> None:
         low, high = self.width if isinstance(self.width, tuple) else (self.width, self.width)
         if low is not None and high is not None and not 0 <= low <= high:
-            raise ValueError(f"width is a number of pixels, or (low, high), or None; got {self.width!r}")
+            raise BrittleError(f"width is a number of pixels, or (low, high), or None; got {self.width!r}")
         if not self.sigma >= 0:
-            raise ValueError(f"sigma must be at least 0, got {self.sigma}")
+            raise BrittleError(f"sigma must be at least 0, got {self.sigma}")
 
     @classmethod
     def cifar(cls) -> PatchGaussian:
@@ -281,9 +283,9 @@ class AugMix:
     def __post_init__(self) -> None:
         unknown = [name for name in self.bases if name not in BASES]
         if unknown:
-            raise ValueError(f"there is no augmentation {', '.join(unknown)}; there are: {', '.join(BASES)}")
+            raise BrittleError(f"there is no augmentation {', '.join(unknown)}; there are: {', '.join(BASES)}")
         if not self.severity > LOWEST:
-            raise ValueError(f"severity must be above {LOWEST}, got {self.severity}")
+            raise BrittleError(f"severity must be above {LOWEST}, got {self.severity}")
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[np.float32]:
         """One augmented image; equal draws give the same transform of any image, and of a stack of them."""
@@ -316,7 +318,7 @@ def some_schemes(count: int, *, seed: int = 0) -> dict[str, AugMix]:
     rest = powerset()
     always = [AugMix(()), AugMix(tuple(GEOMETRIC)), AugMix(tuple(COLOUR)), AugMix()]
     if not len(always) <= count <= len(rest):
-        raise ValueError(f"take {len(always)} to {len(rest)} schemes of the powerset, got {count}")
+        raise BrittleError(f"take {len(always)} to {len(rest)} schemes of the powerset, got {count}")
     known = {frozenset(scheme.bases) for scheme in always}
     drawn = [scheme for scheme in rest if frozenset(scheme.bases) not in known]
     places = {scheme: Draws(check_seed(seed), "powerset", "+".join(scheme.bases)).uniform("place") for scheme in drawn}
@@ -380,7 +382,7 @@ class AutoAugment:
     def __post_init__(self) -> None:
         known = sorted(path.stem for path in POLICIES.glob("*.csv"))
         if self.policy not in known:
-            raise ValueError(f"AutoAugment has no policy {self.policy!r}; {did_you_mean(self.policy, known)}")
+            raise BrittleError(f"AutoAugment has no policy {self.policy!r}; {did_you_mean(self.policy, known)}")
 
     @property
     def sub_policies(self) -> tuple[tuple[Operation, ...], ...]:
@@ -429,12 +431,12 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if not self.schemes:
-            raise ValueError("a mixture needs at least one scheme, got none")
+            raise BrittleError("a mixture needs at least one scheme, got none")
         weights = self.weights or (1.0,) * len(self.schemes)
         if len(weights) != len(self.schemes):
-            raise ValueError(f"{len(self.schemes)} schemes need as many weights, got {len(weights)}")
+            raise BrittleError(f"{len(self.schemes)} schemes need as many weights, got {len(weights)}")
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not sum(weights) > 0:
-            raise ValueError(f"weights are numbers from 0 upwards and not all 0, got {weights}")
+            raise BrittleError(f"weights are numbers from 0 upwards and not all 0, got {weights}")
         parts = [
             (part, weight / sum(weights) * share)
             for scheme, weight in zip(self.schemes, weights, strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._errors import did_you_mean
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, load_benchmark
 from brittle.corruptions.draws import Draws
@@ -39,7 +39,7 @@ class Corrupted:
 
     def __init__(self, benchmark: Benchmark, corruptions: Sequence[str] | None = None, *, share: float = 0.5) -> None:
         if not 0 <= share <= 1:
-            raise ValueError(f"the share of corrupted images is between 0 and 1, got {share}")
+            raise BrittleError(f"the share of corrupted images is between 0 and 1, got {share}")
         self.benchmark, self.share = benchmark, share
         self.entries: list[Entry] = (
             list(benchmark.entries) if corruptions is None else [benchmark.entry(name) for name in corruptions]
@@ -54,9 +54,10 @@ class Corrupted:
         corrupted: Image = self.benchmark.apply(image, entry.id, level, draws.name)
         return corrupted
 
-    def __repr__(self) -> str:
-        names = ", ".join(entry.id for entry in self.entries)
-        return f"Corrupted({self.benchmark.hash}, {names}, share={self.share})"
+    def to_dict(self) -> dict[str, Any]:
+        """What tells it from others."""
+        names = [entry.id for entry in self.entries]
+        return {"kind": "Corrupted", "benchmark": self.benchmark.hash, "corruptions": names, "share": self.share}
 
 
 KINDS = ("array", "pil", "tensor", "named")
@@ -83,14 +84,20 @@ class FromCallable:
 
     def __init__(self, function: Callable[..., Any], *, name: str, version: str = "1", takes: str = "array") -> None:
         if not callable(function):
-            raise TypeError(f"an augmentation is a callable on one image, got {function!r} ({type(function).__name__})")
+            raise BrittleTypeError(
+                f"an augmentation is a callable on one image, got {function!r} ({type(function).__name__})"
+            )
         if takes not in KINDS:
-            raise ValueError(f"takes must be one of {', '.join(KINDS)}, got {takes!r}")
+            raise BrittleError(f"takes must be one of {', '.join(KINDS)}, got {takes!r}")
         self.function, self.name, self.version, self.takes = function, name, version, takes
         self._unchecked = CHECKED
 
     def __repr__(self) -> str:
         return f"FromCallable({self.name!r}, version={self.version!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What tells it from others."""
+        return {"kind": "FromCallable", "name": self.name, "version": self.version, "takes": self.takes}
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[Any]:
         """One augmented image."""
@@ -100,7 +107,7 @@ class FromCallable:
         if self._unchecked > 0:
             self._unchecked -= 1
             if not np.array_equal(changed, self._called(image, seed)):
-                raise ValueError(
+                raise BrittleError(
                     f"{self!r} gives another image when it is called again with the same seeds, so it is no fixed "
                     "transform; let it draw from the global generators (random.random, np.random.normal, torch.rand), "
                     "not from one that it makes itself (np.random.default_rng()), or let it take the draws as a second "
@@ -137,7 +144,7 @@ def _array(given: Any) -> Any:
         return given
     array: NDArray[Any] = given.detach().cpu().numpy()
     if array.ndim != 3:
-        raise ValueError(f"a tensor image is 3×H×W, the augmentation gave shape {array.shape}")
+        raise BrittleError(f"a tensor image is 3×H×W, the augmentation gave shape {array.shape}")
     return array.transpose(1, 2, 0)
 
 
@@ -154,6 +161,10 @@ class FromFile:
 
     def __repr__(self) -> str:
         return f"FromFile({self.name!r}, version={self.version!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What tells it from others."""
+        return {"kind": "FromFile", "name": self.name, "version": self.version}
 
 
 def scheme_from_file(place: str) -> Scheme:
@@ -174,10 +185,12 @@ def scheme_from_file(place: str) -> Scheme:
     spec.loader.exec_module(module)
     known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     if not hasattr(module, name):
-        raise ValueError(f"{where!r} has no {name!r}; {did_you_mean(name, known)}")
+        raise BrittleError(f"{where!r} has no {name!r}; {did_you_mean(name, known)}")
     function, version = getattr(module, name), sha256(path.read_bytes()).hexdigest()[:12]
     if not callable(function) or isinstance(function, type):
-        raise TypeError(f"{place!r} is no augmentation; it must be a function of an image, or of an image and Draws")
+        raise BrittleTypeError(
+            f"{place!r} is no augmentation; it must be a function of an image, or of an image and Draws"
+        )
     if isinstance(function, FromCallable):
         return function
     needed = [
@@ -220,16 +233,16 @@ def scheme_by_name(spec: str) -> Scheme:
         return scheme_from_file(spec)
     kind, colon, rest = spec.partition(":")
     if colon and not rest:
-        raise ValueError(f"{spec!r} names nothing after the colon; write one of {', '.join(NAMES[-3:])}")
+        raise BrittleError(f"{spec!r} names nothing after the colon; write one of {', '.join(NAMES[-3:])}")
     if kind == "augmix" and colon:
         names = rest.split("+")
         for name in names:
             if name not in BASES:
-                raise ValueError(f"AugMix has no base {name!r}; {did_you_mean(name, BASES)}")
+                raise BrittleError(f"AugMix has no base {name!r}; {did_you_mean(name, BASES)}")
         return AugMix(tuple(base for base in BASES if base in names))
     if kind == "corruptions" and colon:
         recipe, _, chosen = rest.rpartition(":") if ":" in rest and not rest.endswith(".toml") else (rest, "", "")
         return Corrupted(load_benchmark(recipe), chosen.split("+") if chosen else None)
     close = did_you_mean(kind if colon else spec, PLAIN)
     hint = f"{close} " if close.startswith("did") else ""
-    raise ValueError(f"there is no augmentation {spec!r}; {hint}An augmentation is one of {', '.join(NAMES)}")
+    raise BrittleError(f"there is no augmentation {spec!r}; {hint}An augmentation is one of {', '.join(NAMES)}")
