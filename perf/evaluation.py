@@ -125,7 +125,7 @@ def inference(how: str, seconds: float = 3) -> dict[str, float]:
     wait_passively()
     import torch
 
-    from brittle.evaluation.inference import Classes, infer
+    from brittle.evaluation.cell import Classes, infer
     from brittle.models import demo_model
 
     torch.set_num_threads(1 if how == "one" else len(os.sched_getaffinity(0)))

@@ -13,7 +13,7 @@ from brittle._io import atomic_write, create, file_name, is_whole, sweep
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset, write_arrays
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.decoding import decode
+from brittle.evaluation.inputs import decode
 
 WRITER = """
 import sys, time

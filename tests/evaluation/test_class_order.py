@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brittle.evaluation.class_order import guessing, guessing_in_words
+from brittle.evaluation.score import guessing, guessing_in_words
 
 
 def predicted(labels: np.ndarray, classes: int, accuracy: float, draws: np.random.Generator) -> np.ndarray:

@@ -104,7 +104,7 @@ def test_models_share_a_run_and_levels_become_a_matrix(tmp_path: Path) -> None:
 
 
 def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
-    from brittle.evaluation.decoding import decode
+    from brittle.evaluation.inputs import decode
 
     data = dataset(broken=(3, 10))
     results = evaluate(model(), data, RECIPE, tmp_path / "run")

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from brittle._parallel import SIDE_BY_SIDE, side_by_side, use_threads  # noqa: E402
-from brittle.evaluation.inference import Classes, infer, joined, replicas  # noqa: E402
+from brittle.evaluation.cell import Classes, infer, joined, replicas  # noqa: E402
 from brittle.models import from_callable, from_torch  # noqa: E402
 
 

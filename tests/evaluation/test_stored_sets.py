@@ -11,7 +11,7 @@ import pytest
 import brittle
 from brittle._io import toml_text
 from brittle.datasets import load_dataset, write_arrays, write_folders
-from brittle.datasets.published_sets import stored_set
+from brittle.datasets.load import stored_set
 from brittle.evaluation import evaluate, evaluate_stored, load_results, scores
 from brittle.metrics import baseline
 from brittle.models import ModelError, from_callable

@@ -8,7 +8,7 @@ from scipy import stats
 
 from brittle import metrics
 from brittle.metrics import bootstrap, difference, means, resampled_means
-from brittle.metrics.mean_interval import linear_fraction
+from brittle.metrics.resampling import linear_fraction
 
 
 def test_resampled_means_are_means_of_rows_drawn_with_replacement(rng: np.random.Generator) -> None:

@@ -8,8 +8,9 @@ import pytest
 from graphs import write
 from networks import small_net
 
-from brittle.models import best_batch_size, from_callable, from_onnx, from_torch
-from brittle.models.batch_size import common_batch_size, least_batch_size
+from brittle.evaluation import best_batch_size
+from brittle.evaluation.cell import common_batch_size, least_batch_size
+from brittle.models import from_callable, from_onnx, from_torch
 
 SHAPE = (4, 4, 3)
 
@@ -35,7 +36,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("brittle.models.batch_size.time", clock)
+    monkeypatch.setattr("brittle.evaluation.cell.time", clock)
     return clock
 
 

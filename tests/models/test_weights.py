@@ -13,8 +13,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from brittle.models import demo_model, from_torch, load_weights, save_weights
+from brittle.models.networks import load_into
 from brittle.models.small_resnet import SmallResNet
-from brittle.models.weights import load_into
 
 STATE = small_net().state_dict()
 

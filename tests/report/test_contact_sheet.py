@@ -9,7 +9,7 @@ from brittle._types import Image
 from brittle.benchmarks import Entry
 from brittle.datasets import photo
 from brittle.report import contact_sheet
-from brittle.report.style import FAMILY_COLOURS
+from brittle.report.html import FAMILY_COLOURS
 
 CAT = photo(size=64)
 ALL = brittle.list_corruptions()

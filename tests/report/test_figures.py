@@ -29,7 +29,7 @@ from brittle.report.figures import (
     save_figure,
     sweep_figure,
 )
-from brittle.report.style import contrast
+from brittle.report.html import contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = published_overlap("noc-table7")

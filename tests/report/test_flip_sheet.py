@@ -8,12 +8,12 @@ import brittle
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo
-from brittle.evaluation.inference import Classes, predict
+from brittle.evaluation.cell import Classes, predict
 from brittle.evaluation.probing import probe
 from brittle.models import from_callable
+from brittle.report.html import MODELS
 from brittle.report.sheets import resized
 from brittle.report.strips import Seen, flip_sheet, probe_sheet, shorten
-from brittle.report.style import MODELS
 
 CAT = photo(size=64)
 RECIPE = Benchmark("two", (Entry("imagenet-c/fog", (1,)), Entry("imagenet-c/contrast", (1,))), seed=3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brittle.report.style import (
+from brittle.report.html import (
     DARK,
     FAMILY_COLOURS,
     HEAT,

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from brittle.datasets import cns_bench
-from brittle.datasets.published_sets import stored_set
+from brittle.datasets.load import stored_set
 from brittle.evaluation import cns_scores, evaluate_stored
 from brittle.models import from_callable
 from brittle.sliders import (

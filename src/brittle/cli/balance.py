@@ -92,7 +92,7 @@ def _reference(given: str | None, results: Results, recipe: Benchmark, used: Ben
 
     from brittle.design import alexnet_reference, fits_alexnet, run_reference
     from brittle.evaluation import load_results
-    from brittle.evaluation.decoding import IMAGES
+    from brittle.evaluation.inputs import IMAGES
 
     if given is None:
         run = results.runs[0]

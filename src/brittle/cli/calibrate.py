@@ -56,7 +56,7 @@ def calibrate_verb(
     import brittle
     from brittle._parallel import use_threads
     from brittle.design import calibrate_all
-    from brittle.evaluation.decoding import image_shape
+    from brittle.evaluation.inputs import image_shape
     from brittle.models import load_model
     from brittle.report.figures import calibration_figure, save_figure
 

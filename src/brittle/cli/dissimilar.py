@@ -73,7 +73,7 @@ def dissimilar_verb(
     import brittle
     from brittle.design.dissimilarity import dissimilar
     from brittle.design.scanning import scan_runs
-    from brittle.evaluation.decoding import image_shape
+    from brittle.evaluation.inputs import image_shape
     from brittle.models import load_model
     from brittle.report.figures import dissimilar_figure, save_figure
 

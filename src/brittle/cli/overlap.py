@@ -105,8 +105,7 @@ def training_of(data: str, training: str | None, images: int | None) -> Dataset:
 def weights_of(start: str, network: str, training: Dataset) -> Path:
     """The file of weights, once it is sure that they fit the network."""
     from brittle.models import build_network
-    from brittle.models.networks import DEMO_WEIGHTS
-    from brittle.models.weights import load_into
+    from brittle.models.networks import DEMO_WEIGHTS, load_into
 
     scheme, _, which = start.partition(":")
     path = DEMO_WEIGHTS / f"{which}.safetensors" if scheme == "demo" and which else Path(start)

@@ -151,7 +151,7 @@ def run_verb(
     """
     import brittle
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets.published_sets import stored_set
+    from brittle.datasets.load import stored_set
 
     recipe = chosen_recipe(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, textures=textures
@@ -271,7 +271,7 @@ def load_data(data: str, limit: int | None, prepare: str | None, options: dict[s
 
 def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
     """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
-    from brittle.evaluation.decoding import fitted
+    from brittle.evaluation.inputs import fitted
 
     fits = fitted(dataset, models, folder)
     _tell_prepared(fits)
@@ -297,7 +297,7 @@ def tell_guessing(results: Any, models: list[str]) -> None:
     """Warn of models that are no better than guessing on clean images."""
     from rich.text import Text
 
-    from brittle.evaluation.class_order import guessing_in_words, guessing_models
+    from brittle.evaluation.score import guessing_in_words, guessing_models
 
     classes = next((run["classes"] for run in results.runs if run.get("classes")), ())
     for name, found in guessing_models(results, models).items():

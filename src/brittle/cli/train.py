@@ -66,8 +66,8 @@ def train_verb(
     A checkpoint is kept beside the output after each epoch, so that the same command goes on after an interruption.
     """
     from brittle.models import build_network, save_trained
+    from brittle.models.networks import load_into
     from brittle.models.torch import find_device
-    from brittle.models.weights import load_into
     from brittle.training import TrainingConfig, train
     from brittle.training.augmentation import scheme_by_name
 

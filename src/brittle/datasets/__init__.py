@@ -29,9 +29,8 @@ from brittle.datasets.imagenet_sets import (
 )
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import SCHEMES, dataset_options, load_dataset
+from brittle.datasets.load import SCHEMES, StoredSet, dataset_options, load_dataset, shift_cells, stored_set
 from brittle.datasets.mnist import fashion_mnist
-from brittle.datasets.published_sets import StoredSet, shift_cells, stored_set
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [

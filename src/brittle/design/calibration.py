@@ -17,8 +17,7 @@ from brittle._io import atomic_write, missing_or_damaged
 from brittle._types import FloatArray, Image, check_fractions
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.evaluation.cell import Drawn
-from brittle.evaluation.inference import Classes, infer
+from brittle.evaluation.cell import Classes, Drawn, infer
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import cells_of
 from brittle.models.model import Model

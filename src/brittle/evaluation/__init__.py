@@ -1,11 +1,9 @@
 """Run the test, keep every prediction."""
 
-from brittle.evaluation.cell import CLEAN, Cell, Drawn, plan
-from brittle.evaluation.class_order import guessing_in_words, guessing_models
-from brittle.evaluation.decoding import decoded_ids, fitted, image_shape
+from brittle.evaluation.cell import CLEAN, Cell, Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
-from brittle.evaluation.inference import Classes, infer
+from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
@@ -20,6 +18,8 @@ from brittle.evaluation.score import (
     cells_of,
     compare,
     compare_all,
+    guessing_in_words,
+    guessing_models,
     scores,
     shared_rows,
 )
@@ -46,9 +46,11 @@ __all__ = [
     "Store",
     "Trajectories",
     "as_baseline",
+    "best_batch_size",
     "by_corruption",
     "cells_of",
     "cns_scores",
+    "common_batch_size",
     "comparable",
     "compare",
     "compare_all",

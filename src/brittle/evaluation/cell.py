@@ -1,16 +1,26 @@
-"""A cell is a unit of work: one corruption at one level over one dataset, drawn batch by batch."""
+"""A cell is a unit of work: one corruption at one level over one dataset, drawn batch by batch and shown to models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from brittle._errors import BrittleError, ModelError, model_errors
 from brittle._identity import digest
 from brittle._io import file_name
+from brittle._parallel import cores, prefetch, side_by_side, torch_threads
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
+from brittle.datasets.dataset import Dataset
+from brittle.models.model import Model, checked_scores, probabilities
 
 CLEAN = "clean"
 
@@ -90,3 +100,193 @@ class Drawn:
             return clean
         corrupted: Image = self.benchmark.apply(clean, cell.corruption, cell.level, self.ids[part])
         return corrupted
+
+
+LEAST, LEAST_OF_LARGE = ((64, 64), (256, 32)), 8
+"""Images of up to 64 px a side are shown at least 64 at once, up to 256 px at least 32, and larger ones at least 8."""
+
+GAIN, TURNS, LONGEST = 1.2, 5, 0.3
+"""The gain of speed that makes doubling worth it, how often it is measured, and the most seconds of a batch that is
+doubled at all: what takes longer keeps the processor busy."""
+
+OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "failed to allocate memory")
+
+
+class _Spent(NamedTuple):
+    """What a batch took: seconds on the clock, and seconds of this process on all processors."""
+
+    clock: float
+    processor: float
+
+
+def best_batch_size(model: Model, image_shape: Sequence[int], *, limit: int = 256) -> int:
+    """A batch size at which a model is fast: at least 64, or 32 above 64 px, doubled while that is clearly faster.
+
+    The model is shown black images of `image_shape` (height, width, 3). A size and its double are timed in turns, and
+    the median of five comparisons decides, so that one interruption does not; models on the CPU are timed by the
+    processor time they use, which other programs do not change. A model that runs out of memory is shown fewer images.
+    A model whose batch size is fixed has its own answer.
+    """
+    if limit < 1:
+        raise BrittleError(f"limit must be at least 1, got {limit}")
+    fixed = getattr(model, "batch_size", None)
+    if fixed is not None:
+        return int(fixed)
+    size = min(least_batch_size(image_shape), limit)
+    spent = _spent(model, size, image_shape)
+    while spent is None and size > 1:
+        size //= 2
+        spent = _spent(model, size, image_shape)
+    if spent is None:
+        raise MemoryError(f"the model {model.name!r} runs out of memory on one image of shape {tuple(image_shape)}")
+    while 2 * size <= limit and _doubling_pays(model, size, image_shape):
+        size *= 2
+    return size
+
+
+def common_batch_size(models: Sequence[Model], image_shape: Sequence[int], images: int) -> int:
+    """The batch size at which several models are shown so many images: the smallest of those that suit each.
+
+    Where there is little to show nothing is measured. Models whose batch size is fixed split batches themselves.
+    """
+    least = least_batch_size(image_shape)
+    free = [model for model in models if getattr(model, "batch_size", None) is None]
+    if not free or images <= 8 * least:
+        return least
+    return min(best_batch_size(model, image_shape, limit=min(256, images)) for model in free)
+
+
+def least_batch_size(image_shape: Sequence[int]) -> int:
+    """How many images of this shape (height, width, 3) are shown at once at least, if memory lasts."""
+    return next((count for side, count in LEAST if max(image_shape[:2]) <= side), LEAST_OF_LARGE)
+
+
+def _doubling_pays(model: Model, size: int, image_shape: Sequence[int]) -> bool:
+    on_cpu = getattr(model, "device", "cpu") == "cpu"
+    gains = []
+    for _ in range(TURNS + 1):
+        few = _spent(model, size, image_shape)
+        if few is None or few.clock > LONGEST:
+            return False
+        many = _spent(model, 2 * size, image_shape)
+        if many is None:
+            return False
+        once, twice = (few.processor, many.processor) if on_cpu else (few.clock, many.clock)
+        gains.append(2 * once / twice if twice > 0 else 1.0)
+    return statistics.median(gains[1:]) >= GAIN  # the first turn warms up
+
+
+def _spent(model: Model, size: int, image_shape: Sequence[int]) -> _Spent | None:
+    """What a batch takes; None if memory does not last."""
+    images = np.zeros((size, *image_shape), np.uint8)
+    try:
+        with model_errors(model.name, f"on {size} black images, shown to find a batch size"):
+            clock, processor = time.perf_counter(), time.process_time()
+            model.scores(images)
+            return _Spent(time.perf_counter() - clock, time.process_time() - processor)
+    except ModelError as error:
+        if not _is_out_of_memory(error.__cause__):
+            raise
+        if "torch" in sys.modules and sys.modules["torch"].cuda.is_available():
+            sys.modules["torch"].cuda.empty_cache()
+        return None
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    said = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY)
+
+
+Predictions = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""The predicted class of each image, and its probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """How a dataset reads a model's outputs.
+
+    A dataset may count only some of them (`subset`: the rest are masked before the best is taken), or map each output
+    to a class of its own (`map`: an output that means none of them is always wrong).
+    """
+
+    outputs: int | None = None
+    subset: NDArray[np.int64] | None = None
+    map: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Classes:
+        """Those of a dataset."""
+        return cls(dataset.outputs, dataset.class_subset, dataset.class_map)
+
+
+def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:
+    """The predictions of one batch, as the dataset numbers its classes; `where` says what is shown if it fails."""
+    if not len(images):
+        return np.empty(0, np.int32), np.empty(0, np.float32)
+    shares = probabilities(checked_scores(model, images, classes.outputs, where=where))
+    if classes.subset is not None:
+        shares = shares[:, classes.subset]
+        best: NDArray[Any] = classes.subset[shares.argmax(1)]
+    else:
+        best = shares.argmax(1)
+    if classes.map is not None:
+        best = classes.map[best]
+    return best.astype(np.int32), shares.max(1).astype(np.float32)
+
+
+Item = TypeVar("Item")
+
+
+def infer(
+    models: Sequence[Model],
+    draw: Callable[[Item], Image],
+    items: Sequence[Item],
+    classes: Classes,
+    *,
+    threads: int | None = None,
+    where: str | Callable[[Item], str] = "",
+) -> Iterator[list[Predictions]]:
+    """The predictions of every model on `draw(item)`, for each item in order; the models share what was drawn.
+
+    Networks on the CPU are shown several batches side by side, each by a thread of its own that draws it and computes
+    alone: faster than one batch computed by all threads, which wait for each other after every layer, and on a busy
+    machine much faster. Other models are shown one batch after the other while threads draw the next ones.
+    If a model fails, `where`, or what it says about the item, tells what it was shown.
+    """
+
+    def place(item: Item) -> str:
+        return where if isinstance(where, str) else where(item)
+
+    workers, each = side_by_side(threads)
+    copies = replicas(models, min(workers, len(items)))
+    if copies is None:
+        with torch_threads(threads):
+            for item, images in zip(items, prefetch(draw, items, threads or cores()), strict=True):
+                yield [predict(model, images, classes, where=place(item)) for model in models]
+        return
+    free: SimpleQueue[list[Model]] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def draw_and_predict(item: Item) -> list[Predictions]:
+        images, own = draw(item), free.get()
+        try:
+            return [predict(model, images, classes, where=place(item)) for model in own]
+        finally:
+            free.put(own)
+
+    with torch_threads(each):
+        yield from prefetch(draw_and_predict, items, len(copies), torch=each)
+
+
+def replicas(models: Sequence[Model], count: int) -> list[list[Model]] | None:
+    """The same models so many times, each for one thread; None unless all of them can be had more than once."""
+    if count < 2 or not all(hasattr(model, "replica") for model in models):
+        return None
+    copies = [[model.replica() for model in models] for _ in range(count)]  # type: ignore[attr-defined]
+    return None if any(model is None for copy in copies for model in copy) else copies
+
+
+def joined(found: Sequence[Predictions]) -> Predictions:
+    """The predictions of several batches as those of one."""
+    return np.concatenate([p for p, _ in found]), np.concatenate([c for _, c in found])

@@ -17,13 +17,10 @@ from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Drawn, cell_key
-from brittle.evaluation.decoding import decode, fitted
-from brittle.evaluation.inference import Classes, Predictions, infer
-from brittle.evaluation.inputs import check
+from brittle.evaluation.cell import Classes, Drawn, Predictions, cell_key, common_batch_size, infer
+from brittle.evaluation.inputs import check, decode, fitted
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
 from brittle.metrics import FailurePoints
-from brittle.models.batch_size import common_batch_size
 from brittle.models.model import Model
 
 Tick = Callable[[int], None]

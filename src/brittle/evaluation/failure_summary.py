@@ -13,8 +13,8 @@ import polars as pl
 from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
-from brittle.evaluation.decoding import IMAGES, READ, decoded_ids
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
+from brittle.evaluation.inputs import IMAGES, READ, decoded_ids
 from brittle.metrics import Estimate, FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 

@@ -1,23 +1,155 @@
-"""What `evaluate` takes: names, modules, functions, arrays and datasets of other libraries, made into our own nouns."""
+"""What `evaluate` takes: names, modules, functions, arrays and datasets made into our nouns; images decoded once."""
 
 from __future__ import annotations
 
 import copy
+import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
+from brittle._types import Image
 from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset, arrays, no_labels
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import load_dataset
-from brittle.datasets.published_sets import StoredSet, stored_set
+from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.models.load import load_model
-from brittle.models.model import Model, from_callable
+from brittle.models.model import Model, checked_scores, from_callable
+from brittle.models.preprocessing import wanted_square
 from brittle.models.torch import from_torch as from_module
+
+IMAGES, READ = "images.npy", "images.json"
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The images that could be read, which of the dataset they are, and why the others could not be read."""
+
+    images: Image
+    kept: NDArray[np.int64]
+    skipped: dict[str, str]
+
+
+def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None = None) -> Decoded:
+    """Read every image of a dataset into one mapped array in `folder`; what was read before is not read again.
+
+    All images must have one size, since models see them in batches.
+    """
+    damaged = [missing_or_damaged(folder / name, "the images are read again") for name in (READ, IMAGES)]
+    if any(damaged) or not decoded_for(folder, dataset.key):
+        _read_all(dataset, folder, progress)
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    images = np.load(folder / IMAGES, mmap_mode="r")[: len(about["kept"])]
+    return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
+
+
+def decoded_for(folder: Path, data_key: str | None) -> bool:
+    """Whether a folder holds the images of this data, all of them and whole."""
+    if not is_whole(folder / READ) or not is_whole(folder / IMAGES):
+        return False
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    return bool(about.get("data_key") == data_key)
+
+
+def image_shape(dataset: Dataset) -> tuple[int, int, int]:
+    """The shape of the images: that of the first one that can be read."""
+    height, width, channels = first_image(dataset).shape
+    return height, width, channels
+
+
+def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path | None) -> Dataset:
+    """The dataset as models are shown it: photographs of any size at the models' own, classes numbered as by theirs.
+
+    What was asked for, by `prepared` or by an order of classes, stays. Photographs of a run in `folder` keep
+    the size they have in it, so that another model can be added. A folder whose classes are ImageNet's is numbered for
+    models with 1000 outputs, or for models with just these classes.
+    """
+    dataset = dataset.prepared_for((folder and _decoded_square(Path(folder))) or wanted_square(models))
+    if dataset.other_numbering is None:
+        return dataset
+    first = first_image(dataset)[np.newaxis]
+    outputs = {checked_scores(model, first, where="the first image").shape[1] for model in models}
+    return dataset.for_outputs(outputs.pop()) if len(outputs) == 1 else dataset
+
+
+def _decoded_square(folder: Path) -> int | None:
+    """The side of the images that a run decoded, if they are squares."""
+    if not (is_whole(folder / READ) and is_whole(folder / IMAGES)):
+        return None
+    height, width = np.load(folder / IMAGES, mmap_mode="r").shape[1:3]
+    return int(height) if height == width else None
+
+
+def first_image(dataset: Dataset) -> Image:
+    """The first image that can be read."""
+    for index in range(len(dataset)):
+        try:
+            return dataset.image(index)
+        except UnreadableImage:
+            continue
+    raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+
+
+def decoded_ids(folder: Path) -> list[str | int]:
+    """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
+    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    """The samples of a run that could not be read, each with the reason."""
+    path = folder / READ
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_whole(path) else {}
+
+
+def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
+    sweep(folder / IMAGES)
+    with atomic_write(folder / IMAGES) as path:
+        kept, skipped = _fill(path, dataset, progress)
+    ids = [dataset.ids[i] for i in kept]
+    about = {"data_key": dataset.key, "kept": kept, "ids": ids, "skipped": skipped}
+    with atomic_write(folder / READ) as path:
+        path.write_text(json.dumps(about), encoding="utf-8")
+
+
+def _fill(
+    path: Path, dataset: Dataset, progress: Callable[[int, int], None] | None
+) -> tuple[list[int], dict[str, str]]:
+    """Write the images to one array; which they are, and why the others could not be read."""
+    kept: list[int] = []
+    skipped: dict[str, str] = {}
+    array: np.memmap[tuple[int, ...], np.dtype[np.uint8]] | None = None
+    for index, sample in enumerate(dataset.ids):
+        try:
+            image = dataset.image(index)
+        except UnreadableImage as error:
+            skipped[str(sample)] = str(error)
+            continue
+        if array is None:
+            shape = (len(dataset), *image.shape)
+            array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
+        if image.shape != array.shape[1:]:
+            raise BrittleError(
+                f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
+                "a model sees batches, so bring all images to one size with --prepare imagenet (in Python "
+                "prepare='imagenet')"
+            )
+        array[len(kept)] = image
+        kept.append(index)
+        if progress is not None:
+            progress(index + 1, len(dataset))
+    if array is None:
+        raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
+    array.flush()
+    return kept, skipped
 
 
 def as_models(given: Any) -> list[Model]:

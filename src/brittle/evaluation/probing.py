@@ -10,9 +10,8 @@ import numpy as np
 from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
-from brittle.evaluation.cell import Drawn
+from brittle.evaluation.cell import Classes, Drawn, predict
 from brittle.evaluation.failure_search import bisect
-from brittle.evaluation.inference import Classes, predict
 from brittle.models.model import Model
 
 

@@ -17,9 +17,8 @@ from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
-from brittle.datasets.published_sets import StoredSet
-from brittle.evaluation.cell import Cell
-from brittle.evaluation.inference import Classes, infer, joined
+from brittle.datasets.load import StoredSet
+from brittle.evaluation.cell import Cell, Classes, infer, joined
 from brittle.evaluation.inputs import check
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder

@@ -32,7 +32,7 @@ from brittle.benchmarks import Benchmark
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Cell, plan
-from brittle.evaluation.decoding import IMAGES, READ, decoded_for, skipped
+from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import CORRUPTIONS, calls, keep_corruptions, know_corruptions, recorded
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model

@@ -16,8 +16,7 @@ from brittle.evaluation import Results
 from brittle.evaluation.score import CLEAN_CELL
 from brittle.metrics import bootstrap, failure_points, id_ood_slope, kendall, resampled_means, shift_rce, wilson
 from brittle.metrics.correlation import AXES
-from brittle.metrics.mean_interval import gap_interval, mean_interval
-from brittle.metrics.resampling import Statistic
+from brittle.metrics.resampling import Statistic, gap_interval, mean_interval
 
 SHIFT = "cns/"
 SCALE = re.compile(r"_scale_\d+m?\.[^.]+$")

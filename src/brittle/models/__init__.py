@@ -1,12 +1,20 @@
 """Who is tested."""
 
 from brittle._errors import ModelError
-from brittle.models.batch_size import best_batch_size, common_batch_size
 from brittle.models.diffusion import as_pipeline, from_diffusion, load_pipeline
 from brittle.models.hubs import from_timm, from_torchvision, from_transformers
-from brittle.models.load import SCHEMES, load_model, model_texts, option_value, options_of
+from brittle.models.load import SCHEMES, from_function, load_model, model_texts, option_value, options_of
 from brittle.models.model import Model, Scores, checked_scores, from_callable, probabilities
-from brittle.models.networks import DEMO_MODELS, build_network, demo_model, from_weights, save_trained
+from brittle.models.networks import (
+    DEMO_MODELS,
+    build_network,
+    demo_model,
+    from_weights,
+    load_into,
+    load_weights,
+    save_trained,
+    save_weights,
+)
 from brittle.models.onnx import OnnxModel, from_onnx
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
@@ -18,8 +26,6 @@ from brittle.models.preprocessing import (
     resize,
 )
 from brittle.models.torch import TorchModel, find_device, from_torch
-from brittle.models.user_code import from_function
-from brittle.models.weights import load_into, load_weights, save_weights
 
 __all__ = [
     "CIFAR_MEAN",
@@ -35,10 +41,8 @@ __all__ = [
     "Scores",
     "TorchModel",
     "as_pipeline",
-    "best_batch_size",
     "build_network",
     "checked_scores",
-    "common_batch_size",
     "demo_model",
     "find_device",
     "from_callable",

@@ -13,9 +13,9 @@ import numpy as np
 from brittle._errors import BrittleError, did_you_mean
 from brittle._optional import INSTALL, require
 from brittle._types import Image
+from brittle.models.networks import load_into
 from brittle.models.preprocessing import Preprocessing, Sides, changed
 from brittle.models.torch import TorchModel
-from brittle.models.weights import load_into
 
 
 def from_timm(

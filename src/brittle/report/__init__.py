@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from brittle.report.html import FAMILY_COLOURS
 from brittle.report.sheets import contact_sheet, slide_sheet
-from brittle.report.style import FAMILY_COLOURS
 
 if TYPE_CHECKING:
     from brittle.report.nearest import nearest_rows, nearest_sheet

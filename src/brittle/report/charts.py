@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from brittle.metrics import Estimate
-from brittle.report.html import Child, Html, concat, interval, percent, tag
-from brittle.report.style import ModelStyle, ModelStyles, fmt
+from brittle.report.html import Child, Html, ModelStyle, ModelStyles, concat, fmt, interval, percent, tag
 
 
 @dataclass(frozen=True)

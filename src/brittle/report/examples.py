@@ -16,10 +16,9 @@ from brittle._io import is_whole
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Level, severity_of
 from brittle.evaluation.cell import CLEAN
-from brittle.evaluation.decoding import IMAGES, READ, decoded_ids
+from brittle.evaluation.inputs import IMAGES, READ, decoded_ids
 from brittle.report.data import EarliestFailure, Measure, Part, earliest_failures, severity_columns
-from brittle.report.html import Html, concat, percent, severity, tag, views
-from brittle.report.style import ModelStyles
+from brittle.report.html import Html, ModelStyles, concat, percent, severity, tag, views
 
 MODELS, CORRUPTIONS, EACH = 3, 4, 3
 

@@ -19,7 +19,19 @@ from brittle.evaluation.store import Store
 from brittle.metrics import Estimate, holm, mcnemar
 from brittle.report.data import RESAMPLES, Measure, Part, in_order, measure, parts
 from brittle.report.examples import examples
-from brittle.report.html import Html, concat, count, interval, listed, p_value, percent, signed, tag
+from brittle.report.html import (
+    Html,
+    ModelStyles,
+    concat,
+    count,
+    interval,
+    listed,
+    p_value,
+    percent,
+    signed,
+    tag,
+    theme_css,
+)
 from brittle.report.methods import methods, run_facts
 from brittle.report.searched import Searched, failure_cards, failure_pictures, quantile_table, searched, survival_curves
 from brittle.report.sections import by_family, curves, failures, headline, heat_maps
@@ -33,7 +45,6 @@ from brittle.report.shifts import (
     slide_slopes,
     slide_summary,
 )
-from brittle.report.style import ModelStyles, theme_css
 
 
 def comparison(part: Part, measures: list[Measure], looks: ModelStyles) -> Html | None:

@@ -15,8 +15,7 @@ from brittle.metrics import Estimate
 from brittle.report.charts import Axes, severity_ticks
 from brittle.report.data import Measure, Part
 from brittle.report.examples import shot
-from brittle.report.html import Html, concat, percent, tag, tenths, views
-from brittle.report.style import ModelStyles
+from brittle.report.html import Html, ModelStyles, concat, percent, tag, tenths, views
 
 STEPS = 60
 """Points of a curve."""

@@ -14,20 +14,23 @@ from brittle.report.charts import Axes, Bar, group, scale, severity_ticks, share
 from brittle.report.data import Columns, FailureCurves, FailureSummary, Measure, Part, families, severity_columns
 from brittle.report.examples import film
 from brittle.report.html import (
+    STEPS,
     Html,
+    ModelStyles,
     breakable,
     concat,
     count,
+    fmt,
     interval,
     listed,
     percent,
+    ramp_step,
     severity,
     signed,
     tag,
     tenths,
     views,
 )
-from brittle.report.style import STEPS, ModelStyles, fmt, ramp_step
 
 CARDS = 6
 WORST = 3

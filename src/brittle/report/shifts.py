@@ -21,8 +21,7 @@ from brittle.report.data import RESAMPLES, Measure, Part
 from brittle.report.examples import shot
 from brittle.report.figures.drawing import BANDS, Panel
 from brittle.report.figures.evaluation import drop_panels, failure_panels, ranking_panels, rce_panel, slope_panels
-from brittle.report.html import Html, concat, count, interval, listed, percent, tag
-from brittle.report.style import ModelStyles
+from brittle.report.html import Html, ModelStyles, concat, count, interval, listed, percent, tag
 
 WHOLE = ("all", "mean")
 

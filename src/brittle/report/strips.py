@@ -14,8 +14,8 @@ from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.probing import Flip, Probe
+from brittle.report.html import MODELS
 from brittle.report.sheets import ASPECT, resized, rounded
-from brittle.report.style import MODELS
 
 INK, GREY, RIGHT, WRONG, EMPTY = "#1f2328", "#767c85", "#1a7f37", "#c2410c", "#f4f5f7"
 MARGIN, GAP, STRIP_GAP, GUTTER, HEAD, BELOW = 24, 8, 26, 44, 24, 44

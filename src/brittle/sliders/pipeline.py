@@ -17,7 +17,7 @@ from brittle._optional import require
 from brittle.datasets.classes import imagenet_names
 from brittle.metrics import published_table
 from brittle.models.diffusion import load_pipeline, quiet
-from brittle.models.weights import load_weights
+from brittle.models.networks import load_weights
 
 FOLDER = ("tokenizer", "text_encoder", "tokens.pt")
 

@@ -13,7 +13,7 @@ from typing import Any
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
 from brittle._optional import require
-from brittle.models.weights import load_weights
+from brittle.models.networks import load_weights
 from brittle.sliders.pipeline import shift_folder
 
 INSIDE = ("Attention", "ResnetBlock2D", "Downsample2D", "Upsample2D", "DownBlock2D", "UpBlock2D")

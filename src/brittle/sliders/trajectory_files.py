@@ -19,7 +19,7 @@ from brittle._io import atomic_write, is_whole, missing_or_damaged
 from brittle._ray import check_engine, map_on_ray, ray_cluster
 from brittle._types import Progress
 from brittle.datasets.cns import CLASSES, cns_bench
-from brittle.datasets.published_sets import StoredSet, shift_cells
+from brittle.datasets.load import StoredSet, shift_cells
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import SCALES, Base, TargetClass, pipeline_key, precision_of, shift_folder, wants_gpu
 from brittle.sliders.sampling import (

@@ -16,8 +16,7 @@ from brittle.design.covering import SingleScores
 from brittle.design.matrix import compare_overlaps
 from brittle.metrics import Estimate
 from brittle.report.figures.drawing import HEAT_KEY, MARGIN, WIDTH, Heat, Plot, sheet, short_names, ticks, width_of
-from brittle.report.html import Html, concat, tag
-from brittle.report.style import fmt
+from brittle.report.html import Html, concat, fmt, tag
 
 GAP, HEAD = 52, 62
 

@@ -23,8 +23,7 @@ from brittle.report.figures.drawing import (
     ticks,
     width_of,
 )
-from brittle.report.html import Html, concat, tag
-from brittle.report.style import fmt
+from brittle.report.html import Html, concat, fmt, tag
 
 if TYPE_CHECKING:
     from brittle.design.dissimilarity import Dissimilar

@@ -13,20 +13,23 @@ from typing import Any
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import FloatArray
-from brittle.report.html import Child, Html, concat, tag
-from brittle.report.style import (
+from brittle.report.html import (
     DARK,
     LIGHT,
     MODELS,
     SHIFT,
     STEPS,
+    Child,
+    Html,
     ModelStyles,
+    concat,
     fmt,
     on_dark,
     on_light,
     ramp_step,
     readable_on,
     scale,
+    tag,
 )
 
 OVERLAP = (("#f6f3ec", "#a9c6e2", "#1c4f8c"), ("#23282d", "#2f5f92", "#a8d0fb"))

@@ -34,8 +34,7 @@ from brittle.report.figures.drawing import (
     ticks,
     width_of,
 )
-from brittle.report.html import Html, concat, tag
-from brittle.report.style import ModelStyles, fmt
+from brittle.report.html import Html, ModelStyles, concat, fmt, tag
 
 ROW, HEAD = 27, 36
 

@@ -10,8 +10,7 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle.report.figures.drawing import Panel, Plot, band, between, hit, panel_sheet, scale_name, ticks, width_of
-from brittle.report.html import Html, concat, tag
-from brittle.report.style import ModelStyles, fmt
+from brittle.report.html import Html, ModelStyles, concat, fmt, tag
 
 WIDE, ROW = 276, 26
 SHOWN = (
