@@ -10,7 +10,7 @@ from draw_shift import draw_shift
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.datasets.mnist import fashion_mnist
+from brittle.datasets.array_files import fashion_mnist
 from brittle.sliders.demo_pipeline import DEMO_SHIFTS
 
 EDGE = 2

@@ -187,3 +187,14 @@ def _start(stop: Event) -> None:
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     cv2.setNumThreads(1)
+
+
+ENGINES = ("local", "ray")
+
+
+def check_engine(name: str, address: str | None) -> None:
+    """Raise unless there is such an engine, and an address is one of Ray."""
+    if name not in ENGINES:
+        raise BrittleError(f"there is no engine {name!r}; there are: {', '.join(ENGINES)}")
+    if name == "local" and address is not None:
+        raise BrittleError(f"the local engine has no address, got {address!r}; did you mean engine='ray'?")

@@ -7,16 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from brittle._errors import BrittleTypeError
+from brittle._types import check_seed
 
 Item = TypeVar("Item")
-
-
-def check_seed(seed: object) -> int:
-    """The seed as a plain int."""
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-        return int(seed)
-    raise BrittleTypeError(f"seed must be a whole number, got {seed!r} ({type(seed).__name__})")
 
 
 def generator(seed: int) -> np.random.Generator:

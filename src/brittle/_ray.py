@@ -8,19 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from brittle._errors import BrittleError, RunError
+from brittle._errors import RunError
 from brittle._optional import how_to_install
-
-ENGINES = ("local", "ray")
-
-
-def check_engine(name: str, address: str | None) -> None:
-    """Raise unless there is such an engine, and an address is one of Ray."""
-    if name not in ENGINES:
-        raise BrittleError(f"there is no engine {name!r}; there are: {', '.join(ENGINES)}")
-    if name == "local" and address is not None:
-        raise BrittleError(f"the local engine has no address, got {address!r}; did you mean engine='ray'?")
-
 
 PATIENCE = 10.0
 """Seconds within which a cluster must answer."""

@@ -1,4 +1,4 @@
-"""The array types of all signatures, and checks of arrays of fractions."""
+"""The types of all signatures, and checks of seeds and of arrays of fractions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import BrittleError
+from brittle._errors import BrittleError, BrittleTypeError
 
 Image = NDArray[np.uint8]
 """An 8-bit image, H×W×C with C = 1 (grey) or 3 (RGB) wherever a corruption sees it."""
@@ -25,6 +25,13 @@ Key = NDArray[np.uint64]
 
 FloatArray = NDArray[np.float64]
 """An array of real numbers; a 0-dimensional one prints and computes like a float."""
+
+
+def check_seed(seed: object) -> int:
+    """The seed as a plain int."""
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+        return int(seed)
+    raise BrittleTypeError(f"seed must be a whole number, got {seed!r} ({type(seed).__name__})")
 
 
 def check_fractions(values: ArrayLike, what: str) -> FloatArray:

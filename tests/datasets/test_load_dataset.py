@@ -8,7 +8,7 @@ import pytest
 from fake_layouts import WNIDS, cifar_batches, class_folders, picture, pixels
 from PIL import Image as Pil
 
-from brittle.datasets import SCHEMES, demo, load_dataset
+from brittle.datasets import dataset_sources, demo, load_dataset
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("cifar10:", {}, "write cifar10:PATH"),
     ("cifar10", {}, "write cifar10:PATH"),
     ("dmo", {}, "did you mean 'demo'"),
-    ("{}/nowhere", {}, "no folder or file .*; a dataset is demo, a path, or one of folder:PATH"),
+    ("{}/nowhere", {}, "no folder or file .*; a dataset is demo, a path, or one of array:PATH"),
     ("{}/file.csv", {}, "is a file; a dataset is a folder"),
     ("imagenet-c:fog", {}, "does not end in a corruption and a severity"),
     ("imagenet-c:{}/c/fog/3", {"train": True}, "imagenet-c has no option 'train'; it has: partial"),
@@ -76,7 +76,7 @@ def test_what_a_text_cannot_mean_is_told(disk: Path, spec: str, options: dict[st
 
 
 def test_every_scheme_tells_of_a_missing_path(tmp_path: Path) -> None:
-    for scheme in SCHEMES:
+    for scheme in dataset_sources():
         with pytest.raises(FileNotFoundError, match="nowhere"):
             load_dataset(f"{scheme}:{tmp_path}/nowhere/fog/1")
 

@@ -15,7 +15,7 @@ from networks import images, small_net
 from test_transformers import save
 
 from brittle._optional import EXTRAS, INSTALL, how_to_install
-from brittle.models import SCHEMES, Preprocessing, from_callable, from_torch, load_model, save_weights
+from brittle.models import Preprocessing, from_callable, from_torch, load_model, model_sources, save_weights
 from brittle.models.load import model_options, model_texts
 from brittle.models.small_resnet import SmallResNet
 
@@ -88,7 +88,7 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
     ("spec", "options", "error", "message"),
     [
         ("tim:resnet50", {}, ValueError, "there is no kind of model 'tim'; did you mean 'timm'?"),
-        ("keras:resnet50", {}, ValueError, f"there are: {', '.join(sorted(SCHEMES))}"),
+        ("keras:resnet50", {}, ValueError, f"there are: {', '.join(sorted(model_sources()))}"),
         ("timm:", {}, ValueError, "'timm:' has no name; write one of demo:standard"),
         ("timm", {}, ValueError, r"'timm' does not say what kind of model it is; did you mean timm:…\?"),
         ("resnet50", {}, ValueError, "does not say what kind of model it is; write one of demo:standard"),
@@ -199,7 +199,7 @@ def test_the_room_opens_without_its_heavy_packages() -> None:
 def test_every_scheme_takes_a_device() -> None:
     import inspect
 
-    for scheme, maker in SCHEMES.items():
+    for scheme, maker in model_sources().items():
         options = inspect.signature(maker).parameters
         assert "device" in options, scheme
         assert np.all([options[name].kind == options[name].KEYWORD_ONLY for name in list(options)[1:]])
@@ -267,12 +267,12 @@ def test_published_weights_of_torchvision_can_be_asked_for(monkeypatch: pytest.M
     """Version 1 of the weights, as the papers have them; what is called is called with what Python would give."""
     calls = []
 
-    @wraps(SCHEMES["torchvision"])
+    @wraps(model_sources()["torchvision"])
     def made(architecture: str, **options: object) -> object:
         calls.append((architecture, options))
         return from_callable(lambda x: x, name=architecture)
 
-    monkeypatch.setitem(SCHEMES, "torchvision", made)
+    monkeypatch.setitem(model_sources(), "torchvision", made)
     load_model("torchvision:resnet50,weights=IMAGENET1K_V1")
     load_model("torchvision:resnet50,weights=none,classes=7,size=64")
     assert [options["weights"] for _, options in calls] == ["IMAGENET1K_V1", None]

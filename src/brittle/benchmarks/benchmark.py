@@ -15,7 +15,7 @@ import numpy as np
 from brittle._errors import BrittleError
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, toml_text
-from brittle._random import check_seed
+from brittle._types import check_seed
 from brittle.corruptions import Corruption, Draws, corrupt, get_corruption
 from brittle.corruptions.draws import Sample, check_sample
 from brittle.corruptions.images import batch_ids

@@ -36,8 +36,7 @@ from brittle.cli import (
 )
 from brittle.cli import distance as leak
 from brittle.cli import list as list_
-from brittle.cli.console import Verbs
-from brittle.cli.inputs import import_files
+from brittle.cli.console import Verbs, import_files
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),

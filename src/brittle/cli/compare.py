@@ -10,7 +10,7 @@ import typer
 from brittle._errors import BrittleError
 from brittle.cli.console import console
 from brittle.cli.inputs import tell_files
-from brittle.cli.scores import cell, new_table, print_corruptions, print_published, print_reference
+from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> N
     table = new_table(name)
     table.add_column("", justify="right", style="dim")
     table.add_column("model", overflow="fold")
-    for _, title in fields:
+    added = added_metrics(rows)
+    for _, title in (*fields, *added):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("to the best", justify="right", no_wrap=True)
     for rank, row in enumerate(rows, 1):
@@ -135,6 +136,7 @@ def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> N
             str(rank),
             row.model,
             *(cell(getattr(row, f)) for f, _ in fields),
+            *(cell(row.more.get(f)) for f, _ in added),
             Text("–", "dim") if gap is None else _gap(gap),
         )
     console().print(table)

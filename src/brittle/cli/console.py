@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
@@ -143,6 +146,29 @@ REPORT = (
 )
 
 
+IMPORTED: ContextVar[tuple[str, ...]] = ContextVar("IMPORTED", default=())
+"""The files of this call's --import, which the command that comes next needs too."""
+
+
+def import_files(names: Sequence[str]) -> None:
+    """Run the files of --import, in their order."""
+    IMPORTED.set(tuple(names))
+    for name in names:
+        import_file(name)
+
+
+def import_file(name: str) -> None:
+    """Run a file as a module of its own; what it registers with `@corruption` is then known like any other."""
+    path = Path(name)
+    if path.suffix != ".py" or not path.is_file():
+        raise FileNotFoundError(f"--import takes a Python file, got {name!r}")
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[path.stem] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal is now."""
     from rich.console import Console
@@ -224,8 +250,6 @@ def tell_damage() -> None:
 def say_next(*arguments: object, after: Path | str = "") -> None:
     """Print the command that comes next, ready to be typed: quoted, and with the --import of this call."""
     from rich.text import Text
-
-    from brittle.cli.inputs import IMPORTED
 
     words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
     line = Text(f"next: {shlex.join(words)}", style="dim")

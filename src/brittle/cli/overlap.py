@@ -199,7 +199,7 @@ def overlap_verb(
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     if form not in ("ratio", "accuracy"):
         raise BrittleError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
-    from brittle._ray import check_engine
+    from brittle._parallel import check_engine
     from brittle.design import VanishingGain, correct_cube, measure_overlap, overlap_with_intervals
 
     check_engine(engine, address)  # a mistake is told before data are read

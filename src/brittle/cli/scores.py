@@ -57,13 +57,20 @@ def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Bench
     if all(row.mce is None for row in rows):
         columns = [*columns[:3], ("error", "unnorm. error")]
     columns = [(field, title) for field, title in columns if any(getattr(row, field) is not None for row in rows)]
-    for _, title in columns:
+    added = added_metrics(rows)
+    for _, title in (*columns, *added):
         table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(row.model, *(cell(getattr(row, field)) for field, _ in columns))
+        own = [cell(getattr(row, field)) for field, _ in columns]
+        table.add_row(row.model, *own, *(cell(row.more.get(field)) for field, _ in added))
     console().print(table)
     console().print("[dim]percent, with 95 % intervals over images[/]")
     print_reference(rows, beside, recipe)
+
+
+def added_metrics(rows: list[Scores]) -> list[tuple[str, str]]:
+    """Field and name of each metric that did not come with brittle."""
+    return list({field: (field, score.name) for row in rows for field, score in row.more.items()}.values())
 
 
 def print_reference(rows: list[Scores], beside: Comparable, recipe: Benchmark, *, published: bool = False) -> None:

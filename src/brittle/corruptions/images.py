@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._random import check_seed
-from brittle._types import Image
+from brittle._types import Image, check_seed
 from brittle.corruptions import images
 from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.registry import Corruption, get_corruption

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._random import check_seed
+from brittle._types import check_seed
 from brittle.corruptions import images
 from brittle.corruptions.draws import Draws, Sample
 from brittle.corruptions.images import corrupt

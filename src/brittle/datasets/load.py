@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -14,25 +16,19 @@ import numpy as np
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import list_corruptions
-from brittle.datasets.cifar import array_corruptions, cifar10, cifar100, cifar_c, demo
+from brittle.datasets.array_files import array_file
+from brittle.datasets.cifar import array_corruptions, cifar_c, demo
 from brittle.datasets.classes import read_class_names
 from brittle.datasets.cns import cns_bench
-from brittle.datasets.dataset import Dataset, array_file
+from brittle.datasets.dataset import SOURCES, Dataset
 from brittle.datasets.export import RECIPE
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
-    imagenet,
-    imagenet_a,
     imagenet_c,
-    imagenet_r,
-    imagenet_sketch,
-    imagenet_v2,
-    objectnet,
     severities,
     tiny_imagenet_c,
 )
-from brittle.datasets.mnist import fashion_mnist
 
 Cells = Mapping[tuple[str, float], Callable[[], Dataset]]
 
@@ -159,24 +155,20 @@ def _cell(reader: Callable[..., Dataset], path: str, **options: Any) -> Dataset:
     return reader(place.parent.parent, place.parent.name, severity, **options)
 
 
-SCHEMES: dict[str, Callable[..., Dataset]] = {
-    "folder": image_folder,
-    "array": array_file,
-    "cifar10": cifar10,
-    "cifar100": cifar100,
-    "fashion-mnist": fashion_mnist,
-    "imagenet": imagenet,
-    "imagenet-a": imagenet_a,
-    "imagenet-r": imagenet_r,
-    "imagenet-v2": imagenet_v2,
-    "imagenet-sketch": imagenet_sketch,
-    "objectnet": objectnet,
-    "cns-bench": cns_bench,
-    "cifar-c": partial(_cell, cifar_c),
-    "imagenet-c": partial(_cell, imagenet_c),
-    "tiny-imagenet-c": partial(_cell, tiny_imagenet_c),
-}
-"""The reader of each scheme; the last three take `path/<corruption>/<severity>`."""
+SOURCES.update(
+    {
+        "cifar-c": partial(_cell, cifar_c),
+        "imagenet-c": partial(_cell, imagenet_c),
+        "tiny-imagenet-c": partial(_cell, tiny_imagenet_c),
+    }
+)  # these take path/<corruption>/<severity>
+
+
+def dataset_sources() -> dict[str, Callable[..., Dataset]]:
+    """What reads the dataset of each scheme, of all modules of this package and of those that were imported."""
+    for module in iter_modules(import_module("brittle.datasets").__path__):
+        import_module(f"brittle.datasets.{module.name}")
+    return SOURCES
 
 
 PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
@@ -232,11 +224,11 @@ def _reader(spec: str | Path) -> tuple[Callable[..., Dataset], str, str | None]:
     scheme, colon, rest = text.partition(":")
     if isinstance(spec, Path) or not colon or len(scheme) == 1 or Path(text).exists():  # one letter is a drive
         return _reader_of_path(text)
-    if scheme not in SCHEMES:
-        raise BrittleError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+    if scheme not in dataset_sources():
+        raise BrittleError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, dataset_sources())}")
     if not rest:
         raise BrittleError(f"{text!r} has no path; write {scheme}:PATH")
-    return SCHEMES[scheme], scheme, str(Path(rest).expanduser())
+    return dataset_sources()[scheme], scheme, str(Path(rest).expanduser())
 
 
 def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]:
@@ -249,10 +241,10 @@ def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]
         return array_file, "array", str(path)
     if path.is_file():
         raise BrittleError(f"{text!r} is a file; a dataset is a folder, an .npz or an .npy file")
-    if text in SCHEMES:
+    if text in dataset_sources():
         raise BrittleError(f"{text!r} needs a path; write {text}:PATH")
-    names = ", ".join(f"{scheme}:PATH" for scheme in SCHEMES)
-    hint = did_you_mean(text, ["demo", *SCHEMES])
+    names = ", ".join(f"{scheme}:PATH" for scheme in sorted(dataset_sources()))
+    hint = did_you_mean(text, ["demo", *dataset_sources()])
     hint = f"{hint} A" if hint.startswith("did") else "a"
     raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
 

@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
-from brittle._random import check_seed
-from brittle._types import FloatArray, check_fractions
+from brittle._types import FloatArray, check_fractions, check_seed
 from brittle.corruptions.kernels.arithmetic import compiled
 from brittle.design.scanning import Scan
 

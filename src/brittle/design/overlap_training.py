@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle._identity import as_data
 from brittle._io import claim, file_name, is_whole, missing_or_damaged, weights_key
-from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._parallel import check_engine
+from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import as_data, digest
 from brittle._io import atomic_write, is_whole
-from brittle._random import check_seed
-from brittle._types import FloatArray, Image
+from brittle._types import FloatArray, Image, check_seed
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import UnreadableImage
 

@@ -10,8 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._random import check_seed
-from brittle._types import FloatArray
+from brittle._types import FloatArray, check_seed
 from brittle.benchmarks import Benchmark
 from brittle.distance.features import Rows
 from brittle.distance.measures import covered, sample_distances

@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
-from brittle._random import check_seed
-from brittle._types import FloatArray, check_level
+from brittle._types import FloatArray, check_level, check_seed
 from brittle.distance.features import Extractor, FeatureImages, Rows, TransformFeatures, blocks, mean_row, take
 from brittle.distance.transforms import BATCH, CorruptionFeatures, fill, scheme_store
 from brittle.metrics.resampling import resampled_means

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._parallel import cores, prefetch
-from brittle._random import check_seed
-from brittle._types import FloatArray, Image
+from brittle._types import FloatArray, Image, check_seed
 from brittle.benchmarks import Benchmark
 from brittle.distance.features import (
     BLOCK,

@@ -20,7 +20,7 @@ from brittle._parallel import cores, prefetch, side_by_side, torch_threads
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
 from brittle.datasets.dataset import Dataset
-from brittle.models.model import Model, checked_scores, probabilities
+from brittle.models.model import Model, Scores
 
 CLEAN = "clean"
 
@@ -217,6 +217,35 @@ class Classes:
     def of(cls, dataset: Dataset) -> Classes:
         """Those of a dataset."""
         return cls(dataset.outputs, dataset.class_subset, dataset.class_map)
+
+
+def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
+    """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
+    with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
+        scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
+    if scores.ndim != 2 or len(scores) != len(images):
+        raise BrittleError(
+            f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "
+            "it must give one row of class scores for each"
+        )
+    if classes is not None and scores.shape[1] != classes:
+        raise BrittleError(
+            f"the model {model.name!r} gives {scores.shape[1]} scores an image, but the data has labels of {classes} "
+            "classes; is it a model for other data?"
+        )
+    if not np.isfinite(scores).all():
+        raise BrittleError(
+            f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype"
+        )
+    return scores
+
+
+def probabilities(scores: Scores) -> Scores:
+    """Scores as probabilities: as they are if every row already is one, else their softmax."""
+    if (scores >= 0).all() and np.allclose(scores.sum(1), 1, atol=1e-3):
+        return scores
+    raised = np.exp(scores - scores.max(1, keepdims=True))
+    return np.asarray(raised / raised.sum(1, keepdims=True), np.float32)
 
 
 def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:

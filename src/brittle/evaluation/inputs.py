@@ -22,8 +22,9 @@ from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset, arrays, no_labels
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
+from brittle.evaluation.cell import checked_scores
 from brittle.models.load import load_model
-from brittle.models.model import Model, checked_scores, from_callable
+from brittle.models.model import Model, from_callable
 from brittle.models.preprocessing import wanted_square
 from brittle.models.torch import from_torch as from_module
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from brittle._errors import BrittleError
-from brittle._parallel import check_threads, torch_threads
-from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark
 from brittle.datasets.dataset import Dataset
@@ -93,6 +92,8 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     Without an address a cluster of this machine is started, and stopped at the end. A task takes one processor, and
     one GPU if a model wants one. Errors of a model are raised here; only the loss of a worker is retried.
     """
+    from brittle._ray import map_on_ray, ray_cluster
+
     wants_gpu = any(str(getattr(model, "device", "cpu")).startswith("cuda") for model in job.models)
     with ray_cluster(address) as ray:
         shared = ray.put(replace(job, threads=1))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import reduce
 from math import isnan
 from typing import Any
@@ -23,14 +23,13 @@ from brittle.evaluation.results import Cells, Matrix, Results
 from brittle.metrics import (
     Baseline,
     Estimate,
+    Metric,
     accuracy_estimate,
     bootstrap,
     difference,
     differences,
-    mce,
-    relative_mce,
+    list_metrics,
     resampled_means,
-    robustness_score,
 )
 
 USEFUL = 0.1
@@ -170,6 +169,7 @@ class Scores:
     What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
     resamples leave undefined. `mce` and `relative_mce` are there if there is a reference model: the one that was asked
     for, or a published one where it is comparable; `reference` says which. `corruptions` are in the recipe's order.
+    `more` are the metrics that were added (see `brittle.metrics.metric`), by their fields.
     """
 
     model: str
@@ -183,6 +183,7 @@ class Scores:
     relative_mce: Estimate | None = None
     reference: str | None = None
     corruptions: tuple[CorruptionScores, ...] = ()
+    more: Mapping[str, Estimate] = field(default_factory=dict)
 
     def worst_first(self) -> list[CorruptionScores]:
         """The corruptions, lowest accuracy first."""
@@ -191,7 +192,7 @@ class Scores:
     def all(self) -> list[Estimate]:
         """Every score, the plainest first."""
         known = (self.clean, self.mean_accuracy, self.error, self.drop, self.robustness, self.mce, self.relative_mce)
-        return [score for score in known if score is not None]
+        return [*(score for score in known if score is not None), *self.more.values()]
 
 
 def scores(
@@ -220,52 +221,39 @@ def scores(
         rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
         drawn = resampled_means(rows, seed=seed, resamples=resamples)
         mine: dict[str, Estimate] = {}
-        for field, measure in _measures(benchmark, reference, has_clean).items():
+        for own, (name, measure) in _measures(benchmark, reference, has_clean).items():
             with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
-                mine[field] = bootstrap(
-                    rows, measure, name=NAMES[field], seed=seed, resamples=resamples, resampled=drawn
-                )
+                mine[own] = bootstrap(rows, measure, name=name, seed=seed, resamples=resamples, resampled=drawn)
         if has_clean:
             mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
         each = _by_corruption(benchmark, reference, rows, drawn, seed)
         title = None if reference is None else reference.title
-        found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each))
+        more = {own: mine.pop(own) for own in list(mine) if own not in OWN}
+        found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each, more=more))
     return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
 
 
+OWN = {own.name for own in fields(Scores)}
 CLEAN_CELL = ("clean", 0.0)
-NAMES = {
-    "mean_accuracy": "mean accuracy",
-    "error": "unnormalised error",
-    "drop": "mean accuracy drop",
-    "robustness": "robustness R",
-    "mce": "mCE",
-    "relative_mce": "relative mCE",
-}
 
 
 def _measures(
     benchmark: Benchmark, reference: Baseline | None, has_clean: bool
-) -> dict[str, Callable[[FloatArray], FloatArray]]:
-    """Each score as a function of the accuracies of (clean, cell, cell, …) on the last axis."""
-    mean = by_corruption(benchmark)
-
-    def corrupted(a: FloatArray) -> FloatArray:
-        return np.asarray(mean(a[..., 1:]).mean(-1))
-
-    found: dict[str, Callable[[FloatArray], FloatArray]] = {
-        "mean_accuracy": corrupted,
-        "error": lambda a: 1 - corrupted(a),
-    }
+) -> dict[str, tuple[str, Callable[[FloatArray], FloatArray]]]:
+    """Name and function of each metric that can be had, of accuracies (clean, cell, cell, …) on the last axis."""
+    mean, known = by_corruption(benchmark), {"accuracy"}
+    theirs: dict[str, Any] = {}
     if has_clean:
-        found["drop"] = lambda a: a[..., 0] - corrupted(a)
-        found["robustness"] = lambda a: robustness_score(corrupted(a), a[..., 0])
+        known.add("clean")
     if reference is not None:
-        below, clean = reference.of([entry.id for entry in benchmark.entries]), reference.clean_error
-        found["mce"] = lambda a: mce(1 - mean(a[..., 1:]), below)
-        if has_clean and not isnan(clean):
-            found["relative_mce"] = lambda a: relative_mce(1 - mean(a[..., 1:]), 1 - a[..., 0], below, clean)
-    return found
+        theirs["reference"] = reference.of([entry.id for entry in benchmark.entries])
+        if not isnan(reference.clean_error):
+            theirs["clean_reference"] = reference.clean_error
+
+    def measure(metric: Metric) -> Callable[[FloatArray], FloatArray]:
+        return lambda a: metric(accuracy=mean(a[..., 1:]), clean=a[..., 0], **theirs)
+
+    return {one.field: (one.name, measure(one)) for one in list_metrics() if set(one.needs) <= known | set(theirs)}
 
 
 def _by_corruption(

@@ -44,6 +44,7 @@ from brittle.metrics.published_tables import (
     published_scores,
     published_table,
 )
+from brittle.metrics.registry import Metric, list_metrics, metric
 from brittle.metrics.resampling import Statistic, bootstrap, gap_interval, means, resampled_means, share_intervals
 from brittle.metrics.sequences import (
     flip_probability,
@@ -65,6 +66,7 @@ __all__ = [
     "FailurePoints",
     "LinearFit",
     "McNemar",
+    "Metric",
     "PublishedScore",
     "Statistic",
     "Table",
@@ -90,12 +92,14 @@ __all__ = [
     "id_ood_slope",
     "kendall",
     "linear_fit",
+    "list_metrics",
     "list_published_tables",
     "mce",
     "mcnemar",
     "mean_accuracy_drop",
     "mean_ranks",
     "means",
+    "metric",
     "mfr",
     "mt5d",
     "pearson",

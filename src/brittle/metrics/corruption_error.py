@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions, divide
+from brittle.metrics.registry import metric
 
 
 def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
@@ -70,6 +71,36 @@ def relative_mce(
 ) -> FloatArray:
     """Relative mCE: how much corruptions add to the error, compared with what they add to the baseline's."""
     return np.asarray(relative_corruption_errors(errors, clean_error, baseline, baseline_clean_error).mean(axis=-1))
+
+
+@metric("mean accuracy")
+def _mean_accuracy(accuracy: FloatArray) -> FloatArray:
+    return np.asarray(accuracy.mean(axis=-1))
+
+
+@metric("unnormalised error")
+def _error(accuracy: FloatArray) -> FloatArray:
+    return np.asarray(1 - accuracy.mean(axis=-1))
+
+
+@metric("mean accuracy drop")
+def _drop(accuracy: FloatArray, clean: FloatArray) -> FloatArray:
+    return np.asarray(clean - accuracy.mean(axis=-1))
+
+
+@metric("robustness R")
+def _robustness(accuracy: FloatArray, clean: FloatArray) -> FloatArray:
+    return robustness_score(accuracy.mean(axis=-1), clean)
+
+
+@metric("mCE")
+def _mce(accuracy: FloatArray, reference: FloatArray) -> FloatArray:
+    return mce(1 - accuracy, reference)
+
+
+@metric("relative mCE")
+def _relative_mce(accuracy: FloatArray, clean: FloatArray, reference: FloatArray, clean_reference: float) -> FloatArray:
+    return relative_mce(1 - accuracy, 1 - clean, reference, clean_reference)
 
 
 def errors_from_relative(

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
-from brittle._random import check_seed
-from brittle._types import FloatArray, check_level
+from brittle._types import FloatArray, check_level, check_seed
 from brittle.metrics.intervals import Estimate
 
 UNSEEN = 0.1

@@ -3,8 +3,8 @@
 from brittle._errors import ModelError
 from brittle.models.diffusion import as_pipeline, from_diffusion, load_pipeline
 from brittle.models.hubs import from_timm, from_torchvision, from_transformers
-from brittle.models.load import SCHEMES, from_function, load_model, model_texts, option_value, options_of
-from brittle.models.model import Model, Scores, checked_scores, from_callable, probabilities
+from brittle.models.load import from_function, load_model, model_sources, model_texts, option_value, options_of
+from brittle.models.model import Model, Scores, from_callable, model_source
 from brittle.models.networks import (
     DEMO_MODELS,
     build_network,
@@ -33,7 +33,6 @@ __all__ = [
     "DEMO_MODELS",
     "IMAGENET_MEAN",
     "IMAGENET_STD",
-    "SCHEMES",
     "Model",
     "ModelError",
     "OnnxModel",
@@ -42,7 +41,6 @@ __all__ = [
     "TorchModel",
     "as_pipeline",
     "build_network",
-    "checked_scores",
     "demo_model",
     "find_device",
     "from_callable",
@@ -58,11 +56,12 @@ __all__ = [
     "load_model",
     "load_pipeline",
     "load_weights",
+    "model_source",
+    "model_sources",
     "model_texts",
     "option_value",
     "options_of",
     "preprocessing_in_words",
-    "probabilities",
     "resize",
     "save_trained",
     "save_weights",

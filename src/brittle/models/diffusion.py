@@ -16,7 +16,7 @@ from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import canonical
 from brittle._optional import require
 from brittle._types import Image
-from brittle.models.model import Scores
+from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import resize
 from brittle.models.torch import find_device
 
@@ -245,6 +245,7 @@ def _levels(timesteps: int | Sequence[int], total: int) -> list[int]:
 PROMPTS = "class_prompts.txt"
 
 
+@model_source("diffusion")
 def diffusion_folder(
     place: str,
     *,

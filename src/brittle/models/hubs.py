@@ -13,11 +13,13 @@ import numpy as np
 from brittle._errors import BrittleError, did_you_mean
 from brittle._optional import INSTALL, require
 from brittle._types import Image
+from brittle.models.model import model_source
 from brittle.models.networks import load_into
 from brittle.models.preprocessing import Preprocessing, Sides, changed
 from brittle.models.torch import TorchModel
 
 
+@model_source("timm")
 def from_timm(
     architecture: str,
     *,
@@ -82,6 +84,7 @@ def _preprocessing(architecture: str, config: Mapping[str, Any]) -> Preprocessin
     return Preprocessing(config["mean"], config["std"], size, (height, width), config["interpolation"])
 
 
+@model_source("torchvision")
 def from_torchvision(
     architecture: str,
     *,
@@ -147,6 +150,7 @@ def _torchvision_preprocessing(weights: Any) -> Preprocessing:
     return Preprocessing(tuple(shown.mean), tuple(shown.std), size, crop, shown.interpolation.value)
 
 
+@model_source("transformers")
 def from_transformers(
     folder_or_id: str | Path, *, name: str | None = None, device: str = "auto", bf16: bool = False
 ) -> TorchModel:

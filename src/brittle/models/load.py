@@ -11,19 +11,18 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
-from brittle.models.diffusion import diffusion_folder
-from brittle.models.hubs import from_timm, from_torchvision, from_transformers
-from brittle.models.model import Model, from_callable
-from brittle.models.networks import demo_model, from_weights, load_into
-from brittle.models.onnx import from_onnx
+from brittle.models.model import SOURCES, Model, from_callable, model_source
+from brittle.models.networks import load_into
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
 
 
+@model_source("torch")
 def from_function(
     place: str,
     *,
@@ -131,17 +130,16 @@ def _importable(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-SCHEMES: dict[str, Callable[..., Model]] = {
-    "demo": demo_model,
-    "timm": from_timm,
-    "torchvision": from_torchvision,
-    "transformers": from_transformers,
-    "onnx": from_onnx,
-    "weights": from_weights,
-    "torch": from_function,
-    "diffusion": diffusion_folder,
-}
-"""What makes the model of each scheme."""
+def model_sources() -> dict[str, Callable[..., Model]]:
+    """What makes the model of each scheme, of all modules of this package and of those that were imported."""
+    for module in iter_modules(import_module("brittle.models").__path__):
+        if module.name not in LATER:
+            import_module(f"brittle.models.{module.name}")
+    return SOURCES
+
+
+LATER = ("small_resnet",)
+"""Modules that need torch when they are imported."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
@@ -179,7 +177,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
         return spec
     text, given = model_options(str(spec))
     scheme, rest = _parts(text)
-    maker = SCHEMES[scheme]
+    maker = model_sources()[scheme]
     known = options_of(str(spec))
     for option in (*given, *options):
         if option not in known:
@@ -224,7 +222,7 @@ def model_options(text: str) -> tuple[str, dict[str, str]]:
 
 def options_of(text: str) -> list[str]:
     """The options that the model of a text takes."""
-    maker = SCHEMES[_parts(model_options(text)[0])[0]]
+    maker = model_sources()[_parts(model_options(text)[0])[0]]
     return [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
 
 
@@ -303,7 +301,7 @@ def _yes_or_no(option: str, text: str) -> bool:
 def _is_model(text: str) -> bool:
     """Whether a text can only be a model of its own."""
     scheme, colon, _ = text.partition(":")
-    return (bool(colon) and (scheme in SCHEMES or ".py:" in text)) or text.endswith(ENDINGS)
+    return (bool(colon) and (scheme in model_sources() or ".py:" in text)) or text.endswith(ENDINGS)
 
 
 def _is_path(text: str) -> bool:
@@ -312,7 +310,7 @@ def _is_path(text: str) -> bool:
     code, _, function = text.rpartition(":")
     if code.endswith(".py") and function.isidentifier():
         places.append(code)
-    if text.partition(":")[0] in SCHEMES:
+    if text.partition(":")[0] in model_sources():
         places += [place.partition(":")[2] for place in places]
     try:
         return any(place and Path(place).expanduser().exists() for place in places)
@@ -323,17 +321,17 @@ def _is_path(text: str) -> bool:
 def _parts(spec: str | Path) -> tuple[str, str]:
     text = str(spec)
     scheme, colon, rest = text.partition(":")
-    if Path(text).suffix == ".onnx" and scheme not in SCHEMES:
+    if Path(text).suffix == ".onnx" and scheme not in model_sources():
         return "onnx", text
-    if Path(text).suffix == ".safetensors" and scheme not in SCHEMES:
+    if Path(text).suffix == ".safetensors" and scheme not in model_sources():
         return "weights", text
-    if ".py:" in text and scheme not in SCHEMES:
+    if ".py:" in text and scheme not in model_sources():
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive
-        hint = f"did you mean {text}:…?" if text in SCHEMES else _hint(text)
+        hint = f"did you mean {text}:…?" if text in model_sources() else _hint(text)
         raise BrittleError(f"{text!r} does not say what kind of model it is; {hint}")
-    if scheme not in SCHEMES:
-        raise BrittleError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, SCHEMES)}")
+    if scheme not in model_sources():
+        raise BrittleError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, model_sources())}")
     if not rest:
         raise BrittleError(f"{text!r} has no name; write one of {FORMS}")
     return scheme, rest

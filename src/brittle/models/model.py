@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._errors import BrittleError, BrittleTypeError, model_errors
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 from brittle._user_code import code_digest
 
@@ -35,35 +35,6 @@ class Model(Protocol):
     def scores(self, images: Image) -> Scores:
         """Class scores of a batch, as probabilities or logits."""
         ...
-
-
-def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
-    """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
-    with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
-        scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
-    if scores.ndim != 2 or len(scores) != len(images):
-        raise BrittleError(
-            f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "
-            "it must give one row of class scores for each"
-        )
-    if classes is not None and scores.shape[1] != classes:
-        raise BrittleError(
-            f"the model {model.name!r} gives {scores.shape[1]} scores an image, but the data has labels of {classes} "
-            "classes; is it a model for other data?"
-        )
-    if not np.isfinite(scores).all():
-        raise BrittleError(
-            f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype"
-        )
-    return scores
-
-
-def probabilities(scores: Scores) -> Scores:
-    """Scores as probabilities: as they are if every row already is one, else their softmax."""
-    if (scores >= 0).all() and np.allclose(scores.sum(1), 1, atol=1e-3):
-        return scores
-    raised = np.exp(scores - scores.max(1, keepdims=True))
-    return np.asarray(raised / raised.sum(1, keepdims=True), np.float32)
 
 
 @dataclass(frozen=True)
@@ -109,3 +80,28 @@ def from_callable(
         )
     key = sha256(f"{name}\0{version}\0{code}".encode()).hexdigest()[:16]
     return CallableModel(name, key, function, origin)
+
+
+SOURCES: dict[str, Callable[..., Model]] = {}
+"""What makes the model of each scheme: `SOURCES["timm"]("resnet50")` for the text timm:resnet50."""
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
+
+
+def model_source(scheme: str) -> Callable[[Maker], Maker]:
+    """Let a function make the models of texts that begin with `scheme` and a colon; it is given what comes after.
+
+    Its keyword-only arguments are the options of such a text; `device` is one of them. `load_model`, `evaluate` and the
+    command line know it as soon as its module is imported, and those of this package always are.
+    """
+    if not scheme or ":" in scheme or "," in scheme or len(scheme) == 1:  # one letter is a drive
+        raise BrittleError(f"a scheme is a word of two letters or more without : and , got {scheme!r}")
+
+    def register(maker: Maker) -> Maker:
+        there = SOURCES.get(scheme)
+        if there is not None and there.__module__ != maker.__module__:
+            raise BrittleError(f"there is a source of models {scheme!r} already, {there.__module__}.{there.__name__}")
+        SOURCES[scheme] = maker
+        return maker
+
+    return register

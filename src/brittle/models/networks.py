@@ -13,6 +13,7 @@ from brittle._errors import BrittleError
 from brittle._identity import as_data
 from brittle._io import atomic_write
 from brittle._optional import require
+from brittle.models.model import model_source
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD, Preprocessing, Sides, changed
 from brittle.models.torch import TorchModel
 
@@ -175,6 +176,7 @@ def save_trained(
     save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in how.items()})
 
 
+@model_source("weights")
 def from_weights(
     path: str | Path,
     *,
@@ -215,6 +217,7 @@ DEMO_MODELS = ("standard", "augmix")
 DEMO_WEIGHTS = Path(__file__).parent / "demo_weights"
 
 
+@model_source("demo")
 def demo_model(
     which: str, *, device: str = "auto", bf16: bool = False, folder: str | Path = DEMO_WEIGHTS
 ) -> TorchModel:

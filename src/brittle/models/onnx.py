@@ -15,7 +15,7 @@ from brittle._errors import BrittleError
 from brittle._identity import canonical
 from brittle._optional import require
 from brittle._types import Image
-from brittle.models.model import Scores
+from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing, Sides
 
 INPUT_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
@@ -115,6 +115,7 @@ LAYOUTS = ("auto", "NCHW", "NHWC")
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider", "mps": "CoreMLExecutionProvider"}
 
 
+@model_source("onnx")
 def from_onnx(
     path: str | Path,
     *,

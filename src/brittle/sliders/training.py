@@ -15,8 +15,9 @@ from typing import Any
 from brittle._errors import BrittleError
 from brittle._io import atomic_write, missing_or_damaged
 from brittle._optional import require
-from brittle._random import check_seed
-from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._parallel import check_engine
+from brittle._ray import map_on_ray, ray_cluster
+from brittle._types import check_seed
 from brittle.corruptions.draws import Draws
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import (

@@ -16,7 +16,8 @@ from PIL import Image as Pil
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write, is_whole, missing_or_damaged
-from brittle._ray import check_engine, map_on_ray, ray_cluster
+from brittle._parallel import check_engine
+from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Progress
 from brittle.datasets.cns import CLASSES, cns_bench
 from brittle.datasets.load import StoredSet, shift_cells

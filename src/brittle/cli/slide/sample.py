@@ -70,7 +70,7 @@ def sample_verb(
     The folder has the layout of CNS-Bench, SHIFT/NUMBER_NAME/seed_0001_scale_0500.jpg, with annotations_cns.json and
     the settings beside the images. The same command again draws only what is missing.
     """
-    from brittle._ray import check_engine
+    from brittle._parallel import check_engine
     from brittle.sliders import SCALES, sample_sliders
 
     check_engine(engine, address)

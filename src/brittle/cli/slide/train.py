@@ -63,7 +63,7 @@ def train_verb(
     diffusers reads too. The same command again trains only what is missing, and goes on inside a training that was
     interrupted.
     """
-    from brittle._ray import check_engine
+    from brittle._parallel import check_engine
     from brittle.sliders import train_sliders
 
     check_engine(engine, address)

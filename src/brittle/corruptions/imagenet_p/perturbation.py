@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from brittle._errors import BrittleError
-from brittle._random import check_seed
-from brittle._types import Image
+from brittle._types import Image, check_seed
 from brittle.corruptions import images
 from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.severity import choose_table

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
-from brittle._random import check_seed
-from brittle._types import Image
+from brittle._types import Image, check_seed
 from brittle.corruptions.draws import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.training.augmentation import pillow_operations
