@@ -22,9 +22,9 @@ import brittle
 from brittle.datasets import photo
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "corruptions"))
+sys.path.insert(0, str(ROOT))
 
-import reference  # noqa: E402
+from tests.corruptions import reference  # noqa: E402
 
 DRAWS = 64
 FROST_DRAWS = 400  # which of five textures was drawn matters more than anything else

@@ -1,6 +1,5 @@
 """What the examples of the docs name: small imitations of files that users have, and of what other verbs make."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,23 +7,17 @@ import numpy as np
 import torch
 from PIL import Image as Pil
 
-sys.path.insert(0, str(Path(__file__).parent / "datasets"))
-sys.path.insert(0, str(Path(__file__).parent / "models"))
-sys.path.insert(0, str(Path(__file__).parent / "sliders"))
-sys.path.insert(0, str(Path(__file__).parent / "cli" / "slide"))
-
-import tiny_world
-from cns_folder import cns_folder
-from fake_layouts import WNIDS, cifar_batches
-from graphs import write
-from slide_cases import publish
-
 from brittle.benchmarks import Benchmark, Entry, load_benchmark
 from brittle.datasets import load_dataset, photo
 from brittle.datasets.classes import imagenet_classes
 from brittle.design import OverlapMatrix
 from brittle.sliders import ClassToken, load_slider, save_tokens
 from imitations.timm import colour
+from tests.cli.slide.slide_cases import publish
+from tests.datasets.fake_layouts import WNIDS, cifar_batches
+from tests.models.graphs import write
+from tests.sliders import tiny_world
+from tests.sliders.cns_folder import cns_folder
 
 CLASSES = ("bird", "boat", "cat", "coffee", "dog")
 

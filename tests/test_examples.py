@@ -24,7 +24,7 @@ from brittle.cli import app
 from brittle.datasets import cifar as demo_set
 from brittle.sliders import Sampling
 from brittle.sliders import demo_pipeline as world
-from example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
+from tests.example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

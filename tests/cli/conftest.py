@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from design_cases import design_files
-from distance_cases import distance_files
 from PIL import Image as Pil
 from typer.testing import CliRunner, Result
 
 from brittle.cli import app
 from brittle.datasets import photo
+from tests.cli.design_cases import design_files
+from tests.cli.distance_cases import distance_files
 
 Run = Callable[..., Result]
 

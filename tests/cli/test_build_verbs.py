@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 from typer.testing import Result
-from verb_checks import good, refused
 
 import brittle
 from brittle.design import Categories, OverlapMatrix, non_overlapping, published_overlap
+from tests.cli.verb_checks import good, refused
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from typer.testing import Result
-from verb_checks import good, refused
 
 import brittle
+from tests.cli.verb_checks import good, refused
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder")

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from typer.testing import Result
-from verb_checks import good, refused
 
 from brittle.design import coverage, published_overlap
+from tests.cli.verb_checks import good, refused
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder")

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from typer.testing import Result
-from verb_checks import good, options, refused, words_of
 
 import brittle
+from tests.cli.verb_checks import good, options, refused, words_of
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")

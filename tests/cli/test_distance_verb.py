@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from distance_cases import SMALL
 from PIL import Image as Pil
 from typer.testing import Result
-from verb_checks import good, options, refused, words_of
+
+from tests.cli.distance_cases import SMALL
+from tests.cli.verb_checks import good, options, refused, words_of
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")

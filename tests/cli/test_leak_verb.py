@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from distance_cases import SMALL
 from typer.testing import Result
-from verb_checks import good, refused, words_of
 
 from brittle._io import file_name
+from tests.cli.distance_cases import SMALL
+from tests.cli.verb_checks import good, refused, words_of
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from design_cases import TRAIN
 from typer.testing import Result
-from verb_checks import good
 
 import brittle
 from brittle.design import OverlapMatrix
+from tests.cli.design_cases import TRAIN
+from tests.cli.verb_checks import good
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")

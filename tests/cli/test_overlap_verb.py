@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from design_cases import TRAIN
 from typer.testing import Result
-from verb_checks import good, refused
 
 import brittle
 from brittle.cli.overlap import _print, candidates_of
 from brittle.design import OverlapMatrix, published_overlap
+from tests.cli.design_cases import TRAIN
+from tests.cli.verb_checks import good, refused
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")

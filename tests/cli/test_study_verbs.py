@@ -5,13 +5,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from distance_cases import TRAIN
 from typer.testing import Result
-from verb_checks import good, refused, words_of
 
 import brittle
 from brittle.models.networks import build_network, save_trained
 from brittle.training import TrainingConfig
+from tests.cli.distance_cases import TRAIN
+from tests.cli.verb_checks import good, refused, words_of
 
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")

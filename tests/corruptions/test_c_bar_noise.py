@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from c_bar_noise_reference import REFERENCE
 
 import brittle
 from brittle.corruptions import Draws
 from brittle.corruptions.kernels.arithmetic import angle, cosine, sine
 from brittle.corruptions.kernels.noise import LARGEST, blue_noise, brown_noise
 from brittle.datasets import photo
+from tests.corruptions.c_bar_noise_reference import REFERENCE
 
 FIELDS = ("blue_noise", "brownish_noise", "blue_noise_sample")
 """Published for square images of even side only; the plain reading knows no others."""

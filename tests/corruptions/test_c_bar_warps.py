@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from c_bar_warps_reference import READINGS
 from scipy import ndimage
 
 import brittle
 from brittle.corruptions import Draws
 from brittle.corruptions.kernels.splines import spline_coefficients
 from brittle.datasets import photo
+from tests.corruptions.c_bar_warps_reference import READINGS
 
 SMALL_SHARE = {
     "scatter": 1e-3,  # a hash that falls on the other side of a whole number

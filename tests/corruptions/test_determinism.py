@@ -18,7 +18,7 @@ ALL = [c.id for c in brittle.list_corruptions()]
 GOLDEN = Path(__file__).parent / "golden.json"
 SIDES = (32, 64, 224, 299)
 
-PRINT_DIGESTS = "import test_determinism as t; t.print_digests()"
+PRINT_DIGESTS = "import tests.corruptions.test_determinism as t; t.print_digests()"
 OLD_CPU = {
     "NUMBA_CPU_NAME": "generic",
     "NUMBA_CPU_FEATURES": "",
@@ -58,7 +58,7 @@ def in_another_process(**environment: str) -> dict[str, str]:
 
 
 def _run(code: str, **environment: str) -> str:
-    folder, everything = Path(__file__).parent, {**os.environ, **environment}
+    folder, everything = Path(__file__).parents[2], {**os.environ, **environment}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=everything, capture_output=True, text=True, check=True
     )
@@ -85,7 +85,11 @@ def test_another_cpu_draws_the_same(tmp_path: Path) -> None:
 def test_another_cpu_is_at_most_one_grey_level_apart_at_other_sizes(tmp_path: Path) -> None:
     """At sizes without a published table some go through OpenCV's resizing."""
     old = tmp_path / "old.npz"
-    _run(f"import test_determinism as t; t.write_pixels({str(old)!r})", **OLD_CPU, NUMBA_CACHE_DIR=str(tmp_path))
+    _run(
+        f"import tests.corruptions.test_determinism as t; t.write_pixels({str(old)!r})",
+        **OLD_CPU,
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
     write_pixels(str(tmp_path / "new.npz"))
     before, now = np.load(old), np.load(tmp_path / "new.npz")
     worst = {name: int(np.abs(before[name].astype(int) - now[name]).max()) for name in now}

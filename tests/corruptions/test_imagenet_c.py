@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from reference import DETERMINISTIC, REFERENCE, plasma
 from scipy import ndimage
 
 import brittle
@@ -17,6 +16,7 @@ from brittle.corruptions.kernels.noise import count_photons
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.shapes import mud_layer, water_layer
 from brittle.datasets import photo
+from tests.corruptions.reference import DETERMINISTIC, REFERENCE, plasma
 
 RANDOM = [name for name in REFERENCE if name not in DETERMINISTIC]
 
@@ -150,7 +150,7 @@ def test_wide_gaussians_are_close_to_scipys() -> None:
 
 
 def test_long_trails_are_close_to_exact_ones() -> None:
-    from reference import trail
+    from tests.corruptions.reference import trail
 
     image = photo("cat", 224)
     assert np.abs(motion_blur(image, 60, 45, 20) - trail(image.astype(float), 60, 45, 20)).mean() < 1
@@ -175,7 +175,7 @@ def test_spatter_without_a_drop_leaves_the_image_alone() -> None:
 
 
 def test_zoom_reads_between_pixels_as_scipy_does() -> None:
-    from reference import clipped_zoom
+    from tests.corruptions.reference import clipped_zoom
 
     field = np.random.default_rng(0).random((57, 57)).astype(np.float32)
     for factor in (1.0, 1.07, 1.75, 2.25, 4.5):

@@ -108,7 +108,7 @@ def test_rotation_and_scale_do_what_they_say() -> None:
 
 
 def test_zoom_blur_is_a_running_mean() -> None:
-    from reference import clipped_zoom
+    from tests.corruptions.reference import clipped_zoom
 
     image = photo("cat", 64)
     frames = film("zoom_blur", image)

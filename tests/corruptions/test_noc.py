@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from noc_reference import RANGES, REFERENCE, value_at
 from scipy import ndimage, stats
 
 import brittle
@@ -10,6 +9,7 @@ from brittle.corruptions import Draws
 from brittle.corruptions.kernels.colour import rotate_hue
 from brittle.corruptions.noc.noise import mean_filter
 from brittle.datasets import photo
+from tests.corruptions.noc_reference import RANGES, REFERENCE, value_at
 
 NOC = [c.name for c in brittle.list_corruptions(source="noc")]
 AREA = {"rain": 121, "circle": 121, "rhombus": 98}

@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 from scipy import stats
-from syn2nat_reference import REFERENCE
 
 import brittle
 from brittle.corruptions import Draws
 from brittle.datasets import photo
+from tests.corruptions.syn2nat_reference import REFERENCE
 
 PIXELWISE_NOISE = {"gauss_noise", "iso_noise", "multiplicative_noise"}
 CURVED = {"rotate", "solarize"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_layouts import cifar_batches, cifar_sheets, idx, old_pickle, pixels
 
 from brittle.datasets import cifar10, cifar10_digest, cifar100, demo, fashion_mnist
 from brittle.datasets.cifar import CIFAR10, CIFAR100
+from tests.datasets.fake_layouts import cifar_batches, cifar_sheets, idx, old_pickle, pixels
 
 IMAGES, LABELS = pixels(10, 32, 32, 3), [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
 BATCHES = [f"data_batch_{number}" for number in range(1, 6)]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_layouts import WNIDS, class_folders, picture, pixels
 
 from brittle.datasets import Dataset, UnreadableImage, array_file, arrays, image_folder
+from tests.datasets.fake_layouts import WNIDS, class_folders, picture, pixels
 
 IMAGES = pixels(4, 5, 6, 3)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_layouts import cifar_batches, pixels
 
 from brittle.datasets import fetch
 from brittle.datasets.cifar import cifar10_digest
+from tests.datasets.fake_layouts import cifar_batches, pixels
 
 LABELS = [i % 10 for i in range(20)]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_layouts import pixels
 from PIL import Image as Pil
 
 from brittle.datasets import UnreadableImage, from_hugging_face, from_torch
 from brittle.datasets.images import any_image
+from tests.datasets.fake_layouts import pixels
 
 IMAGE = pixels(6, 5, 3)
 DEEP = Pil.fromarray(IMAGE[..., 0].astype(np.uint16) * 257)

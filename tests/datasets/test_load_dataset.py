@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_layouts import WNIDS, cifar_batches, class_folders, picture, pixels
 from PIL import Image as Pil
 
 from brittle.datasets import dataset_sources, demo, load_dataset
+from tests.datasets.fake_layouts import WNIDS, cifar_batches, class_folders, picture, pixels
 
 
 @pytest.fixture

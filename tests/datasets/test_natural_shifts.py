@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_layouts import WNIDS, class_folders, picture, pixels
 
 from brittle.datasets import Dataset, imagenet, imagenet_a, imagenet_r, imagenet_sketch, imagenet_v2, objectnet
 from brittle.datasets.classes import imagenet_classes, imagenet_names, objectnet_folders
+from tests.datasets.fake_layouts import WNIDS, class_folders, picture, pixels
 
 IN_A = [row.wnid for row in imagenet_classes() if row.in_a]
 IN_R = [row.wnid for row in imagenet_classes() if row.in_r]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_layouts import WNIDS, class_folders, picture, pixels
 
 from brittle import Benchmark
 from brittle.datasets import (
@@ -20,6 +19,7 @@ from brittle.datasets import (
     write_folders,
 )
 from brittle.datasets.cifar import CIFAR10, CIFAR100
+from tests.datasets.fake_layouts import WNIDS, class_folders, picture, pixels
 
 LABELS = np.arange(20) % 10
 

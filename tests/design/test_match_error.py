@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from test_calibrate import DATA, IMAGES, MODEL
 
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.design import error_spread, error_target, match_error
 from brittle.evaluation import evaluate
+from tests.design.test_calibrate import DATA, IMAGES, MODEL
 
 RECIPE = Benchmark("pair", (Entry("noc/brightness", ((1, 5),)), Entry("noc/shear", (1,))))
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from test_measure_overlap import CANDIDATES, QUICK, TEST, TRAINING
-
 from brittle.design import Plan, accuracy_table, measure_overlap
+from tests.design.test_measure_overlap import CANDIDATES, QUICK, TEST, TRAINING
 
 
 def test_workers_make_the_models_and_nothing_is_made_twice(tmp_path: Path) -> None:

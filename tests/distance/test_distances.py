@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from extractors import THREE, few_images, network
 
 from brittle.corruptions.draws import Draws
 from brittle.distance import (
@@ -19,6 +18,7 @@ from brittle.distance import (
 )
 from brittle.training import Corrupted
 from brittle.training.augmentation import FlipCrop, Mixture, Scheme
+from tests.distance.extractors import THREE, few_images, network
 
 RNG = np.random.default_rng(2)
 AUGMENTATIONS = RNG.normal(0, 1, (730, 6)).astype(np.float32)

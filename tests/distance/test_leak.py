@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extractors import THREE, few_images, network
 from scipy.stats import mannwhitneyu
 
 from brittle.datasets import arrays
@@ -22,6 +21,7 @@ from brittle.evaluation import evaluate
 from brittle.metrics import holm
 from brittle.training import Corrupted
 from brittle.training.augmentation import FlipCrop, Mixture
+from tests.distance.extractors import THREE, few_images, network
 
 RNG = np.random.default_rng(3)
 

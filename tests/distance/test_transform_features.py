@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extractors import THREE, Linear, few_images, network
 
 from brittle import BrittleError
 from brittle.corruptions.draws import Draws
@@ -18,6 +17,7 @@ from brittle.distance.features import BLOCK
 from brittle.models import from_callable
 from brittle.training import Corrupted
 from brittle.training.augmentation import AugMix, FlipCrop, FromCallable, PatchGaussian, fixed
+from tests.distance.extractors import THREE, Linear, few_images, network
 
 
 def test_a_feature_is_the_mean_difference_that_the_model_sees() -> None:
@@ -106,7 +106,7 @@ def test_two_runs_at_once_do_not_shift_each_others_rows(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, {tests!r})
-from extractors import Linear, few_images
+from tests.distance.extractors import Linear, few_images
 from brittle.distance import transform_features
 from brittle.training.augmentation import AugMix
 def stop(done, total, speed):
@@ -118,7 +118,7 @@ transform_features(Linear(), few_images(), AugMix(), samples={samples}, folder={
 
 def test_a_killed_run_goes_on_to_the_same_features(tmp_path: Path) -> None:
     samples, stop = 2 * BLOCK + 50, BLOCK + 40
-    code = KILLED.format(tests=str(Path(__file__).parent), stop=stop, samples=samples, folder=str(tmp_path))
+    code = KILLED.format(tests=str(Path(__file__).parents[2]), stop=stop, samples=samples, folder=str(tmp_path))
     ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     found = transform_features(Linear(), few_images(), AugMix(), samples=samples, folder=tmp_path)

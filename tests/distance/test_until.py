@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extractors import THREE, few_images, network
 
 from brittle.distance import corruption_features, distances, distances_until, transform_features
 from brittle.distance.measures import relative_width
 from brittle.training.augmentation import AugMix, scheme_by_name
+from tests.distance.extractors import THREE, few_images, network
 
 MINE = """
 import numpy as np

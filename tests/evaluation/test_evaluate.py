@@ -164,23 +164,41 @@ def test_a_torch_module_is_a_model(tmp_path: Path) -> None:
 
 SLOW = """
 import sys, time
+from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-import test_evaluate as t
+import tests.evaluation.test_evaluate as t
 def slow(images):
+    with Path(sys.argv[1]).with_suffix(".shown").open("a") as file:
+        file.write(f"{len(images)}\\n")
     time.sleep(0.05)
     return t.nearest_colour(images)
-t.evaluate(t.from_callable(slow, name="nearest"), t.dataset(), t.RECIPE, sys.argv[1], batch_size=8)
+t.evaluate(t.from_callable(slow, name="nearest", version="1"), t.dataset(), t.RECIPE, sys.argv[1], batch_size=8)
 """
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SLOW, str(tmp_path / "killed"), str(Path(__file__).parent)]
-    for wait in (1.5, 2.2, 2.8):
+    """Killed as soon as one more cell is there, three times: what is there is never shown to the model again."""
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "killed"), str(Path(__file__).parents[2])]
+
+    def cells() -> int:
+        return len(list((tmp_path / "killed").glob("cells/*/*.parquet")))
+
+    def shown() -> int:
+        return sum(map(int, (tmp_path / "killed.shown").read_text().split()))
+
+    there = 0
+    for _ in range(3):
         process = subprocess.Popen(command, env={**os.environ})
-        time.sleep(wait)
+        while cells() <= there and process.poll() is None:
+            time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        there = cells()
+    images, total = len(dataset()), len(plan(RECIPE))
+    assert 3 <= there < total, "the run was not killed in its midst"
+    before = shown()
     subprocess.run(command, check=True)
+    assert shown() - before == images * (total - there)
     evaluate(model(), dataset(), RECIPE, tmp_path / "whole")
     assert rows(tmp_path / "killed").equals(rows(tmp_path / "whole"))
 

@@ -141,7 +141,7 @@ RACERS = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import test_run_folders as t
+import tests.evaluation.test_run_folders as t
 
 place, me, kind, count, rounds = Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]), int(sys.argv[6])
 data, model = t.squares(kind), t.model()
@@ -163,7 +163,7 @@ for turn in range(rounds):
 
 def race(place: Path, kinds: list[int], rounds: int) -> list[list[str]]:
     """What each process said in each round; they start each round at once."""
-    arguments = [sys.executable, "-c", RACERS, str(Path(__file__).parent), str(place)]
+    arguments = [sys.executable, "-c", RACERS, str(Path(__file__).parents[2]), str(place)]
     processes = [
         subprocess.Popen([*arguments, str(number), str(kind), str(len(kinds)), str(rounds)], stderr=subprocess.PIPE)
         for number, kind in enumerate(kinds)

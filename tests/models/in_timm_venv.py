@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from networks import images
 from PIL import Image
 from safetensors.torch import save_file
 
 from brittle._optional import require
 from brittle.models import from_timm, from_torchvision, load_model, save_weights
+from tests.models.networks import images
 
 torchvision = require("torchvision")
 timm = import_module("timm")  # it imports torchvision itself, so only now

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphs import write
-from networks import small_net
 
 from brittle.evaluation import best_batch_size
 from brittle.evaluation.cell import common_batch_size, least_batch_size
 from brittle.models import from_callable, from_onnx, from_torch
+from tests.models.graphs import write
+from tests.models.networks import small_net
 
 SHAPE = (4, 4, 3)
 

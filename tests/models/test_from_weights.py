@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from networks import images
 
 from brittle.models import build_network, from_torch, from_weights, load_model, save_trained, save_weights
+from tests.models.networks import images
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.2, 0.25)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from graphs import write
-from networks import images, small_net
-from test_transformers import save
 
 from brittle._optional import EXTRAS, INSTALL, how_to_install
 from brittle.models import Preprocessing, from_callable, from_torch, load_model, model_sources, save_weights
 from brittle.models.load import model_options, model_texts
 from brittle.models.small_resnet import SmallResNet
+from tests.models.graphs import write
+from tests.models.networks import images, small_net
+from tests.models.test_transformers import save
 
 FILE = """
 from __future__ import annotations

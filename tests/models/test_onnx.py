@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphs import MATRIX, write
-from networks import images
 
 from brittle.models import Preprocessing, from_onnx
+from tests.models.graphs import MATRIX, write
+from tests.models.networks import images
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
 STANDARD = Preprocessing(MEAN, STD)

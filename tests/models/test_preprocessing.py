@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from networks import images
 from PIL import Image
 
 from brittle.models import Preprocessing
 from brittle.models.preprocessing import INTERPOLATIONS
+from tests.models.networks import images
 
 HALF = ((0.5, 0.4, 0.3), (0.2, 0.25, 0.3))
 

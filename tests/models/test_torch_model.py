@@ -3,15 +3,16 @@
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from networks import SmallNet, images, small_net
 from torch import nn
 
 from brittle.models import Model, Preprocessing, TorchModel, from_torch
 from brittle.models.small_resnet import SmallResNet
+from tests.models.networks import SmallNet, images, small_net
 
 HERE = sys.modules["networks"].__file__
 
@@ -90,7 +91,7 @@ def test_a_model_travels_to_another_process(tmp_path, options: dict) -> None:
         "model = pickle.loads((here / 'model.pickle').read_bytes())\n"
         "np.save(here / 'scores.npy', model.scores(np.load(here / 'images.npy'))); print(model.key)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path), str(HERE.rpartition("/")[0])]
+    command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parents[2])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == sent.key
     np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), sent.scores(images(3)), atol=1e-6)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from networks import images
 
 from brittle.models import from_transformers
+from tests.models.networks import images
 
 transformers.utils.logging.disable_progress_bar()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from networks import images, small_net
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
@@ -15,6 +14,7 @@ from torch import nn
 from brittle.models import demo_model, from_torch, load_weights, save_weights
 from brittle.models.networks import load_into
 from brittle.models.small_resnet import SmallResNet
+from tests.models.networks import images, small_net
 
 STATE = small_net().state_dict()
 

@@ -1,8 +1,8 @@
 import pytest
-from report_cases import CASES
 
 from brittle.evaluation import Results
 from brittle.report import report_html
+from tests.report.report_cases import CASES
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
-from test_figures import MEASURE, texts, tips
-from test_report_in_a_browser import BROWSER, browse
 
 import brittle
 from brittle.design.dissimilarity import Dissimilar
@@ -24,6 +22,8 @@ from brittle.report.figures import (
     study_figure,
 )
 from brittle.report.nearest import NearestRow, nearest_sheet
+from tests.report.test_figures import MEASURE, texts, tips
+from tests.report.test_report_in_a_browser import BROWSER, browse
 
 RNG = np.random.default_rng(7)
 NAMES = [entry.id for entry in brittle.load_benchmark("cifar10-c").entries]

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
-from test_report_in_a_browser import BROWSER, browse
 
 import brittle
 from brittle.design import (
@@ -30,6 +29,7 @@ from brittle.report.figures import (
     sweep_figure,
 )
 from brittle.report.html import contrast
+from tests.report.test_report_in_a_browser import BROWSER, browse
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = published_overlap("noc-table7")

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
-from strict_html import StrictHtml
 
 from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import failure_points
 from brittle.models import from_callable
 from brittle.report import report_html, write_report
+from tests.report.report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
+from tests.report.strict_html import StrictHtml
 
 LIMIT = 1_500_000
 

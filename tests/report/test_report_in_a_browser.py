@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from strict_html import StrictHtml
+
+from tests.report.strict_html import StrictHtml
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -1,7 +1,6 @@
 """Figures and pages about slides: they show the scores of CNS-Bench, and every name on them is escaped."""
 
 import re
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,11 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image as Pil
-from strict_html import StrictHtml
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "sliders"))
-
-from cns_folder import cns_folder
 
 from brittle.datasets import cns_bench
 from brittle.evaluation import cns_scores
@@ -31,6 +25,8 @@ from brittle.report.figures import (
     slope_figure,
 )
 from brittle.report.sheets import slide_sheet
+from tests.report.strict_html import StrictHtml
+from tests.sliders.cns_folder import cns_folder
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<b>ü & "co"</script>'

@@ -1,14 +1,8 @@
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import tiny_world
 import torch
 
 from brittle.sliders import Slider, slider_layers
+from tests.sliders import tiny_world
 
 
 @pytest.fixture(autouse=True, scope="module")

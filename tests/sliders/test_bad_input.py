@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_world
 import torch
 
 import brittle.sliders as sliders
 from brittle.models.diffusion import from_diffusion, load_pipeline
 from brittle.sliders import Sampling, Slider
+from tests.sliders import tiny_world
 
 CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     "a shift without words": (ValueError, "a shift is words", lambda w: sliders.train_slider(w.pipeline, "bag", " _ ")),

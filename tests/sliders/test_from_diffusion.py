@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-import tiny_world
 import torch
 
 from brittle.models import Model
 from brittle.models.diffusion import from_diffusion, load_pipeline
+from tests.sliders import tiny_world
 
 PROMPTS = ["a photo of a bag", "a photo of a sneaker", "fog"]
 IMAGES = tiny_world.photos(3, 16)[:, :, :16]

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import tiny_world
 import torch
 import transformers
 from PIL import Image
@@ -21,6 +20,7 @@ from brittle.sliders import (
     rises_throughout,
     shift_curves,
 )
+from tests.sliders import tiny_world
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import tiny_world
 import torch
 
 from brittle.sliders import (
@@ -16,6 +15,7 @@ from brittle.sliders import (
     save_tokens,
     train_token,
 )
+from tests.sliders import tiny_world
 
 QUICK = {"steps": 5, "batch_size": 2}
 

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import tiny_world
 import torch
 
 from brittle._io import DamagedFile
@@ -11,6 +10,7 @@ from brittle.sliders import Sampling, draw_trajectory, slider_layers, slider_los
 from brittle.sliders.pipeline import encode_prompt, pipeline_key
 from brittle.sliders.slider import adapter_on, slider_on
 from brittle.sliders.training import half_denoised, initialise, training_scheduler
+from tests.sliders import tiny_world
 
 QUICK = {"steps": 6, "batch_size": 2, "denoising_steps": 4}
 RESIDUAL = [

@@ -4,7 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-from augmented_images import PHOTOS, STACK
 
 from brittle._identity import digest
 from brittle.benchmarks import Benchmark, Entry
@@ -12,6 +11,7 @@ from brittle.corruptions.draws import Draws
 from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, Mixture, PatchGaussian, RandomAffine, fixed
 from brittle.training.trainer import _moved
+from tests.training.augmented_images import PHOTOS, STACK
 
 BENCHMARK = Benchmark("two", (Entry("imagenet-c/fog", (3.0,)), Entry("imagenet-c/gaussian_noise", (3.0,))))
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from augmented_images import PHOTOS
 
 from brittle.corruptions import Draws
 from brittle.training.augmentation import AugMix, FromCallable, Mixture, fixed
 from brittle.training.augmentation.user_schemes import FromFile
 from brittle.training.trainer import TrainingConfig as TrainingRecipe
 from brittle.training.trainer import batches
+from tests.training.augmented_images import PHOTOS
 
 
 def jitter(image: np.ndarray) -> np.ndarray:

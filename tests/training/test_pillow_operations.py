@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from augmented_images import PHOTOS, STACK, WIDE
 from PIL import Image as Pil
 from PIL import ImageEnhance, ImageOps
 from PIL.Image import Resampling
 from PIL.Image import Transform as Kind
 
 from brittle.training.augmentation import BASES, pillow_operations
+from tests.training.augmented_images import PHOTOS, STACK, WIDE
 
 
 def affine(*matrix: float) -> tuple[Callable, Callable]:

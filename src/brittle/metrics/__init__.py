@@ -32,7 +32,17 @@ from brittle.metrics.corruption_error import (
 )
 from brittle.metrics.failures import FailurePoints, failure_points
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
-from brittle.metrics.intervals import Estimate, accuracy, accuracy_estimate, clopper_pearson, error, wilson
+from brittle.metrics.intervals import (
+    Estimate,
+    Metric,
+    accuracy,
+    accuracy_estimate,
+    clopper_pearson,
+    error,
+    list_metrics,
+    metric,
+    wilson,
+)
 from brittle.metrics.paired import McNemar, difference, differences, holm, mcnemar
 from brittle.metrics.published_tables import (
     BASELINES,
@@ -44,7 +54,6 @@ from brittle.metrics.published_tables import (
     published_scores,
     published_table,
 )
-from brittle.metrics.registry import Metric, list_metrics, metric
 from brittle.metrics.resampling import Statistic, bootstrap, gap_interval, means, resampled_means, share_intervals
 from brittle.metrics.sequences import (
     flip_probability,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions, divide
-from brittle.metrics.registry import metric
+from brittle.metrics.intervals import metric
 
 
 def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:

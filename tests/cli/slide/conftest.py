@@ -1,7 +1,6 @@
 """A world of untrained networks, and a slider with its images, made once by the command line."""
 
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,17 +8,13 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[2] / "sliders"))
-
-import tiny_world
-from cns_folder import NETS, cns_folder
-from slide_cases import good, sample, train
-
 from brittle.cli import app
 from brittle.models.networks import build_network, save_trained
 from brittle.sliders.demo_pipeline import CLASSIFIERS, DEMO_CLASSES, ORACLE
 from brittle.sliders.filtering import write_thresholds
+from tests.cli.slide.slide_cases import good, sample, train
+from tests.sliders import tiny_world
+from tests.sliders.cns_folder import NETS, cns_folder
 
 
 @pytest.fixture(autouse=True)

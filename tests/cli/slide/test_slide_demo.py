@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from slide_cases import Run, good, told
+
+from tests.cli.slide.slide_cases import Run, good, told
 
 
 def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from cns_folder import cns_folder
-from slide_cases import Run, good, told
 
 from brittle.datasets import cns_bench
+from tests.cli.slide.slide_cases import Run, good, told
+from tests.sliders.cns_folder import cns_folder
 
 LABELLED = Path(__file__).parents[2] / "sliders" / "tiny_world_filter.csv.gz"
 """Scores and labels of images of the tiny world, kept by scripts/measure_tiny_world.py."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from cns_folder import cns_folder
-from slide_cases import Run, good, told
 
 from brittle._optional import how_to_install
+from tests.cli.slide.slide_cases import Run, good, told
+from tests.sliders.cns_folder import cns_folder
 
 
 @pytest.mark.usefixtures("slides")

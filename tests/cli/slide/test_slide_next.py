@@ -5,8 +5,9 @@ import shlex
 import shutil
 from pathlib import Path
 
-from slide_cases import Run, train
 from typer.testing import Result
+
+from tests.cli.slide.slide_cases import Run, train
 
 QUICK = {"sample": ("--seeds", 1, "--steps", 2, "--scale", "0,1", "--format", "png")}
 """What is added to a command so that it does not draw for hours."""

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from slide_cases import Run, good, told
 
 from brittle.datasets import cns_bench
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
+from tests.cli.slide.slide_cases import Run, good, told
 
 NETS = [word for name in ("weak", "fair", "strong") for word in ("-m", f"nets.py:{name}")]
 

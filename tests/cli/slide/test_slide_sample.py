@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from slide_cases import SLIDER, Run, good, publish, sample, told
 
 from brittle._optional import how_to_install
 from brittle.cli.slide.inputs import seeds_of
@@ -17,6 +16,7 @@ from brittle.datasets import cns_bench
 from brittle.sliders import load_slider
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
 from brittle.sliders.pipeline import _opened
+from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, sample, told
 
 
 def test_the_layout_is_that_of_cns_bench(slides: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from slide_cases import SLIDER, Run, good, told, train
 
 from brittle._optional import how_to_install
 from brittle.sliders import load_slider
 from brittle.sliders.pipeline import _opened
+from tests.cli.slide.slide_cases import SLIDER, Run, good, told, train
 
 
 @pytest.mark.usefixtures("slides")
