@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle._io import atomic_write, create, file_name, is_whole, sweep
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset, write_arrays
@@ -100,7 +101,7 @@ def test_images_of_different_sizes_leave_no_half_array(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     sizes = [rng.integers(0, 255, (side, side, 3), dtype=np.uint8) for side in (8, 9)]
     data = Dataset("odd", sizes.__getitem__, range(2), content=str, labels=[0, 1], classes="ab")
-    with pytest.raises(ValueError, match="bring all images to one size"):
+    with pytest.raises(BrittleError, match="bring all images to one size"):
         decode(data, tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import ndimage
 
 import brittle
+from brittle import BrittleError
 from brittle.corruptions import Draws
 from brittle.corruptions.imagenet_c import weather as frost
 from brittle.corruptions.imagenet_c.digital import smooth_noise
@@ -213,14 +214,14 @@ def test_frost_takes_textures_from_a_folder(tmp_path) -> None:
         cv2.imwrite(str(tmp_path / name), np.full((50, 80, 3), 200, np.uint8))
     out = brittle.corrupt(image, "frost", 5, table=224, textures=tmp_path)
     np.testing.assert_array_equal(out, np.clip(0.6 * image + 0.75 * 200, 0, 255).astype(np.uint8))
-    with pytest.raises(ValueError, match="is not a folder"):
+    with pytest.raises(BrittleError, match="is not a folder"):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="holds no pictures"):
+    with pytest.raises(BrittleError, match="holds no pictures"):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "empty")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "x.jpg").write_text("no picture")
-    with pytest.raises(ValueError, match="cannot be read as a picture"):
+    with pytest.raises(BrittleError, match="cannot be read as a picture"):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "broken")
 
 

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from PIL import Image as Pil
 
 import brittle
+from brittle import BrittleError
 from brittle.datasets import photo
+from tests.errors import naming
 
 ALL = [c.id for c in brittle.list_corruptions()]
 every_corruption = pytest.mark.parametrize("name", ALL)
@@ -190,5 +192,5 @@ def test_what_is_not_an_image_is_named(image: object, error: type[Exception], me
 
 @pytest.mark.parametrize("sample", [0, "a", [1], [1, 2, 3], {"a", "b"}, {"a": 1, "b": 2}])
 def test_a_batch_needs_one_sample_id_each(sample: object) -> None:
-    with pytest.raises(ValueError, match="a batch of 2 images needs a sequence of 2 sample ids"):
+    with pytest.raises(BrittleError, match=naming(2)):
         brittle.corrupt(np.zeros((2, 4, 4, 3), np.uint8), "fog", 3, sample=sample)  # type: ignore[arg-type]

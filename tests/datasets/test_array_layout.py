@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import export as array_layout
@@ -48,7 +49,7 @@ def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
 
 def test_other_images_are_not_mixed_in(tmp_path: Path) -> None:
     write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
-    with pytest.raises(ValueError, match="was made of other images"):
+    with pytest.raises(BrittleError, match="was made of other images"):
         write_arrays(255 - IMAGES, tmp_path, RECIPE, jobs=1)
 
 
@@ -93,7 +94,7 @@ def test_a_wrong_array_is_one_sentence(tmp_path: Path, name: str, content: objec
 
 def test_labels_need_the_same_levels_everywhere(tmp_path: Path) -> None:
     uneven = Benchmark("uneven", (Entry("fog", (1, 2)), Entry("snow", (1,))))
-    with pytest.raises(ValueError, match="equally many levels"):
+    with pytest.raises(BrittleError, match="equally many levels"):
         write_arrays(IMAGES, tmp_path, uneven, labels=LABELS, jobs=1)
 
 

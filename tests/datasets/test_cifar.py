@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.datasets import cifar10, cifar10_digest, cifar100, demo, fashion_mnist
 from brittle.datasets.cifar import CIFAR10, CIFAR100
 from tests.datasets.fake_layouts import cifar_batches, cifar_sheets, idx, old_pickle, pixels
@@ -65,7 +66,7 @@ class _Evil:
 def test_a_pickle_that_would_run_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_batch").write_bytes(pickle.dumps({"data": _Evil()}))
-    with pytest.raises(ValueError, match=r"system, which is no plain data"):
+    with pytest.raises(BrittleError, match=r"system, which is no plain data"):
         cifar10(tmp_path)
     assert not (tmp_path / "evil").exists()
 
@@ -146,7 +147,7 @@ def test_fashion_mnist(tmp_path: Path, suffix: str) -> None:
     assert np.array_equal(data.image(1), np.stack([images[1]] * 3, -1))
     path = tmp_path / f"t10k-images-idx3-ubyte{suffix}"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"cut off|unpacked"):
+    with pytest.raises(BrittleError, match=r"cut off|unpacked"):
         fashion_mnist(tmp_path)
     with pytest.raises(FileNotFoundError, match="train-images"):
         fashion_mnist(tmp_path, train=True)

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.datasets import fetch
 from brittle.datasets.cifar import cifar10_digest
 from tests.datasets.fake_layouts import cifar_batches, pixels
+from tests.errors import naming
 
 LABELS = [i % 10 for i in range(20)]
 
@@ -63,7 +65,7 @@ def test_when_nothing_is_in_reach_all_reasons_are_given(tmp_path: Path, monkeypa
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters.txt").write_text("dear all")
-    with pytest.raises(ValueError, match="holds something that is not CIFAR-10; choose another folder"):
+    with pytest.raises(BrittleError, match=naming(10)):
         fetch.fetch_cifar10(tmp_path)
-    with pytest.raises(ValueError, match="the source is one of archive, npm, got 'ftp'"):
+    with pytest.raises(BrittleError, match=naming("ftp")):
         fetch.fetch_cifar10(tmp_path / "new", source="ftp")

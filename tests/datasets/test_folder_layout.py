@@ -8,6 +8,7 @@ import pytest
 from PIL import Image as Pil
 
 import brittle
+from brittle import BrittleError
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo, write_folders
@@ -114,7 +115,7 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
     before = _files(out)
     destination = source / "out" if change.pop("inside", False) else out
     arguments = {"benchmark": RECIPE, "jobs": 1, **change}
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(BrittleError, match=sentence):
         write_folders(source, destination, **arguments)
     assert _files(out) == before
 
@@ -176,7 +177,7 @@ def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Pat
     assert _files(tmp_path / "out") == whole
     (tmp_path / "out" / "recipe.toml").write_bytes(b"")
     other = Benchmark("two", RECIPE.entries, seed=4)
-    with pytest.warns(DamagedFile, match=r"recipe\.toml"), pytest.raises(ValueError, match="another recipe"):
+    with pytest.warns(DamagedFile, match=r"recipe\.toml"), pytest.raises(BrittleError, match="another recipe"):
         write_folders(source, tmp_path / "out", other, jobs=1)
 
 
@@ -184,7 +185,7 @@ def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path
     write_folders(source, tmp_path / "out", RECIPE, jobs=1)
     for name in ("recipe.toml", "layout.toml"):
         (tmp_path / "out" / name).write_bytes(b"")
-    with pytest.warns(DamagedFile), pytest.raises(ValueError, match=r"recipe\.toml.*--overwrite"):
+    with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=r"recipe\.toml.*--overwrite"):
         write_folders(source, tmp_path / "out", RECIPE, jobs=1)
     assert write_folders(source, tmp_path / "out", RECIPE, jobs=1, overwrite=True).written == 9
 

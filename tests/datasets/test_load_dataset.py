@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pil
 
+from brittle import BrittleError
 from brittle.datasets import dataset_sources, demo, load_dataset
 from tests.datasets.fake_layouts import WNIDS, cifar_batches, class_folders, picture, pixels
 
@@ -134,14 +135,14 @@ def test_a_camera_held_sideways_counts_and_broken_files_do_not(tmp_path: Path) -
 
 @pytest.mark.parametrize("bad", ["imagnet", "224", "224,256", "a,b", "0,0"])
 def test_other_preparations_are_refused(tmp_path: Path, bad: str) -> None:
-    with pytest.raises(ValueError, match="prepare must be one of none, imagenet") as told:
+    with pytest.raises(BrittleError, match="prepare must be one of none, imagenet") as told:
         load_dataset(photographs(tmp_path / "p", [(4, 4)]), prepare=bad)
     assert repr(bad) in str(told.value)
 
 
 def test_classes_in_the_order_of_a_models_outputs(tmp_path: Path) -> None:
     root = photographs(tmp_path / "p", [(4, 4)] * 3, ("dog", "Big_cat", "n01440764"))
-    with pytest.raises(ValueError, match="--classes FILE"):
+    with pytest.raises(BrittleError, match="--classes FILE"):
         load_dataset(root)  # one folder is a WordNet id, and two are not
     (tmp_path / "names.txt").write_text("\ufefftench\n\nbird\nbig cat\ndog\n", encoding="utf-8")
     for given in (tmp_path / "names.txt", str(tmp_path / "names.txt"), ["tench", "bird", "big cat", "dog"]):
@@ -157,7 +158,7 @@ def test_classes_in_the_order_of_a_models_outputs(tmp_path: Path) -> None:
         (["dog", "dog", "tench"], "'dog' more than once"),
         ([], "empty"),
     ):
-        with pytest.raises(ValueError, match=named):
+        with pytest.raises(BrittleError, match=named):
             load_dataset(root, classes=bad)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.txt"):
         load_dataset(root, classes=tmp_path / "nowhere.txt")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from brittle import BrittleError
 from brittle._io import claim, weights_key
 
 
@@ -11,7 +12,7 @@ def test_a_folder_is_claimed_once(tmp_path: Path) -> None:
     file = tmp_path / "new" / "about.json"
     claim(file, {"plan": "a", "steps": (1, 2)}, "models")
     claim(file, {"plan": "a", "steps": (1, 2)}, "models")
-    with pytest.raises(ValueError, match="holds models with plan a, and this asks for b; choose another folder"):
+    with pytest.raises(BrittleError, match="holds models with plan a, and this asks for b; choose another folder"):
         claim(file, {"plan": "b", "steps": (1, 2)}, "models")
 
 

@@ -6,8 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle.design import Drops, correlate, correlation_rows, correlation_table, drops_of, read_drops, shift_drops
 from brittle.evaluation import Results
+from tests.errors import naming
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -64,9 +66,9 @@ GOOD = np.random.default_rng(0).random((5, 4))
     ],
 )
 def test_bad_drops(drops, names, benchmarks, natural, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         correlate(drops, names, benchmarks, natural)
-    with pytest.raises(ValueError, match="got 0 and 1"):
+    with pytest.raises(BrittleError, match=naming(0, 1)):
         correlation_table(drops, names, {}, {"shift": natural})
 
 
@@ -101,11 +103,11 @@ def test_drops_of_results() -> None:
     assert drops_of(results(RUN), models=["n"], corruptions=["snow"]).values == pytest.approx(-0.1)
     for cell in (("n", "fog", 2), ("m", "clean", 0)):
         lacking = {key: value for key, value in RUN.items() if key != cell}
-        with pytest.raises(ValueError, match=f"no results of '{cell[0]}' on {cell[1]} {cell[2]}"):
+        with pytest.raises(BrittleError, match=f"no results of '{cell[0]}' on {cell[1]} {cell[2]}"):
             drops_of(results(lacking))
-    with pytest.raises(ValueError, match="no results on 'snoww'; did you mean 'snow'"):
+    with pytest.raises(BrittleError, match=naming("snoww", "snow")):
         drops_of(results(RUN), corruptions=["snoww"])
-    with pytest.raises(ValueError, match="no drops of the model 'o'"):
+    with pytest.raises(BrittleError, match=naming("o")):
         found.of(["o"])
 
 
@@ -114,7 +116,7 @@ def test_drops_on_natural_shifts() -> None:
     found = shift_drops(results(RUN), {"sketch": sketch})
     assert found.models == ("m", "n")
     assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
-    with pytest.raises(ValueError, match="no model was run on all of these"):
+    with pytest.raises(BrittleError, match="no model was run on all of these"):
         shift_drops(results(RUN), {"sketch": results({("o", "clean", 0): 0.3})})
 
 
@@ -131,7 +133,7 @@ def test_drops_from_a_table(tmp_path: Path) -> None:
         ("model,fog\nvit,0.1\nvit,0.2\n", "'vit' is named more than once"),
     ):
         path.write_text(text)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(BrittleError, match=message):
             read_drops(path)
-    with pytest.raises(ValueError, match=r"1 models under 2 shifts cannot have drops of \(1, 1\)"):
+    with pytest.raises(BrittleError, match=naming(1, 2)):
         Drops(("m",), ("fog", "snow"), np.zeros((1, 1)))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.design import OverlapMatrix, coverage, published_overlap
 
 NOISES = ["gaussian_noise", "shot_noise", "impulse_noise"]
@@ -48,5 +49,5 @@ def test_who_covers_whom() -> None:
     ],
 )
 def test_bad_input(benchmark: list[str], of: list[str], threshold: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         coverage(OVERLAP, benchmark, of=of, threshold=threshold)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.design.dissimilarity import disjoint_pairs, dissimilar, sampled_halves, severity_sets
 from brittle.design.scanning import Scan, nearest_distances, scan_candidates, scan_errors, scan_levels
 from brittle.distance import feature_images
 from brittle.models import demo_model
+from tests.errors import naming
 
 RNG = np.random.default_rng(4)
 
@@ -82,7 +84,7 @@ def test_pairs_have_no_common_member() -> None:
         assert not set(a) & set(b)
     many = np.arange(80)[:, None]  # more candidates than a machine word has bits
     assert (np.diff(many[disjoint_pairs(many, 2000)][..., 0]) != 0).all()
-    with pytest.raises(ValueError, match="no two halves without a common corruption"):
+    with pytest.raises(BrittleError, match="no two halves without a common corruption"):
         disjoint_pairs(np.array([[0, 1], [1, 2]]), 5)
 
 
@@ -136,7 +138,7 @@ def test_distances_are_to_the_nearest_cell() -> None:
 )
 def test_what_cannot_be_built_is_told(how: dict, message: str) -> None:
     given = {"target_error": 0.3, "spread": 0.4, "k": 4, "datasets": 100, **how}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         dissimilar([scans(given.pop("count", 8))], given.pop("target_error"), **given)
 
 
@@ -148,18 +150,18 @@ def test_a_candidate_that_is_never_hard_enough_is_left_out() -> None:
     assert found.unfit == ["easy"]
     assert set(found.picked) <= {"c0", "c1", "c2"}
     assert found.table()["candidate"][-1] == "easy"
-    with pytest.raises(ValueError, match="no two halves without a common corruption"):
+    with pytest.raises(BrittleError, match="no two halves without a common corruption"):
         dissimilar([[mine[0], easy]], 0.4, spread=0.4, k=2, datasets=50, tolerance=0.1)
 
 
 def test_runs_must_agree_and_errors_must_be_there() -> None:
-    with pytest.raises(ValueError, match="same candidates"):
+    with pytest.raises(BrittleError, match="same candidates"):
         dissimilar([scans(8), scans(7)], 0.3, spread=0.4)
-    with pytest.raises(ValueError, match="five levels or more"):
+    with pytest.raises(BrittleError, match="five levels or more"):
         severity_sets([0.1, 0.2], 0.4)
-    with pytest.raises(ValueError, match="error is 0 at every centre"):
+    with pytest.raises(BrittleError, match=naming(0)):
         severity_sets([0.0] * 6, 0.4)
-    with pytest.raises(ValueError, match="an error and a distance at each severity"):
+    with pytest.raises(BrittleError, match="an error and a distance at each severity"):
         Scan("c", (1, 2), np.array([0.1]), np.array([0.1, 0.2]))
 
 

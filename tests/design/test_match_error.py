@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.design import error_spread, error_target, match_error
 from brittle.evaluation import evaluate
 from tests.design.test_calibrate import DATA, IMAGES, MODEL
+from tests.errors import naming
 
 RECIPE = Benchmark("pair", (Entry("noc/brightness", ((1, 5),)), Entry("noc/shear", (1,))))
 
@@ -67,21 +69,21 @@ def test_errors_that_cannot_be_had_are_made_up_for(tmp_path) -> None:
 )
 def test_bad_wishes_are_named(how: dict, message: str) -> None:
     wish = {"target_error": 0.4, "spread": 0.5} | how
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         match_error(RECIPE, MODEL, DATA, **wish)
 
 
 def test_a_target_below_the_clean_error_is_named() -> None:
     labels = (DATA.labels + (np.arange(len(DATA)) % 4 == 0)) % 10
     wrong = arrays(IMAGES, labels, DATA.classes)
-    with pytest.raises(ValueError, match=r"is 0\.25\d at severity 0.1 already, so five levels cannot average 0.200"):
+    with pytest.raises(BrittleError, match=naming(0, "0.1", "0.200")):
         match_error(RECIPE, MODEL, wrong, 0.2, spread=0.5)
 
 
 def test_a_spread_needs_five_levels(tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"corruptions × five levels, got shape \(2, 3\)"):
+    with pytest.raises(BrittleError, match=naming(2, 3)):
         error_spread(np.full((2, 3), 0.5))
-    with pytest.raises(ValueError, match="an error of 0 at the middle level gives no spread"):
+    with pytest.raises(BrittleError, match=naming(0)):
         error_spread([[0, 0, 0, 0.5, 1]])
-    with pytest.raises(ValueError, match="a baseline has five levels for each corruption"):
+    with pytest.raises(BrittleError, match="a baseline has five levels for each corruption"):
         error_target(evaluate(MODEL, DATA, RECIPE, tmp_path / "run"), RECIPE, MODEL.name)

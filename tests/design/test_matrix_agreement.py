@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.design import OverlapMatrix, compare_overlaps
 from brittle.report.figures import agreement_figure
 
@@ -51,9 +52,9 @@ def test_masked_pairs_are_left_out() -> None:
 
 
 def test_other_corruptions_or_too_few_pairs_are_refused() -> None:
-    with pytest.raises(ValueError, match="only one of them has h, x"):
+    with pytest.raises(BrittleError, match="only one of them has h, x"):
         compare_overlaps(matrix(), matrix(names=(*NAMES[:-1], "x")))
-    with pytest.raises(ValueError, match="at least 4"):
+    with pytest.raises(BrittleError, match="at least 4"):
         compare_overlaps(matrix(names=NAMES[:3]), matrix(names=NAMES[:3]))
 
 
@@ -63,5 +64,5 @@ def test_the_figure_has_a_dot_for_each_pair() -> None:
     )
     assert drawn.count("<circle") == 56
     assert "1 min" in drawn
-    with pytest.raises(ValueError, match="at least one other"):
+    with pytest.raises(BrittleError, match="at least one other"):
         agreement_figure(matrix(), {})

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
 from brittle.training import TrainingConfig
+from tests.errors import naming
 
 RNG = np.random.default_rng(0)
 COLOURS = RNG.integers(40, 216, (4, 3))
@@ -64,9 +66,9 @@ def test_an_interrupted_matrix_goes_on(tmp_path: Path) -> None:
 def test_a_folder_belongs_to_one_plan(tmp_path: Path) -> None:
     plan = Plan("batchnorm", "small:4", standard=QUICK)
     measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
-    with pytest.raises(ValueError, match="holds overlap models with plan"):
+    with pytest.raises(BrittleError, match="holds overlap models with plan"):
         measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, Plan("finetune", "small:4", standard=QUICK))
-    with pytest.raises(ValueError, match="mode must be one of scratch, finetune, batchnorm, got 'quick'"):
+    with pytest.raises(BrittleError, match=naming("quick")):
         Plan("quick")
 
 
@@ -84,7 +86,7 @@ def test_weights_that_a_crash_cut_are_trained_again_and_a_lost_claim_is_told(tmp
     notes = [path for path in tmp_path.rglob("*.json") if (path.parent / weights[0].name).is_file()]
     notes += [path for path in tmp_path.glob("*.json") if path not in notes]
     notes[0].write_bytes(b"")
-    with pytest.warns(DamagedFile, match=notes[0].name), pytest.raises(ValueError, match=notes[0].name):
+    with pytest.warns(DamagedFile, match=notes[0].name), pytest.raises(BrittleError, match=notes[0].name):
         measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brittle import BrittleError
 from brittle.design import OverlapMatrix, non_overlapping, published_overlap, sweep
 from brittle.design.cliques import cliques_of_size, graph_of, lightest_cliques, weight_of
 
@@ -112,7 +113,7 @@ def test_two_hundred_candidates() -> None:
     [({"threshold": float("nan")}, "finite overlap, such as 0.1, got nan"), ({"limit": 0}, "at least one.*limit=0")],
 )
 def test_bad_options(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         non_overlapping(published_overlap("noc-table8"), **options)
-    with pytest.raises(ValueError, match="at least one threshold"):
+    with pytest.raises(BrittleError, match="at least one threshold"):
         sweep(published_overlap("noc-table8"), [])

@@ -18,6 +18,7 @@ from brittle.models import from_callable
 from brittle.training import Corrupted
 from brittle.training.augmentation import AugMix, FlipCrop, FromCallable, PatchGaussian, fixed
 from tests.distance.extractors import THREE, Linear, few_images, network
+from tests.errors import naming
 
 
 def test_a_feature_is_the_mean_difference_that_the_model_sees() -> None:
@@ -220,7 +221,7 @@ def test_images_of_several_sizes_and_features_of_a_wrong_shape() -> None:
         def image(self, i: int) -> np.ndarray:
             return np.zeros((8, 8 + i, 3), np.uint8)
 
-    with pytest.raises(ValueError, match="must have one size"):
+    with pytest.raises(BrittleError, match="must have one size"):
         feature_images(Mixed(), 2)  # type: ignore[arg-type]
     images = feature_images(arrays(np.zeros((4, 8, 8, 3), np.uint8)), 4)
 
@@ -228,5 +229,5 @@ def test_images_of_several_sizes_and_features_of_a_wrong_shape() -> None:
         def features(self, images: np.ndarray) -> np.ndarray:
             return images[:, 0]
 
-    with pytest.raises(ValueError, match=r"gave features of shape \(4, 8, 3\) for 4 images"):
+    with pytest.raises(BrittleError, match=naming(4, 8, 3)):
         transform_features(Wrong(), images, AugMix(), samples=1)

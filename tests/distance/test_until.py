@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.distance import corruption_features, distances, distances_until, transform_features
 from brittle.distance.measures import relative_width
 from brittle.training.augmentation import AugMix, scheme_by_name
 from tests.distance.extractors import THREE, few_images, network
+from tests.errors import naming
 
 MINE = """
 import numpy as np
@@ -41,9 +43,9 @@ def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path) -> None:
     np.testing.assert_array_equal(strict.distances.msd, plain.msd)
     whole = distances_until(network(), images, schemes, cells, **how)["augmix"]
     assert (whole.distances.samples, whole.computed) == (500, 0)
-    with pytest.raises(ValueError, match="tolerance is a share"):
+    with pytest.raises(BrittleError, match="tolerance is a share"):
         distances_until(network(), images, schemes, cells, tolerance=2, **how)
-    with pytest.raises(ValueError, match="at least one augmentation"):
+    with pytest.raises(BrittleError, match="at least one augmentation"):
         distances_until(network(), images, {}, cells, **how)
 
 
@@ -77,9 +79,9 @@ def test_an_augmentation_from_a_file_is_known_by_its_text(tmp_path: Path) -> Non
     other = transform_features(network(), images, scheme_by_name(f"{file}:darker"), samples=4, folder=kept)
     assert other.computed == 4
     assert (np.asarray(other) != np.asarray(rows)).any()
-    with pytest.raises(ValueError, match="an augmentation must keep the size"):
+    with pytest.raises(BrittleError, match="an augmentation must keep the size"):
         transform_features(network(), images, scheme_by_name(f"{file}:smaller"), samples=1)
-    with pytest.raises(ValueError, match="has no 'darkr'; did you mean 'darker'"):
+    with pytest.raises(BrittleError, match=naming("darkr", "darker")):
         scheme_by_name(f"{file}:darkr")
     with pytest.raises(TypeError, match="must be a function of an image"):
         scheme_by_name(f"{file}:NUMBER")

@@ -7,10 +7,12 @@ import pytest
 from PIL import Image as Pil
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays, load_dataset
 from brittle.evaluation import evaluate
 from brittle.models import from_callable
+from tests.errors import naming
 
 RECIPE = Benchmark("one", (Entry("fog", (2,)),))
 WIDE = np.zeros((24, 32, 3), np.uint8)
@@ -84,10 +86,10 @@ def test_bad_labels_and_pixels_are_one_sentence(make, message: str) -> None:
 
 def test_a_model_for_another_number_of_classes_is_named(folder: Path, tmp_path: Path) -> None:
     few = from_callable(lambda x: np.zeros((len(x), 2)), name="few")
-    with pytest.raises(ValueError, match="gives 2 scores an image, but the data has labels of 3 classes"):
+    with pytest.raises(BrittleError, match=naming(2, 3)):
         evaluate(few, load_dataset(folder), RECIPE, tmp_path / "run")
     nan = from_callable(lambda x: np.full((len(x), 3), np.nan), name="nan")
-    with pytest.raises(ValueError, match="the model 'nan' gave scores that are not numbers"):
+    with pytest.raises(BrittleError, match=naming("nan")):
         evaluate(nan, load_dataset(folder), RECIPE, tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"images.npy", "images.json"}
 
@@ -96,5 +98,5 @@ def test_a_wrong_class_count_is_told_before_anything_runs(tmp_path: Path) -> Non
     for name in ("n01440764", "n01443537"):
         (tmp_path / name).mkdir()
         Pil.fromarray(WIDE).save(tmp_path / name / "a.png")
-    with pytest.raises(ValueError, match=r"1,?000"):
+    with pytest.raises(BrittleError, match=r"1,?000"):
         load_dataset(f"imagenet:{tmp_path}")

@@ -11,11 +11,13 @@ import torch
 from torch import nn
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions import corruption, levels, registry
 from brittle.datasets import load_dataset
 from brittle.evaluation import evaluate, load_results, plan
 from brittle.models import from_callable, from_torch, load_model
+from tests.errors import naming
 
 DATA = load_dataset("demo").subset(range(0, 1000, 50))
 
@@ -122,7 +124,7 @@ def test_values_that_a_function_uses_are_told_apart_unless_there_is_a_version() 
 
 
 def test_a_callable_without_code_needs_a_version() -> None:
-    with pytest.raises(ValueError, match=r"'top'.*version='1'"):
+    with pytest.raises(BrittleError, match=r"'top'.*version='1'"):
         from_callable(np.negative, name="top")
     keys = {from_callable(np.negative, name="top", version=version).key for version in ("1", "2")}
     assert len(keys) == 2
@@ -212,10 +214,10 @@ def test_a_changed_corruption_is_another_cell_and_is_not_mixed(tmp_path: Path, m
     evaluate(model, DATA, dim(1), tmp_path / "a")  # the same code: nothing to do, nothing to refuse
     second = plan(dim(4))
     assert all(one.key != other.key for one, other in zip(first[1:], second[1:], strict=True))
-    with pytest.raises(ValueError, match=r"'.*a' holds dim 1 as another version of the code of mine/dim"):
+    with pytest.raises(BrittleError, match=naming(1, "mine/dim")):
         evaluate(model, DATA, dim(4), tmp_path / "a")
     evaluate(model, DATA, dim(4), tmp_path / "b")
-    with pytest.raises(ValueError, match=r"'.*a' and '.*b' hold mine.dim [13] drawn in different ways"):
+    with pytest.raises(BrittleError, match=r"'.*a' and '.*b' hold mine.dim [13] drawn in different ways"):
         load_results(tmp_path / "a", tmp_path / "b")
 
 

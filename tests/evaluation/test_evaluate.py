@@ -14,12 +14,14 @@ import pytest
 from PIL import Image as Pil
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import UnreadableImage, arrays, image_folder
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
 from brittle.evaluation.store import Store
 from brittle.models import ModelError, from_callable, from_torch
+from tests.errors import naming
 
 RECIPE = Benchmark("small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (5,)), Entry("noc/brightness", ((1, 5),))))
 COLOURS = np.random.default_rng(0).integers(0, 256, (4, 3))
@@ -122,7 +124,7 @@ def test_broken_images_are_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_other_data_need_another_folder(tmp_path: Path) -> None:
     evaluate(model(), dataset(), RECIPE, tmp_path)
-    with pytest.raises(ValueError, match=r"holds a run on 50 images of 'squares', and this one has 40; choose"):
+    with pytest.raises(BrittleError, match=naming(50, "squares", 40)):
         evaluate(model(), dataset(40), RECIPE, tmp_path)
 
 
@@ -136,13 +138,13 @@ def test_other_data_need_another_folder(tmp_path: Path) -> None:
     ],
 )
 def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, message: str) -> None:
-    with pytest.raises(ValueError, match=f"the model 'odd' {message}"):
+    with pytest.raises(BrittleError, match=f"the model 'odd' {message}"):
         evaluate(from_callable(scores, name="odd"), dataset(), RECIPE, tmp_path / "run")
 
 
 def test_images_of_different_sizes_are_named(tmp_path: Path) -> None:
     sizes = Dataset("sizes", lambda i: np.zeros((8 + i, 8, 3), np.uint8), [0, 1], content=str, labels=[0, 1])
-    with pytest.raises(ValueError, match=r"1 of 'sizes' has shape \(9, 8, 3\) and those before it \(8, 8, 3\)"):
+    with pytest.raises(BrittleError, match=naming(1, "sizes", 9, 8, 3)):
         evaluate(model(), sizes.prepared("none"), RECIPE, tmp_path / "run")
 
 

@@ -11,6 +11,7 @@ from PIL import Image as Pil
 from torch.utils.data import DataLoader, TensorDataset
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.evaluation import evaluate
@@ -159,7 +160,7 @@ def test_benchmarks(tmp_path: Path) -> None:
     assert as_benchmark(FOG) is FOG
     assert as_benchmark(tmp_path / "fog.toml") == as_benchmark(str(tmp_path / "fog.toml")) == FOG
     assert as_benchmark("imagenet-c").name == "imagenet-c"
-    with pytest.raises(ValueError, match=r"'imagenet-d'.*'imagenet-c'"):
+    with pytest.raises(BrittleError, match=r"'imagenet-d'.*'imagenet-c'"):
         as_benchmark("imagenet-d")
     with pytest.raises(TypeError, match=r"\['fog'\].*list"):
         as_benchmark(["fog"])
@@ -192,13 +193,13 @@ def test_plain_python_gives_the_numbers_of_the_nouns(tmp_path: Path) -> None:
 
 
 def test_two_models_of_one_name_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"Sequential, Sequential.*dictionary"):
+    with pytest.raises(BrittleError, match=r"Sequential, Sequential.*dictionary"):
         evaluate([network(), network()], (IMAGES, LABELS), FOG)
 
 
 def test_images_without_labels_are_told_the_layout(tmp_path: Path) -> None:
     Pil.fromarray(IMAGES[0]).save(tmp_path / "a.png")
-    with pytest.raises(ValueError, match=rf"no labels.*{tmp_path.name}/dog/1.jpg"):
+    with pytest.raises(BrittleError, match=rf"no labels.*{tmp_path.name}/dog/1.jpg"):
         evaluate(channels, tmp_path, FOG)
 
 

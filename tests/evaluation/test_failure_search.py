@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import search_failure_points
@@ -83,5 +84,5 @@ def test_a_search_is_made_once_and_kept(tmp_path: Path) -> None:
     ],
 )
 def test_bad_steps_are_named(how: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         bisect(MODEL, SOURCE, np.zeros(40, int), "imagenet-c/brightness", **how)

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from brittle import BrittleError
+
 torch = pytest.importorskip("torch")
 
 from brittle._parallel import SIDE_BY_SIDE, side_by_side, use_threads  # noqa: E402
@@ -105,7 +107,7 @@ def test_so_many_threads_are_used_as_were_asked_for(threads):
 
 
 def test_no_threads_is_refused():
-    with pytest.raises(ValueError, match="0"):
+    with pytest.raises(BrittleError, match="0"):
         side_by_side(0)
-    with pytest.raises(ValueError, match="0"):
+    with pytest.raises(BrittleError, match="0"):
         use_threads(0)

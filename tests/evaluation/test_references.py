@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle.benchmarks import Benchmark
 from brittle.datasets import load_dataset
 from brittle.datasets.cifar import CIFAR10
@@ -143,9 +144,9 @@ def test_textures_are_set_on_what_has_some(tmp_path: Path) -> None:
     recipe = brittle.load_benchmark("imagenet-c-released").with_textures(tmp_path)
     assert [e.id for e in recipe.entries if e.options] == [FROST]
     assert recipe.entry(FROST).options["textures"] == str(tmp_path)
-    with pytest.raises(ValueError, match="'imagenet-noc'"):
+    with pytest.raises(BrittleError, match="'imagenet-noc'"):
         brittle.load_benchmark("imagenet-noc").with_textures(tmp_path)
-    with pytest.raises(ValueError, match="is not a folder"):
+    with pytest.raises(BrittleError, match="is not a folder"):
         recipe.with_textures(tmp_path / "none")
 
 
@@ -177,17 +178,17 @@ def test_a_reference_is_a_model_a_run_or_a_published_baseline_of_this_test(tmp_p
         f"{tmp_path}/a:blues": "'blues'",
         "reference-cifar10-c": "cifar10-c",
     }.items():
-        with pytest.raises(ValueError, match=re.escape(named_value)):
+        with pytest.raises(BrittleError, match=re.escape(named_value)):
             find_reference(results, recipe, wrong)
     evaluate(both[0], data.subset(range(10)), recipe, tmp_path / "other")
-    with pytest.raises(ValueError, match="other images"):
+    with pytest.raises(BrittleError, match="other images"):
         find_reference(results, recipe, tmp_path / "other")
 
 
 def test_a_published_baseline_may_be_asked_for_on_a_part_of_its_images_only() -> None:
     some = seen(np.arange(1000) % 10, CIFAR10, CIFAR10_C)
     assert "all of the CIFAR-10 test set" in find_reference(some, CIFAR10_C, "reference-cifar10-c").title
-    with pytest.raises(ValueError, match="other classes"):
+    with pytest.raises(BrittleError, match="other classes"):
         find_reference(seen(np.arange(60) % 6, tuple("abcdef"), CIFAR10_C), CIFAR10_C, "reference-cifar10-c")
 
 
@@ -196,6 +197,6 @@ def test_a_reference_without_errors_divides_nothing(tmp_path: Path) -> None:
     right = from_callable(lambda x: np.eye(10)[data.labels[: len(x)]], name="right")
     recipe = replace(CIFAR10_C, name="one", entries=(CIFAR10_C.entry("fog"),))
     results = evaluate(right, data, recipe, tmp_path)
-    with pytest.raises(ValueError, match=r"'right'.*imagenet-c/fog"):
+    with pytest.raises(BrittleError, match=r"'right'.*imagenet-c/fog"):
         find_reference(results, recipe, "right")
     assert load_results(tmp_path).runs[0]["calls"][0]["size"] == [32, 32]

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
@@ -116,7 +117,7 @@ def test_everything_but_the_cells_may_be_empty_at_once(finished: Path, tmp_path:
 def test_cells_of_other_data_are_not_taken_over_with_an_empty_claim(finished: Path, tmp_path: Path) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     (run / "run.toml").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"run\.toml.*--overwrite"):
+    with pytest.raises(BrittleError, match=r"run\.toml.*--overwrite"):
         evaluate(model(), squares(2), RECIPE, run)
     with pytest.raises(FileNotFoundError, match=r"run\.toml is empty or cut off"):
         load_results(run)
@@ -207,7 +208,7 @@ def test_processes_with_the_same_data_share_the_folder(tmp_path: Path) -> None:
 def test_a_refusal_says_in_words_what_differs(finished: Path, tmp_path: Path, other: Dataset, words: list[str]) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     before = rows(run)
-    with pytest.raises(ValueError, match="--overwrite") as caught:
+    with pytest.raises(BrittleError, match="--overwrite") as caught:
         evaluate(model(), other, RECIPE, run)
     for word in words:
         assert word in str(caught.value)
@@ -229,7 +230,7 @@ def test_another_way_to_draw_a_cell_is_refused_and_named(
 ) -> None:
     one, two = (Benchmark("custom", (Entry("fog", (3,)),), **how) for how in (first, second))
     evaluate(model(), squares(), one, tmp_path / "run")
-    with pytest.raises(ValueError, match="not mixed") as caught:
+    with pytest.raises(BrittleError, match="not mixed") as caught:
         evaluate(model(), squares(), two, tmp_path / "run")
     for word in words:
         assert word in str(caught.value)
@@ -244,11 +245,11 @@ def test_a_start_that_fails_before_anything_is_read_leaves_nothing(tmp_path: Pat
     sizes = Dataset("squares", images.__getitem__, ["0", "1"], content=str, labels=[0, 1], classes="abcd")
     sizes = sizes.prepared("none")  # so that they stay different
     for run in (evaluate, search_failure_points):
-        with pytest.raises(ValueError, match="one size"):
+        with pytest.raises(BrittleError, match="one size"):
             run(model(), sizes, RECIPE, tmp_path / "new" / "run")
         assert not list(tmp_path.iterdir())
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ValueError, match="one size"):
+    with pytest.raises(BrittleError, match="one size"):
         evaluate(model(), sizes, RECIPE, tmp_path / "mine")
     assert files(tmp_path) == set()
     assert (tmp_path / "mine").is_dir()
@@ -332,7 +333,7 @@ def test_overwrite_removes_the_run_and_nothing_else(finished: Path, tmp_path: Pa
 
 def test_overwrite_does_not_touch_what_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years")
-    with pytest.raises(ValueError, match="holds no run of brittle"):
+    with pytest.raises(BrittleError, match="holds no run of brittle"):
         evaluate(model(), squares(), RECIPE, tmp_path, overwrite=True)
     assert files(tmp_path) == {"thesis.tex"}
 
@@ -341,7 +342,7 @@ def test_overwrite_waits_for_nobody_who_still_works(tmp_path: Path) -> None:
     run = tmp_path / "run"
 
     def meddling(images: np.ndarray) -> np.ndarray:
-        with pytest.raises(ValueError, match="another process works on"):
+        with pytest.raises(BrittleError, match="another process works on"):
             evaluate(model(), squares(2), RECIPE, run, overwrite=True)
         return by_mean(images)
 

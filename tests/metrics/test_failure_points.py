@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from brittle import BrittleError
 from brittle.metrics import FailurePoints, failure_points, wilson
 
 SCALES = [0, 0.5, 1.0, 1.5, 2.0, 2.5]
@@ -73,7 +74,7 @@ def test_quantiles_beyond_the_range_are_infinite() -> None:
     never = failure_points(np.ones((400, 3)), [0, 1, 2]).quantile(0.05)
     assert (never.value, never.low, never.high) == (np.inf, np.inf, np.inf)
     for share in (0, 1, 5):
-        with pytest.raises(ValueError, match=str(share)):
+        with pytest.raises(BrittleError, match=str(share)):
             found.quantile(share)
 
 
@@ -109,5 +110,5 @@ def test_severities_may_come_in_any_order() -> None:
     ],
 )
 def test_what_cannot_be_known_is_said(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(BrittleError, match=says):
         wrong()

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from brittle import metrics
+from brittle import BrittleError, metrics
 
 
 def pairs(frames: int, noise: bool, difficulty: int) -> Iterator[tuple[int, int]]:
@@ -74,5 +74,5 @@ def test_rates_are_means_of_ratios() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_refused(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(BrittleError, match=says):
         wrong()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from brittle import metrics
+from brittle import BrittleError, metrics
 
 
 def test_a_perfect_line() -> None:
@@ -47,5 +47,5 @@ def test_noc_reorders_the_models_of_imagenet_c() -> None:
     ],
 )
 def test_what_has_no_answer_is_refused(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(BrittleError, match=says):
         wrong()

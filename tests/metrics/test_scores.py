@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from brittle import metrics
+from brittle import BrittleError, metrics
 from brittle.metrics import Estimate
 
 
@@ -90,5 +90,5 @@ def test_an_estimate_says_its_name_and_its_error_bar(estimate: Estimate, text: s
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(BrittleError, match=says):
         wrong()

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from brittle import BrittleError
 from brittle.metrics import difference, differences, holm
 from brittle.metrics.paired import largest_t
+from tests.errors import naming
 
 
 def right(share: float, seed: int, n: int = 400) -> np.ndarray:
@@ -59,9 +61,9 @@ def test_holm_is_the_textbooks() -> None:
 
 
 def test_what_cannot_be_compared_is_told() -> None:
-    with pytest.raises(ValueError, match=r"same samples and cells, got shapes \(400, 3\), \(400, 3\), \(9, 3\)"):
+    with pytest.raises(BrittleError, match=naming(400, 3, 9)):
         differences([right(0.5, 0), right(0.5, 1), right(0.5, 2, n=9)], names="ab")
-    with pytest.raises(ValueError, match="need a name for each further one, got 1 models and 0 names"):
+    with pytest.raises(BrittleError, match=naming(1, 0)):
         differences([right(0.5, 0)], names=[])
-    with pytest.raises(ValueError, match="p-values are a row of numbers from 0 to 1"):
+    with pytest.raises(BrittleError, match=naming(0, 1)):
         holm([1.2])

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.models import Preprocessing, from_onnx
 from tests.models.graphs import MATRIX, write
 from tests.models.networks import images
@@ -81,7 +82,7 @@ def test_the_key_names_all_weights_and_a_model_can_travel(tmp_path: Path, alone:
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, shape: tuple, options: dict, message: str) -> None:
     path = write(tmp_path / "net.onnx", shape)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         from_onnx(path, **options)
 
 
@@ -93,7 +94,7 @@ def test_a_layout_that_is_given_is_used(tmp_path: Path) -> None:
 
 def test_files_that_are_no_image_classifiers_are_named(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("hello")
-    with pytest.raises(ValueError, match=r"onnxruntime cannot open .*text\.onnx"):
+    with pytest.raises(BrittleError, match=r"onnxruntime cannot open .*text\.onnx"):
         from_onnx(tmp_path / "text.onnx")
     with pytest.raises(FileNotFoundError, match="there is no ONNX file"):
         from_onnx(tmp_path / "nothing.onnx")

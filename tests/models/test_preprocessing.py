@@ -5,6 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
+from brittle import BrittleError
 from brittle.models import Preprocessing
 from brittle.models.preprocessing import INTERPOLATIONS
 from tests.models.networks import images
@@ -62,7 +63,7 @@ def test_images_of_the_final_size_are_left_alone(options: dict) -> None:
     ],
 )
 def test_numbers_that_make_no_sense_are_named(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         Preprocessing(**options)
 
 
@@ -75,5 +76,5 @@ def test_numbers_that_make_no_sense_are_named(options: dict, message: str) -> No
     ],
 )
 def test_images_that_do_not_fit_are_named(given: np.ndarray, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         Preprocessing(crop=16).pixels(given)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle.evaluation import read_predictions
 
 ROWS = [
@@ -79,7 +80,7 @@ GOOD = "a,fog,1,3,0.5"
 )
 def test_the_wrong_row_is_named(tmp_path: Path, row: str, message: str) -> None:
     path = csv(tmp_path, f"sample,corruption,level,prediction,confidence\n{GOOD}\n{row}\n")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         read_predictions(path)
 
 
@@ -93,7 +94,7 @@ def test_the_wrong_row_is_named(tmp_path: Path, row: str, message: str) -> None:
     ],
 )
 def test_tables_that_are_none_are_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         read_predictions(csv(tmp_path, text))
 
 
@@ -108,16 +109,16 @@ def test_tables_that_are_none_are_named(tmp_path: Path, text: str, message: str)
 )
 def test_arrays_that_do_not_fit_are_named(tmp_path: Path, arrays: dict, message: str) -> None:
     np.savez(tmp_path / "made.npz", **arrays)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         read_predictions(tmp_path / "made.npz")
 
 
 def test_other_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "made.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"read from \.csv and \.npz files"):
+    with pytest.raises(BrittleError, match=r"read from \.csv and \.npz files"):
         read_predictions(tmp_path / "made.json")
     with pytest.raises(FileNotFoundError, match="there is no file of predictions"):
         read_predictions(tmp_path / "nothing.csv")
     (tmp_path / "broken.npz").write_text("no")
-    with pytest.raises(ValueError, match="cannot be read as arrays"):
+    with pytest.raises(BrittleError, match="cannot be read as arrays"):
         read_predictions(tmp_path / "broken.npz")

@@ -9,7 +9,9 @@ import pytest
 import torch
 import transformers
 
+from brittle import BrittleError
 from brittle.models import from_transformers
+from tests.errors import naming
 from tests.models.networks import images
 
 transformers.utils.logging.disable_progress_bar()
@@ -107,15 +109,15 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         from_transformers(folder)
     transformers.ViTModel(transformers.ViTConfig(**VIT)).save_pretrained(tmp_path / "headless")
     PROCESSORS["vit"].save_pretrained(tmp_path / "headless")
-    with pytest.raises(ValueError, match=r"is no trained classifier: it has no weights classifier\.bias"):
+    with pytest.raises(BrittleError, match=r"is no trained classifier: it has no weights classifier\.bias"):
         from_transformers(tmp_path / "headless")
     config = json.loads((tmp_path / "headless" / "config.json").read_text())
     (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "model_type": "bert"}))
-    with pytest.raises(ValueError, match="cannot be used as an image classifier: Unrecognized configuration class"):
+    with pytest.raises(BrittleError, match="cannot be used as an image classifier: Unrecognized configuration class"):
         from_transformers(tmp_path / "headless")
 
 
 def test_an_id_without_a_network_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(OSError, match="there is no folder, and the hub gave no model, 'nobody/nothing' cannot be used"):
+    with pytest.raises(OSError, match=naming("nobody/nothing")):
         from_transformers("nobody/nothing")

@@ -11,9 +11,11 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
 
+from brittle import BrittleError
 from brittle.models import demo_model, from_torch, load_weights, save_weights
 from brittle.models.networks import load_into
 from brittle.models.small_resnet import SmallResNet
+from tests.errors import naming
 from tests.models.networks import images, small_net
 
 STATE = small_net().state_dict()
@@ -69,7 +71,7 @@ def test_code_in_a_pickle_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "plain.pt").write_bytes(pickle.dumps(Evil()))
     torch.save(small_net(), tmp_path / "whole.pt")
     for name in ("evil.pt", "plain.pt", "whole.pt"):
-        with pytest.raises(ValueError, match=r"holds more than numbers.*save the weights alone: torch\.save"):
+        with pytest.raises(BrittleError, match=r"holds more than numbers.*save the weights alone: torch\.save"):
             load_weights(tmp_path / name)
     assert not (tmp_path / "ran").exists()
 
@@ -88,12 +90,12 @@ def test_code_in_a_pickle_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_files_without_weights_are_named(tmp_path: Path, name: str, content, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         load_weights(path)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no file of weights 'nowhere\.pt'"):
+    with pytest.raises(FileNotFoundError, match=naming("nowhere.pt")):
         load_weights("nowhere.pt")
 
 
@@ -106,7 +108,7 @@ def test_a_file_that_is_not_there_is_named() -> None:
 )
 def test_weights_of_another_network_are_named(tmp_path: Path, network: nn.Module, message: str) -> None:
     torch.save(STATE, tmp_path / "net.pt")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         load_into(network, tmp_path / "net.pt")
 
 
@@ -133,9 +135,9 @@ def test_numbers_too_large_for_half_precision_are_named(tmp_path: Path) -> None:
     network = small_net()
     with torch.no_grad():
         network.head.bias[0] = 1e6
-    with pytest.raises(ValueError, match=r"head\.bias has numbers that half precision cannot hold"):
+    with pytest.raises(BrittleError, match=r"head\.bias has numbers that half precision cannot hold"):
         save_weights(network, tmp_path / "net.safetensors")
-    with pytest.raises(ValueError, match=r"written to a \.safetensors file, got 'net\.pt'"):
+    with pytest.raises(BrittleError, match=naming("net.pt")):
         save_weights(network, "net.pt")
     assert not list(tmp_path.iterdir())
 
@@ -150,5 +152,5 @@ def test_a_demo_model_is_a_small_network_for_cifar(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.features(images(2)).shape, (2, 160))
     with pytest.raises(FileNotFoundError, match=r"augmix\.safetensors'; is the package installed completely"):
         demo_model("augmix", folder=tmp_path)
-    with pytest.raises(ValueError, match="the demo models are standard and augmix, got 'best'"):
+    with pytest.raises(BrittleError, match=naming("best")):
         demo_model("best")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle.datasets import load_dataset
 from brittle.evaluation import Results
 from brittle.models import from_callable
@@ -32,7 +33,7 @@ def test_models_and_benchmarks_can_be_chosen(results: Results) -> None:
     drawn = str(accuracy_figure(results, [TWO, TWO], models=["by channel 1"], title="One"))
     assert drawn.count("<title>by channel 1,") == 4
     assert "by channel 0" not in drawn
-    with pytest.raises(ValueError, match="at least one benchmark"):
+    with pytest.raises(BrittleError, match="at least one benchmark"):
         accuracy_figure(results, [])
-    with pytest.raises(ValueError, match="no model was run through all"):
+    with pytest.raises(BrittleError, match="no model was run through all"):
         accuracy_figure(results, [brittle.load_benchmark("cifar10-c-bar")])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Entry
 from brittle.datasets import photo
@@ -81,5 +82,5 @@ def test_every_family_has_a_colour_of_its_own() -> None:
     ],
 )
 def test_mistakes_are_one_sentence(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(BrittleError, match=sentence):
         contact_sheet(**{"image": CAT, "corruptions": ["fog"], "severities": [1], **change})

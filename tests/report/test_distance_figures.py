@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle.design.dissimilarity import Dissimilar
 from brittle.design.studies import scheme_correlations
 from brittle.distance import CorruptionFeatures, Leak, LeakCheck, distances
@@ -111,7 +112,7 @@ def test_pictures_stand_beside_each_other() -> None:
     for value in (200, 100, 50):
         assert (sheet == value).all(-1).sum() >= 9 * 1000
     assert nearest_sheet(clean, rows[:1], thumb=40).height < 250
-    with pytest.raises(ValueError, match="at least one corruption"):
+    with pytest.raises(BrittleError, match="at least one corruption"):
         nearest_sheet(clean, [])
 
 
@@ -125,7 +126,7 @@ def test_pictures_stand_beside_each_other() -> None:
     ],
 )
 def test_bad_input_is_named(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         call()
 
 

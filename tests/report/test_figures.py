@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import brittle
+from brittle import BrittleError
 from brittle.design import (
     Calibration,
     OverlapMatrix,
@@ -156,7 +157,7 @@ def test_text_can_be_read_on_every_step_of_the_ramps() -> None:
     ],
 )
 def test_bad_input_is_named(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         call()
 
 

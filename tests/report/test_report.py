@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import failure_points
 from brittle.models import from_callable
@@ -180,7 +181,7 @@ def test_a_folder_is_no_file(tmp_path: Path, made) -> None:
 def test_results_without_a_whole_cell_say_so() -> None:
     rows = pl.DataFrame({"model": ["a"], "corruption": ["odd"], "level": [1.0], "sample": ["0"], "correct": [True]})
     with pytest.raises(
-        ValueError, match="none of the models a has results on all cells of a recipe, or on clean images"
+        BrittleError, match="none of the models a has results on all cells of a recipe, or on clean images"
     ):
         report_html(Results(rows.lazy()))
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from PIL import Image as Pil
 
+from brittle import BrittleError
 from brittle.datasets import cns_bench
 from brittle.evaluation import cns_scores
 from brittle.evaluation.results import Results
@@ -25,6 +26,7 @@ from brittle.report.figures import (
     slope_figure,
 )
 from brittle.report.sheets import slide_sheet
+from tests.errors import naming
 from tests.report.strict_html import StrictHtml
 from tests.sliders.cns_folder import cns_folder
 
@@ -187,13 +189,13 @@ def test_a_sheet_has_a_row_for_each_class_in_each_shift(tmp_path: Path) -> None:
     said = {str(sample): ("tench", False) for sample in data.ids}
     marked = np.asarray(slide_sheet(data, thumb=48, said=said))
     assert (marked == (168, 50, 27)).all(-1).any()
-    with pytest.raises(ValueError, match="has no trajectory of seed 99"):
+    with pytest.raises(BrittleError, match=naming(99)):
         slide_sheet(data, seed=99)
     assert isinstance(sheet, Pil.Image)
 
 
 def test_a_figure_of_nothing_says_so() -> None:
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(BrittleError, match="nothing to draw"):
         slope_figure(FOUND.slopes.clear())
-    with pytest.raises(ValueError, match="at least one slider"):
+    with pytest.raises(BrittleError, match="at least one slider"):
         loss_figure({})

@@ -9,8 +9,10 @@ import pytest
 import torch
 
 import brittle.sliders as sliders
+from brittle import BrittleError
 from brittle.models.diffusion import from_diffusion, load_pipeline
 from brittle.sliders import Sampling, Slider
+from tests.errors import naming
 from tests.sliders import tiny_world
 
 CASES: dict[str, tuple[type[Exception], str, Callable]] = {
@@ -239,7 +241,7 @@ def test_adapters_of_somebody_else_are_not_touched(slider) -> None:
 
     pipeline = tiny_world.pipeline()
     pipeline.unet.add_adapter(LoraConfig(r=2, target_modules=["to_q"]), adapter_name="mine")
-    with pytest.raises(ValueError, match=r"has adapters already; call pipeline\.unload_lora_weights\(\) first"):
+    with pytest.raises(BrittleError, match=naming("unload_lora_weights")):
         sliders.draw_trajectory(pipeline, slider, [0], [1])
     assert list(pipeline.unet.peft_config) == ["mine"]
 

@@ -4,10 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle.evaluation import cns_scores, trajectories
 from brittle.evaluation.results import Results
 from brittle.evaluation.trajectory_scores import Trajectories, accuracy_table, margin_table, rce_table
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
+from tests.errors import naming
 
 SCALES = (0.0, 0.5, 1.0)
 #             model, shift: right or wrong of each trajectory at each scale
@@ -112,7 +114,7 @@ def test_slopes_of_ood_on_id_accuracy(found) -> None:
 def test_slopes_are_on_clean_accuracy_only_if_every_model_has_it(found) -> None:
     rows = results(clean=True).rows.filter(~((pl.col("model") == "vit") & (pl.col("corruption") == "clean")))
     assert cns_scores(Results(rows), resamples=10).slopes.equals(found.slopes)
-    with pytest.raises(ValueError, match="the ID accuracy must lie between 0 and 1, got 50; divide percents by 100"):
+    with pytest.raises(BrittleError, match=naming(0, 1, 50, 100)):
         cns_scores(results(), resamples=10, id_accuracy={"alexnet": 50, "deit": 80, "vit": 70})
 
 
@@ -152,15 +154,15 @@ def test_an_incomplete_trajectory_counts_nowhere() -> None:
     ],
 )
 def test_what_cannot_be_scored_is_said(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         cns_scores(results(), resamples=10, **options)
 
 
 def test_results_of_something_else_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"scales \[0\.5, 1\.0, 1\.5\]; it needs scale 0"):
+    with pytest.raises(BrittleError, match=naming("0.5", "1.0", "1.5", 0)):
         cns_scores(results(scales=(0.5, 1.0, 1.5)))
     only_clean = results(clean=True).rows.filter(pl.col("corruption") == "clean")
-    with pytest.raises(ValueError, match="no shifts of CNS-Bench"):
+    with pytest.raises(BrittleError, match="no shifts of CNS-Bench"):
         cns_scores(Results(only_clean))
 
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.datasets import Dataset, arrays
 from brittle.models import from_callable
 from brittle.sliders import oracle_labels
+from tests.errors import naming
 
 
 def slides(labels: list[int]) -> Dataset:
@@ -26,5 +28,5 @@ def test_sure_unsure_and_wrong() -> None:
 
 def test_images_without_labels_cannot_be_judged() -> None:
     data = arrays(np.zeros((1, 4, 4, 3), np.uint8), None, name="nameless")
-    with pytest.raises(ValueError, match="'nameless' has no labels to judge by"):
+    with pytest.raises(BrittleError, match=naming("nameless")):
         oracle_labels(data, from_callable(lambda shown: np.zeros((len(shown), 3)), name="judge"))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from brittle import BrittleError
 from brittle.sliders import (
     NEGATIVE_PROMPT,
     SCHEDULERS,
@@ -13,6 +14,7 @@ from brittle.sliders import (
     load_slider,
     two_prompts,
 )
+from tests.errors import naming
 
 FEW = Sampling(steps=4)
 
@@ -127,10 +129,10 @@ def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_p
     assert (theirs.shift, theirs.rank, theirs.alpha) == ("heavy snow", 4, 1.0)
     np.testing.assert_array_equal(draw_trajectory(pipeline, theirs, (0, 1, 2.5), [1], sampling=FEW), slid[:1])
     torch.save({**state, "lora_unet_conv_in.alpha": torch.tensor(1.0)}, file)
-    with pytest.raises(ValueError, match="no slider of this pipeline: it turns 'lora_unet_conv_in'"):
+    with pytest.raises(BrittleError, match=naming("lora_unet_conv_in")):
         load_published_slider(file, pipeline, prompt="bag")
     torch.save(pipeline.unet.conv_in, file)
-    with pytest.raises(ValueError, match="holds more than numbers"):
+    with pytest.raises(BrittleError, match="holds more than numbers"):
         load_published_slider(file, pipeline, prompt="bag")
 
 

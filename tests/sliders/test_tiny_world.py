@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from brittle import BrittleError
 from brittle.models import load_model
 from brittle.sliders import (
     ClipPrompts,
@@ -57,7 +58,7 @@ def test_a_folder_without_a_world_is_told(tmp_path):
 
 
 def test_an_unknown_classifier_is_told(world):
-    with pytest.raises(ValueError, match="standard"):
+    with pytest.raises(BrittleError, match="standard"):
         world.classifier("standart")
 
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from brittle import BrittleError
 from brittle.datasets import cns_bench
 from brittle.datasets.load import stored_set
 from brittle.evaluation import cns_scores, evaluate_stored
@@ -20,6 +21,7 @@ from brittle.sliders import (
     write_trajectories,
     write_two_prompts,
 )
+from tests.errors import naming
 
 FEW = Sampling(steps=2)
 EAGLE = {"number": 22, "name": "bald_eagle", "sampling": FEW}
@@ -79,7 +81,7 @@ def test_what_is_there_is_not_drawn_again(pipeline, slider, tmp_path: Path) -> N
     more = write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE)
     assert (more.drawn, more.there) == (2, 4)
     assert write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE).drawn == 0
-    with pytest.raises(ValueError, match="holds images made with another active; use the same settings"):
+    with pytest.raises(BrittleError, match="holds images made with another active; use the same settings"):
         write_trajectories(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, active=0.5)
     assert not list(place.glob("*.part"))
 
@@ -115,7 +117,7 @@ def test_other_classes_and_filtered_samples(folder: Path, tmp_path: Path) -> Non
     rows = evaluate_stored(model, stored, tmp_path / "run").rows.collect()
     assert sorted(rows["sample"]) == sorted(keep)
     assert rows["correct"].all()
-    with pytest.raises(ValueError, match="none of the 1 samples to keep"):
+    with pytest.raises(BrittleError, match=naming(1)):
         trajectory_dataset(folder, keep=["elsewhere.png"])
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle.corruptions.draws import Draws
 from brittle.training.augmentation import AutoAugment
+from tests.errors import naming
 
 PRINTED = {
     ("cifar10", 32): {
@@ -38,7 +40,7 @@ def test_autoaugment_has_the_printed_policies(policy: str, side: int) -> None:
             assert (operation.name, operation.probability, operation.base) == (name, probability, base)
             scale = side if name.startswith("translate") else 1
             assert operation.value * scale == pytest.approx(value, abs=5e-5)
-    with pytest.raises(ValueError, match="no policy 'imagnet'; did you mean 'imagenet'"):
+    with pytest.raises(BrittleError, match=naming("imagnet", "imagenet")):
         AutoAugment("imagnet")
 
 

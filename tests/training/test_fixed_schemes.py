@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from brittle import BrittleError
 from brittle._identity import digest
 from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions.draws import Draws
@@ -61,7 +62,7 @@ def test_patch_gaussian_is_noise_in_a_window() -> None:
     assert (whole != 128).mean() > 0.99
     assert PatchGaussian.imagenet().width == (0, 250)
     for bad in ({"width": -1}, {"width": (5, 2)}, {"sigma": -0.1}):
-        with pytest.raises(ValueError, match=r"width is|sigma must"):
+        with pytest.raises(BrittleError, match=r"width is|sigma must"):
             PatchGaussian(**bad)
 
 
@@ -80,7 +81,7 @@ def test_mixtures_pick_by_weight_and_keep_each_schemes_own_samples() -> None:
     assert nested.weights == pytest.approx((0.225, 0.025, 0.75))
     assert Mixture(parts, (0, 2)).picked(draws[0]) is parts[1]
     for bad, message in (((), "at least one"), (((1,),), "2 schemes need as many"), (((0, 0),), "not all 0")):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(BrittleError, match=message):
             Mixture(parts if bad else (), *bad)
 
 

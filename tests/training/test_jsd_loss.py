@@ -5,7 +5,9 @@ import pytest
 import torch
 from scipy.stats import entropy
 
+from brittle import BrittleError
 from brittle.training.augmentation import jsd_loss
+from tests.errors import naming
 
 RNG = np.random.default_rng(0)
 
@@ -22,5 +24,5 @@ def test_the_jsd_loss_is_the_entropy_of_the_mean_minus_the_mean_entropy() -> Non
     sure = torch.tensor([[1000.0, 0.0]]).requires_grad_()
     jsd_loss(sure, -sure, sure).backward()
     assert torch.isfinite(sure.grad).all()
-    with pytest.raises(ValueError, match=r"one shape, got \(5, 7\), \(5, 7\) and \(4, 7\)"):
+    with pytest.raises(BrittleError, match=naming(5, 7, 4)):
         jsd_loss(logits[0], logits[1], logits[2][:4])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from brittle import BrittleError
 from brittle.training import Corrupted
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, PatchGaussian, scheme_by_name
 
@@ -40,5 +41,5 @@ def test_corruptions_by_name() -> None:
     ],
 )
 def test_a_wrong_name_gets_a_hint(spec: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         scheme_by_name(spec)

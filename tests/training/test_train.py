@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from brittle import BrittleError
 from brittle._identity import as_data
 from brittle._io import DamagedFile
 from brittle.corruptions.draws import Draws
@@ -13,6 +14,7 @@ from brittle.models.small_resnet import SmallResNet
 from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
 from brittle.training.trainer import batches
+from tests.errors import naming
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(96) % 3
@@ -62,7 +64,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     fresh = network()
     assert train(fresh, IMAGES, LABELS, RECIPE, checkpoint=tmp_path / "state.pt") == losses
     np.testing.assert_array_equal(weights(fresh), weights(whole))
-    with pytest.raises(ValueError, match="holds a training with another recipe"):
+    with pytest.raises(BrittleError, match="holds a training with another recipe"):
         train(network(), IMAGES, LABELS, TrainingConfig(epochs=9, batch_size=16), checkpoint=tmp_path / "state.pt")
 
 
@@ -96,7 +98,7 @@ def test_the_jsd_loss_learns_and_resumes_exactly(tmp_path: Path) -> None:
         train(halved, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt", progress=stop)
     assert train(fresh, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt") == losses
     np.testing.assert_array_equal(weights(fresh), weights(whole))
-    with pytest.raises(ValueError, match="another recipe"):
+    with pytest.raises(BrittleError, match="another recipe"):
         train(network(), IMAGES, LABELS, RECIPE, augment=AugMix(), checkpoint=tmp_path / "state.pt")
 
 
@@ -127,9 +129,9 @@ def test_jsd_shows_clean_and_two_other_views_of_the_same_crop() -> None:
 
 
 def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> None:
-    with pytest.raises(ValueError, match="give augment, such as AugMix"):
+    with pytest.raises(BrittleError, match="give augment, such as AugMix"):
         train(network(), IMAGES, LABELS, JSD)
-    with pytest.raises(ValueError, match="jsd is a weight from 0 upwards"):
+    with pytest.raises(BrittleError, match=naming(0)):
         TrainingConfig(jsd=-1)
     assert as_data(TrainingConfig()) == {"kind": "TrainingConfig"}
     assert as_data(JSD)["jsd"] == 12
@@ -145,7 +147,7 @@ def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> No
     ],
 )
 def test_a_bad_recipe_is_named(how: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BrittleError, match=message):
         train(network(), IMAGES, LABELS, TrainingConfig(**how))
 
 
@@ -170,7 +172,7 @@ def test_augmix_is_one_fixed_transform_for_equal_draws() -> None:
     schemes = powerset()
     assert len(set(schemes)) == 512
     assert schemes[0].bases == ()
-    with pytest.raises(ValueError, match="there is no augmentation blur"):
+    with pytest.raises(BrittleError, match="there is no augmentation blur"):
         AugMix(("blur",))
 
 
@@ -181,7 +183,7 @@ def test_some_schemes_always_hold_the_four_corners() -> None:
     assert list(some_schemes(20, seed=3))[:12] == list(chosen)  # more of them begin with these
     assert list(some_schemes(12, seed=4)) != list(chosen)
     assert len(some_schemes(512)) == 512
-    with pytest.raises(ValueError, match="take 4 to 512 schemes"):
+    with pytest.raises(BrittleError, match=naming(4, 512)):
         some_schemes(3)
 
 
@@ -205,7 +207,7 @@ def test_a_loss_that_blows_up_is_told() -> None:
     broken = network()
     with torch.no_grad():
         broken.head.weight.fill_(float("nan"))
-    with pytest.raises(ValueError, match="the loss became nan at step 1; lower learning_rate"):
+    with pytest.raises(BrittleError, match=naming(1, "learning_rate")):
         train(broken, IMAGES, LABELS, RECIPE)
 
 
