@@ -18,5 +18,5 @@ def test_a_few_images_are_enough(run: Run, tmp_path: Path, monkeypatch: pytest.M
     assert result.exit_code == 0, result.output
     assert Path("demo-3/report.html").stat().st_size > 100_000  # a folder of its own: the whole demo may still come
     results = brittle.load_results("demo-3")
-    assert results.runs[0]["images"] == 3
+    assert results.runs[0].images == 3
     assert len(results.benchmarks()) == 2

@@ -11,7 +11,7 @@ from time import sleep
 import pytest
 from rich.console import Console
 
-from brittle.cli.console import WorkProgress, duration
+from brittle.cli.progress import WorkProgress, duration
 
 
 def lines_of(seconds: float, step: float, **due: float) -> list[str]:

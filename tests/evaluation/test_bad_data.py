@@ -51,10 +51,10 @@ def test_what_can_be_read_is_read_and_the_rest_is_counted(folder: Path, tmp_path
     data = load_dataset(folder)
     results = evaluate(from_callable(tones, name="tones"), data, RECIPE, tmp_path / "run")
     [run] = results.runs
-    assert sorted(run["skipped"]) == ["good/cut.jpg", "good/nothing.jpg", "good/words.jpg"]
-    assert all(reason for reason in run["skipped"].values())
-    assert run["calls"][0]["skipped"] == 3
-    assert any("empty" in note for note in run["calls"][0]["notes"])
+    assert sorted(run.skipped) == ["good/cut.jpg", "good/nothing.jpg", "good/words.jpg"]
+    assert all(reason for reason in run.skipped.values())
+    assert run.calls[0].unreadable == 3
+    assert any("empty" in note for note in run.calls[0].notes)
     read = sorted(results.rows.filter(brittle.evaluation.results.pl.col("level") == 0).collect()["sample"])
     assert read == [
         "good/plain.png",

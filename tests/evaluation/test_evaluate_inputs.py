@@ -168,7 +168,7 @@ def test_benchmarks(tmp_path: Path) -> None:
 
 def test_without_a_folder_the_results_live_as_long_as_they_are_held() -> None:
     results = evaluate({"mine": channels}, (IMAGES, LABELS), FOG, threads=1)
-    folder = Path(results.runs[0]["folder"])
+    folder = results.runs[0].folder
     assert len(results.rows.collect()) == 3 * 4
     assert (folder / "run.toml").is_file()
     del results

@@ -58,7 +58,7 @@ def test_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
     evaluate(models, DATA, RECIPE, tmp_path / "local", batch_size=32)
     evaluate(models, DATA, RECIPE, tmp_path / "ray", batch_size=32, engine="ray")
     assert rows(tmp_path / "ray").equals(rows(tmp_path / "local"))
-    assert load_results(tmp_path / "ray").runs[0]["calls"][0]["engine"] == "ray"
+    assert load_results(tmp_path / "ray").runs[0].calls[0].engine == "ray"
 
 
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:

@@ -16,7 +16,17 @@ from brittle.benchmarks import Benchmark
 from brittle.datasets import load_dataset
 from brittle.datasets.cifar import CIFAR10
 from brittle.datasets.classes import imagenet_names
-from brittle.evaluation import Results, as_baseline, comparable, evaluate, find_reference, load_results, scores
+from brittle.evaluation import (
+    Call,
+    Results,
+    Run,
+    as_baseline,
+    comparable,
+    evaluate,
+    find_reference,
+    load_results,
+    scores,
+)
 from brittle.evaluation.references import MOVED, REFERENCES
 from brittle.models import from_callable
 
@@ -31,7 +41,8 @@ def seen(labels: Any, classes: tuple[str, ...], recipe: Benchmark, **run: Any) -
     rows = pl.DataFrame({"label": np.asarray(labels, np.int32)}).with_columns(
         model=pl.lit("m"), corruption=pl.lit(corruption.id), level=pl.lit(middle)
     )
-    about = {"folder": "run", "data": "data", "images": len(labels), "classes": list(classes), **run}
+    calls = tuple(Call(**call) for call in run.pop("calls", ()))
+    about = Run(Path("run"), "data", len(labels), classes, calls=calls, **run)
     return Results(rows.lazy(), (about,))
 
 
@@ -199,4 +210,4 @@ def test_a_reference_without_errors_divides_nothing(tmp_path: Path) -> None:
     results = evaluate(right, data, recipe, tmp_path)
     with pytest.raises(BrittleError, match=r"'right'.*imagenet-c/fog"):
         find_reference(results, recipe, "right")
-    assert load_results(tmp_path).runs[0]["calls"][0]["size"] == [32, 32]
+    assert load_results(tmp_path).runs[0].calls[0].size == (32, 32)

@@ -275,7 +275,7 @@ def test_a_run_that_was_killed_before_its_first_cell_is_taken_over(tmp_path: Pat
     shutil.rmtree(tmp_path / "run" / "cells")
     evaluate(model(), squares(2), Benchmark("other", RECIPE.entries, seed=5), tmp_path / "run")
     assert [recipe.name for recipe in load_results(tmp_path / "run").benchmarks()] == ["other"]
-    assert len(load_results(tmp_path / "run").runs[0]["calls"]) == 1
+    assert len(load_results(tmp_path / "run").runs[0].calls) == 1
 
 
 def test_a_recipe_of_which_nothing_was_computed_does_not_stand_in_the_way(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_failure_after_the_first_cell_keeps_it(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="not today"):
         evaluate(from_callable(moody, name="moody"), squares(), RECIPE, tmp_path / "run")
     assert load_results(tmp_path / "run").cells == [("clean", 0)]
-    assert "LookupError" in load_results(tmp_path / "run").runs[0]["calls"][0]["state"]
+    assert "LookupError" in load_results(tmp_path / "run").runs[0].calls[0].state
 
 
 def test_a_folder_that_is_removed_meanwhile_is_told_at_the_next_cell(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_overwrite_removes_the_run_and_nothing_else(finished: Path, tmp_path: Pa
     evaluate(model(), squares(2), RECIPE, tmp_path / "calm")
     assert rows(run).equals(rows(tmp_path / "calm"))
     assert not (run / "failure-points").exists()
-    assert len(load_results(run).runs[0]["calls"]) == 1
+    assert len(load_results(run).runs[0].calls) == 1
     assert (run / "notes.txt").read_text() == "mine"
     assert (run / "cells" / "notes.txt").read_text() == "mine too"
     search_failure_points(model(), squares(), RECIPE, run, tolerance=0.5, overwrite=True)

@@ -94,8 +94,8 @@ def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
     two = from_callable(lambda x: brightness(x)[:, :2], name="two")
     results = evaluate_stored(two, stored, tmp_path / "run")
     assert len(results.rows.collect()) == 5 * 6 - 1
-    assert list(results.runs[0]["calls"][-1]["skipped"].values()) == ["Truncated File Read"]
-    assert len(results.runs[0]["skipped"]) == 1
+    assert list(results.runs[0].calls[-1].skipped.values()) == ["Truncated File Read"]
+    assert len(results.runs[0].skipped) == 1
 
 
 def test_what_is_no_stored_set_is_none_and_a_missing_one_is_named(cifar_c: Path) -> None:

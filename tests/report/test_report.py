@@ -153,7 +153,7 @@ def test_the_same_results_give_the_same_bytes(made, tmp_path: Path) -> None:
 
 def test_the_date_is_that_of_the_run(tmp_path: Path) -> None:
     results = evaluate(models("a"), dataset(), STEPS, tmp_path / "run")
-    results.runs[0]["calls"][0]["started"] = "2001-02-03T04:05:06+00:00"
+    results.runs[0].calls[0].started = "2001-02-03T04:05:06+00:00"
     assert "3 February 2001" in report_html(results)
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, split_commas
+from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
 from brittle.cli.distance import save_table
-from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -96,8 +95,8 @@ def _reference(given: str | None, results: Results, recipe: Benchmark, used: Ben
 
     if given is None:
         run = results.runs[0]
-        side = int(min(np.load(Path(run["folder"]) / IMAGES, mmap_mode="r").shape[1:3]))
-        given = "alexnet" if fits_alexnet(used, run.get("classes", ()), side) else "standard"
+        side = int(min(np.load(run.folder / IMAGES, mmap_mode="r").shape[1:3]))
+        given = "alexnet" if fits_alexnet(used, run.classes, side) else "standard"
     if given == "standard":
         return None
     if given == "alexnet":

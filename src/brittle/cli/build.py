@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, split_numbers
-from brittle.cli.inputs import OVERLAP, check_ending, figure_path, tell_files
+from brittle.cli.console import OVERLAP, check_ending, console, figure_path, split_numbers, tell_files
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_numbers
-from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
+from brittle.cli.console import (
+    FIGURE,
+    check_ending,
+    console,
+    figure_path,
+    interrupted,
+    progress_bar,
+    say_if_compiling,
+    split_numbers,
+    tell_files,
+)
 from brittle.cli.run import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console
-from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, known_part, tell_files
+from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, known_part, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Categories

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console
-from brittle.cli.inputs import tell_files
+from brittle.cli.console import console, tell_files
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
 

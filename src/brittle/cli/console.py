@@ -1,4 +1,4 @@
-"""Where the command line writes to, how it shows progress, and how it says that something is wrong."""
+"""What the verbs share: where they write to, what they read, and how they say that something is wrong."""
 
 from __future__ import annotations
 
@@ -12,15 +12,10 @@ from contextvars import ContextVar
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic
 from traceback import print_exc
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
 from typer.core import TyperGroup
 
 from brittle._errors import BrittleError, ModelError, RunError
@@ -28,111 +23,13 @@ from brittle._io import DamagedFile, atomic_write
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
+    from rich.console import Console
     from rich.progress import Progress
 
+    from brittle.benchmarks import Benchmark
     from brittle.corruptions import Corruption
-
-FIRST, EVERY, TENTH = 5.0, 30.0, 5.0
-"""Seconds without a terminal: until the first line, between lines, and before the line of another tenth."""
-
-PERIOD = 120.0
-"""Seconds over which the speed is taken: corruptions differ in theirs, and the time left should not jump with each."""
-
-
-class Counts(ProgressColumn):
-    """How much is done, of how much, and how many a second where the task's field `unit` says of what."""
-
-    def render(self, task: Task) -> Text:
-        return Text(" · ".join(filter(None, (counts(task), speed(task)))), style="progress.download")
-
-
-class WorkProgress(Progress):
-    """A bar in a terminal. Elsewhere, as in a log of CI, a line after some seconds and then now and again.
-
-    The lines come from a thread of their own, so that a step of many minutes is not a silent one; work that is done
-    before the first line is due prints nothing.
-    """
-
-    def __init__(self, console: Console, *, first: float = FIRST, every: float = EVERY, tenth: float = TENTH) -> None:
-        super().__init__(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            Counts(),
-            TextColumn("·"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-            expand=True,
-            speed_estimate_period=PERIOD,
-        )
-        self._first, self._every, self._tenth = first, every, tenth
-        self._over = Event()
-        self._thread: Thread | None = None
-
-    def start(self) -> None:
-        """Begin to show how far it is."""
-        super().start()
-        if self.disable and self._thread is None:
-            self._over.clear()
-            self._thread = Thread(target=self._lines, name="progress", daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Show nothing any more."""
-        super().stop()
-        if self._thread is not None:
-            self._over.set()
-            self._thread.join()
-            self._thread = None
-
-    def _lines(self) -> None:
-        before, reached, due = monotonic(), -1, self._first
-        while not self._over.wait(min(1.0, self._first / 5)):
-            tasks = [task for task in self.tasks if not task.finished]
-            if not tasks:
-                continue
-            task, waited = tasks[-1], monotonic() - before
-            tenth = int(10 * task.completed / task.total) if task.total else 0
-            if waited < due and (reached < 0 or tenth == reached or waited < self._tenth):
-                continue
-            self.console.print(line(task), style="dim", highlight=False, markup=False, soft_wrap=True)
-            before, reached, due = monotonic(), tenth, self._every
-
-
-def line(task: Task) -> str:
-    """A task in one line: what, how much of how much, how fast, and how long still."""
-    left = task.time_remaining if task.total else None
-    facts = [task.description.strip(), counts(task), speed(task), "" if left is None else f"{duration(left)} left"]
-    return ", ".join(filter(None, facts))
-
-
-def counts(task: Task) -> str:
-    """Such as "1,200/76,000 images (2 %)", or nothing while the total is not known."""
-    if not task.total:
-        return ""
-    share = f" ({100 * task.completed / task.total:.0f} %)"
-    return f"{task.completed:,.0f}/{task.total:,.0f}{_unit(task)}{share}"
-
-
-def speed(task: Task) -> str:
-    """Such as "310 images/s", where it is known of what."""
-    rate = task.finished_speed or task.speed
-    return f"{rate:,.{0 if rate >= 10 else 1}f}{_unit(task)}/s" if rate and task.total and _unit(task) else ""
-
-
-def _unit(task: Task) -> str:
-    unit = task.fields.get("unit")
-    return f" {unit}" if unit else ""
-
-
-def duration(seconds: float) -> str:
-    """Such as "45 s", "3 min 20 s" or "2 h 5 min"."""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
+    from brittle.design import OverlapMatrix
+    from brittle.models import Model
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
 """What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
@@ -219,7 +116,7 @@ def _compiled(loop: Any) -> bool:
 
 def progress_bar() -> Progress:
     """What is done and the time that is left, on stderr: a bar in a terminal, else a plain line every so often."""
-    pass  # walls
+    from brittle.cli.progress import WorkProgress
 
     return WorkProgress(console(stderr=True))
 
@@ -373,3 +270,119 @@ def save_picture(picture: Picture, output: Path) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(output) as part:
         picture.save(part, **SAVING[output.suffix.lower()])
+
+
+TEXTURES = Annotated[
+    Path | None,
+    typer.Option(
+        "--textures",
+        metavar="FOLDER",
+        help="Pictures that frost is made of, such as the published photographs.",
+        show_default="textures that come with brittle",
+    ),
+]
+
+
+def chosen_recipe(
+    name: str | None,
+    corruptions: list[str],
+    severities: list[float],
+    seed: int | None,
+    default: str | None = None,
+    textures: Path | None = None,
+) -> Benchmark | None:
+    """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
+
+    Without a name, corruptions need not be part of any recipe; `default` stands in when none are named, and says which
+    is meant where several have the same name. `textures` is a folder of pictures for corruptions that lay some over the
+    image; the recipe keeps its name with them.
+    """
+    recipe = _without_textures(name, corruptions, severities, seed, default)
+    if textures is None:
+        return recipe
+    if recipe is None:
+        raise BrittleError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+    return recipe.with_textures(textures)
+
+
+def _without_textures(
+    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None
+) -> Benchmark | None:
+    import brittle
+    from brittle.benchmarks import Benchmark, Entry
+
+    if name is None and corruptions:
+        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
+        return Benchmark("custom", entries, seed=seed or 0)
+    name = name or default
+    if name is None:
+        if severities or seed is not None:
+            raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
+        return None
+    return brittle.load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
+
+
+DIFFUSION = "diffusion"
+
+
+def demo_pipeline_model(spec: str, *, device: str) -> Model | None:
+    """The model that a text such as "tiny:standard" names, or None if it names none of the world."""
+    scheme, colon, name = spec.partition(":")
+    if scheme != "tiny" or not colon:
+        return None
+    from brittle._errors import did_you_mean
+    from brittle.models import from_diffusion
+    from brittle.sliders.demo_pipeline import CLASSIFIERS, DEMO_SAMPLING, ORACLE, load_demo_pipeline
+
+    known = (*CLASSIFIERS, ORACLE, DIFFUSION)
+    if name not in known:
+        raise BrittleError(f"the tiny world has no classifier {name!r}; {did_you_mean(name, known)}")
+    world = load_demo_pipeline()
+    if name != DIFFUSION:
+        return world.classifier(name, device=device)
+    prompts = [DEMO_SAMPLING.words(each) for each in world.classes]
+    return from_diffusion(world.folder / "pipeline", prompts, name="world-diffusion", device=device)
+
+
+OVERLAP = Annotated[
+    str,
+    typer.Argument(
+        metavar="OVERLAP",
+        help="A folder of `brittle overlap`, a .csv or .parquet matrix, or `noc-table7`, `noc-table8`.",
+    ),
+]
+FIGURE = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE.svg", help="Where the figure goes.", show_default="beside the output"),
+]
+
+
+def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
+    """The matrix without corruptions that no overlap is known of, which are named on the screen."""
+    import numpy as np
+
+    unknown = np.isnan(overlap.scores).sum(axis=1) == len(overlap) - 1
+    left_out = [name for name, gone in zip(overlap.names, unknown, strict=True) if gone]
+    if not left_out or len(overlap) - len(left_out) < 2:
+        return overlap
+    console().print(f"[yellow]left out, all their overlaps are masked:[/] {', '.join(left_out)}")
+    return overlap.subset([name for name in overlap.names if name not in left_out])
+
+
+def figure_path(figure: Path | None, output: Path) -> Path:
+    """Where a figure goes: beside the output unless it was said."""
+    from brittle.report.figures import check_figure
+
+    return check_figure(figure or output.with_suffix(".svg"))
+
+
+def check_ending(output: Path, what: str, *endings: str) -> None:
+    """Raise unless the output has one of these endings."""
+    if output.suffix not in endings:
+        raise BrittleError(f"{what} is a {' or '.join(endings)} file, got {str(output)!r}; change the ending")
+
+
+def tell_files(*paths: Path) -> None:
+    """Say what was written."""
+    for path in paths:
+        console().print(str(path), soft_wrap=True)

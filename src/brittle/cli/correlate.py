@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, split_commas
+from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
 from brittle.cli.distance import save_table
-from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     import polars as pl

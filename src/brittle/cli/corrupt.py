@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, split_commas, split_numbers
-from brittle.cli.inputs import TEXTURES, chosen_recipe
+from brittle.cli.console import (
+    TEXTURES,
+    chosen_recipe,
+    console,
+    interrupted,
+    progress_bar,
+    say_if_compiling,
+    split_commas,
+    split_numbers,
+)
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark

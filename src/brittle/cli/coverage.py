@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, split_commas
+from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, split_commas, tell_files
 from brittle.cli.distance import save_table
-from brittle.cli.inputs import FIGURE, OVERLAP, check_ending, figure_path, tell_files
 
 if TYPE_CHECKING:
     from brittle.design import Coverage, OverlapMatrix

@@ -11,9 +11,16 @@ import typer
 from brittle._errors import BrittleError
 from brittle.cli import distance as given
 from brittle.cli.build import NAME
-from brittle.cli.console import console, resumable_progress, say_if_compiling
+from brittle.cli.console import (
+    FIGURE,
+    check_ending,
+    console,
+    figure_path,
+    resumable_progress,
+    say_if_compiling,
+    tell_files,
+)
 from brittle.cli.distance import check_features, save_table, training_part
-from brittle.cli.inputs import FIGURE, check_ending, figure_path, tell_files
 from brittle.cli.run import DATA, DEVICE, follow, load_data
 
 if TYPE_CHECKING:

@@ -11,8 +11,15 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli import distance as given
-from brittle.cli.console import console, resumable_progress, say_if_compiling, split_commas, split_numbers
-from brittle.cli.inputs import chosen_recipe, tell_files
+from brittle.cli.console import (
+    chosen_recipe,
+    console,
+    resumable_progress,
+    say_if_compiling,
+    split_commas,
+    split_numbers,
+    tell_files,
+)
 from brittle.cli.run import DEVICE, PREPARE, THREADS, load_data, tell_models
 
 if TYPE_CHECKING:

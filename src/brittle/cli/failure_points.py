@@ -81,8 +81,7 @@ def failure_points_verb(
     per image where a grid as fine would need a hundred. The draws grow with severity, so a failure point is a point on
     a path. The run's folder gets a table of all images, a picture, and what `brittle report` needs.
     """
-    from brittle.cli.console import check_picture, save_picture
-    from brittle.cli.inputs import chosen_recipe
+    from brittle.cli.console import check_picture, chosen_recipe, save_picture
     from brittle.evaluation import search_failure_points
     from brittle.evaluation.failure_search import drawn_key
     from brittle.evaluation.failure_summary import SearchedFolder

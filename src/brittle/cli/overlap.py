@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
-from brittle.cli.inputs import tell_files
+from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas, tell_files
 from brittle.cli.run import DEVICE, follow, load_data
 
 if TYPE_CHECKING:

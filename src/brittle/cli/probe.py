@@ -62,8 +62,7 @@ def probe_verb(
     No label is needed: what counts is when the prediction leaves the one for the clean photograph.
     """
     from brittle._parallel import use_threads
-    from brittle.cli.console import check_picture, save_picture
-    from brittle.cli.inputs import chosen_recipe
+    from brittle.cli.console import check_picture, chosen_recipe, save_picture
     from brittle.datasets.classes import read_class_names
     from brittle.datasets.images import square
     from brittle.evaluation.probing import probe

@@ -9,6 +9,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import (
+    TEXTURES,
+    chosen_recipe,
     console,
     interrupted,
     progress_bar,
@@ -17,7 +19,6 @@ from brittle.cli.console import (
     split_commas,
     split_numbers,
 )
-from brittle.cli.inputs import TEXTURES, chosen_recipe
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores
 
@@ -237,7 +238,7 @@ def load_models(
     crop: str | None = None,
 ) -> list[Model]:
     """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
-    from brittle.cli.inputs import demo_pipeline_model
+    from brittle.cli.console import demo_pipeline_model
     from brittle.models import load_model
     from brittle.models.load import model_texts, option_value, options_of
 
@@ -299,14 +300,14 @@ def tell_guessing(results: Any, models: list[str]) -> None:
 
     from brittle.evaluation.score import guessing_in_words, guessing_models
 
-    classes = next((run["classes"] for run in results.runs if run.get("classes")), ())
+    classes = next((run.classes for run in results.runs if run.classes), ())
     for name, found in guessing_models(results, models).items():
         console().print(Text(guessing_in_words(name, found, classes), "yellow"))
 
 
 def tell_batches(results: Any) -> None:
     """Say how many images were shown at once in the last call, if any were."""
-    sizes = [call["batch_size"] for run in results.runs for call in run.get("calls", ()) if "batch_size" in call]
+    sizes = [call.batch_size for run in results.runs for call in run.calls if call.batch_size]
     if sizes:
         console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
 
@@ -324,8 +325,8 @@ def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None]
 def tell_skipped(results: Any) -> None:
     """Say how many images could not be read."""
     for run in results.runs:
-        if run["skipped"]:
-            first, reason = next(iter(run["skipped"].items()))
-            count = len(run["skipped"])
+        if run.skipped:
+            first, reason = next(iter(run.skipped.items()))
+            count = len(run.skipped)
             words = f"[yellow]{count} images could not be read and were left out[/], such as {first}: {reason}"
             console().print(words, soft_wrap=True)

@@ -9,8 +9,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next
-from brittle.cli.inputs import check_ending, tell_files
+from brittle.cli.console import check_ending, console, interrupted, progress_bar, say_if_compiling, say_next, tell_files
 from brittle.cli.overlap import training_of, weights_of
 from brittle.cli.run import DEVICE
 

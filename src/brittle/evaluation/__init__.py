@@ -7,6 +7,7 @@ from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
+from brittle.evaluation.records import Call, KnownModel, Run
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
@@ -31,6 +32,7 @@ __all__ = [
     "CLEAN_CELL",
     "SCALE",
     "SHIFT",
+    "Call",
     "Cell",
     "Classes",
     "CnsScores",
@@ -39,8 +41,10 @@ __all__ = [
     "Drawn",
     "FailureSummary",
     "Flip",
+    "KnownModel",
     "Probe",
     "Results",
+    "Run",
     "Scores",
     "SearchedFolder",
     "Store",

@@ -19,6 +19,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Classes, Drawn, Predictions, cell_key, common_batch_size, infer
 from brittle.evaluation.inputs import check, decode, fitted
+from brittle.evaluation.records import Call
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
 from brittle.metrics import FailurePoints
 from brittle.models.model import Model
@@ -210,8 +211,8 @@ def search_failure_points(
     again = "the search is made again"
     missing = [(model, entry) for model, entry in searches if missing_or_damaged(paths[model.name, entry.id], again)]
     if missing:
-        about = {"failure_points": benchmark.name, "recipe": benchmark.hash, "step": step, "tolerance": tolerance}
-        with store.recorded(about):
+        call = Call(failure_points=benchmark.name, recipe=benchmark.hash, step=step, tolerance=tolerance)
+        with store.recorded(call):
             decoded = decode(dataset, store.folder)
             with torch_threads(threads):
                 size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))

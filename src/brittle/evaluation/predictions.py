@@ -16,6 +16,7 @@ from brittle.benchmarks import Benchmark
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.cell import CLEAN, Cell
+from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Scores
@@ -166,7 +167,7 @@ def import_predictions(
     if benchmark is not None:
         store.keep_recipe(benchmark)
     store.keep_model(model, 1)
-    with store.recorded({"predictions": path.name, "models": {model.name: model.key}}):
+    with store.recorded(Call(predictions=path.name, models={model.name: model.key})):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
             cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
             store.write(

@@ -20,6 +20,7 @@ from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import StoredSet
 from brittle.evaluation.cell import Cell, Classes, infer, joined
 from brittle.evaluation.inputs import check
+from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -121,15 +122,13 @@ def evaluate_stored(
         store.keep_model(model, batch_size)
     lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
     todo = [cell for cell, those in lacking.items() if those]
-    about = {"stored": stored.name, "folder": stored.folder, "batch_size": size}
-    about["models"] = {m.name: m.key for m in several}
-    about["written_by_brittle"] = stored.written_by is not None
-    with store.recorded(about) as record:
-        record |= {"skipped": {}}
+    call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in several})
+    call.written_by_brittle = stored.written_by is not None
+    with store.recorded(call):
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, lacking[cell], size, threads, record["skipped"])
+            _fill(store, cell, dataset, name, lacking[cell], size, threads, call.skipped)
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)

@@ -144,8 +144,8 @@ def bundled_textures(recipe: Benchmark) -> bool:
 
 def _notes(results: Results, recipe: Benchmark, twin: str) -> tuple[str, ...]:
     """How the pictures of a run differ from the published ones."""
-    stored = [run for run in results.runs if run.get("stored")]
-    written = any(call.get("written_by_brittle") for run in stored for call in run.get("calls", ()))
+    stored = [run for run in results.runs if run.stored]
+    written = any(call.written_by_brittle for run in stored for call in run.calls)
     if stored and not written:
         return ()  # the published files themselves
     if twin not in ("imagenet-c", "imagenet-c-released", "cifar10-c"):
@@ -171,10 +171,8 @@ def _differs(results: Results, recipe: Benchmark, data: ReferenceData) -> str:
     if not results.runs:
         return "these rows do not say which images they are of"
     for run in results.runs:
-        if tuple(run.get("classes") or ()) != data.classes:
-            return (
-                f"this run has {run['images']:,} images of {len(run.get('classes') or ()) or 'unnamed'} other classes"
-            )
+        if run.classes != data.classes:
+            return f"this run has {run.images:,} images of {len(run.classes) or 'unnamed'} other classes"
     counts = _counts(results, recipe)
     evaluated = int(counts.sum())
     if evaluated > data.images or evaluated < READABLE * data.images:
@@ -184,9 +182,9 @@ def _differs(results: Results, recipe: Benchmark, data: ReferenceData) -> str:
     if counts.max() > each:
         return f"this run has up to {counts.max():,} images of a class, not {each:,}"
     for run in results.runs:
-        for call in run.get("calls", ()):
-            if tuple(call.get("size", (data.side, data.side))) != (data.side, data.side):
-                return f"this run has images of {'×'.join(map(str, call['size']))} px, not {data.side}×{data.side}"
+        for call in run.calls:
+            if call.size is not None and call.size != (data.side, data.side):
+                return f"this run has images of {'×'.join(map(str, call.size))} px, not {data.side}×{data.side}"
     return ""
 
 
@@ -246,9 +244,9 @@ def find_reference(results: Results, recipe: Benchmark, text: str | Path) -> Bas
 
 def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Baseline:
     other = load_results(folder)
-    keys = [{(run.get("data_key"), run.get("stored")) for run in some.runs} for some in (results, other)]
+    keys = [{run.images_key for run in some.runs} for some in (results, other)]
     if keys[0] != keys[1]:
-        names = [", ".join(sorted({str(run["data"]) for run in some.runs})) for some in (results, other)]
+        names = [", ".join(sorted({str(run.data) for run in some.runs})) for some in (results, other)]
         raise BrittleError(
             f"the reference {str(folder)!r} was run on other images ({names[1]}) than these results ({names[0]}); a "
             "reference must have seen the same ones"
@@ -273,7 +271,7 @@ def _published_reference(results: Results, recipe: Benchmark, name: str) -> Base
             f"-b {own[0]}, or take a model of these runs as the reference: {', '.join(results.models)}"
         )
     data = REFERENCES[own[0]].data
-    if any(tuple(run.get("classes") or ()) != data.classes for run in results.runs) or not results.runs:
+    if any(run.classes != data.classes for run in results.runs) or not results.runs:
         raise BrittleError(
             f"the baseline {name!r} was measured on {data}, and these results are of other classes; take a model of "
             f"these runs as the reference: {', '.join(results.models)}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark, ends
 from brittle.evaluation.cell import CLEAN
+from brittle.evaluation.records import Run
 from brittle.evaluation.store import Store, scan
 
 COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
@@ -36,13 +37,13 @@ class Results:
     """Every prediction of one or more runs, and what the runs say about themselves."""
 
     rows: pl.LazyFrame
-    runs: tuple[dict[str, Any], ...] = ()
+    runs: tuple[Run, ...] = ()
 
     def __repr__(self) -> str:
         models, cells = self.models, self.cells
         named = ", ".join(models[:4]) + (f" and {len(models) - 4} more" if len(models) > 4 else "")
         several = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
-        runs = [f"{run['folder']}: {run.get('images', 0):,} images of {run.get('data', '?')!r}" for run in self.runs]
+        runs = [f"{run.folder}: {run.images:,} images of {run.data!r}" for run in self.runs]
         more = [f"and {len(runs) - 1} more runs"] if len(runs) > 2 else runs[1:]
         return "\n  ".join([f"<Results: {several}", *runs[:1], *more]) + ">"
 
@@ -62,7 +63,7 @@ class Results:
 
     def benchmarks(self) -> list[Benchmark]:
         """The recipes of the runs, each once; those whose cells are all there for some model."""
-        found = {recipe.hash: recipe for run in self.runs for recipe in Store(run["folder"]).recipes()}
+        found = {recipe.hash: recipe for run in self.runs for recipe in Store(run.folder).recipes()}
         wanted = {
             recipe.hash: [(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()]
             for recipe in found.values()

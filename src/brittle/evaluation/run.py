@@ -30,6 +30,7 @@ from brittle.evaluation.inputs import (
     image_shape,
 )
 from brittle.evaluation.published_set import evaluate_stored
+from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -219,17 +220,18 @@ def _evaluate(
     if size is None:
         with torch_threads(threads):
             size = common_batch_size(several, image_shape(dataset), len(dataset))
-    about = {"engine": engine, "batch_size": size, "models": {m.name: m.key for m in several}}
+    call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in several}, notes=tuple(dataset.notes))
     if benchmark is not None:
-        about |= {"benchmark": benchmark.name, "recipe": benchmark.hash, "seed": benchmark.seed}
-    with store.recorded(about | {"notes": list(dataset.notes)}) as record:
+        call.benchmark, call.recipe, call.seed = benchmark.name, benchmark.hash, benchmark.seed
+    with store.recorded(call):
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
         job = Job(drawn, classes, several, size, threads, dataset.name)
-        record |= {"cells": 0, "skipped": len(decoded.skipped), "size": list(decoded.images.shape[1:3])}
+        height, width = decoded.images.shape[1:3]
+        call.unreadable, call.size = len(decoded.skipped), (height, width)
         done, total = 0, len(tasks) * len(ids)
 
         def tick(what: str, images: int) -> None:
@@ -249,7 +251,7 @@ def _evaluate(
                     predictions=predictions,
                     confidences=confidences,
                 )
-            record["cells"] += 1
+            call.cells += 1
     return load_results(folder)
 
 

@@ -76,7 +76,7 @@ def guessing(labels: NDArray[np.integer], predictions: NDArray[np.integer], clas
 
 def guessing_models(results: Results, models: Sequence[str] | None = None) -> dict[str, Guessing]:
     """The models that are no better than guessing on clean images, by name."""
-    classes = max((len(run.get("classes", ())) for run in results.runs), default=0)
+    classes = max((len(run.classes) for run in results.runs), default=0)
     rows = results.rows.filter(pl.col("corruption") == CLEAN).select("model", "label", "prediction").collect()
     found = {}
     for (name,), group in rows.group_by("model", maintain_order=True):
@@ -293,7 +293,7 @@ def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, 
 
 def check_same_images(results: Results) -> None:
     """Raise if the runs are on different images, whose rows must not be averaged together."""
-    data = {(run.get("data_key"), run.get("stored")): run["data"] for run in results.runs}
+    data = {run.images_key: run.data for run in results.runs}
     if len(data) > 1:
         raise BrittleError(
             f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "

@@ -33,7 +33,17 @@ from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Cell, plan
 from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
-from brittle.evaluation.records import CORRUPTIONS, calls, keep_corruptions, know_corruptions, recorded
+from brittle.evaluation.records import (
+    CORRUPTIONS,
+    Call,
+    KnownModel,
+    Run,
+    calls,
+    keep_corruptions,
+    know_corruptions,
+    read_record,
+    recorded,
+)
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model
 
@@ -149,14 +159,14 @@ class Store:
             (self.folder / name).unlink(missing_ok=True)
 
     @contextmanager
-    def recorded(self, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def recorded(self, call: Call) -> Iterator[Call]:
         """Keep a record of one call; one that fails before anything was computed leaves no run behind.
 
         Images that were all decoded stay, for the next call with the same data.
         """
         try:
-            with recorded(self.folder, about) as record:
-                yield record
+            with recorded(self.folder, call):
+                yield call
         except BaseException:
             self._abandon()
             raise
@@ -309,25 +319,21 @@ class Store:
             )
         return known
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Run:
         """What was run on what, with what: data, class names, models, recipes, unreadable images, and each call."""
         identity = self.identity()
         made, unread = calls(self.folder), skipped(self.folder)
         for one in made:  # a published set on disk notes them cell by cell
-            unread |= one["skipped"] if isinstance(one.get("skipped"), dict) else {}
-        return {
-            "folder": str(self.folder),
-            **identity,
-            "models": [
-                known
-                for file in sorted((self.folder / MODELS).glob("*.toml"))
-                if not missing_or_damaged(file, "give the same command again to write it anew")
-                and (known := _read(file)) is not None
-            ],
-            "recipes": {f"{recipe.name}-{recipe.hash}": recipe.hash for recipe in self.recipes()},
-            "skipped": unread,
-            "calls": made,
-        }
+            unread |= one.skipped
+        models = [
+            read_record(KnownModel, known)
+            for file in sorted((self.folder / MODELS).glob("*.toml"))
+            if not missing_or_damaged(file, "give the same command again to write it anew")
+            and (known := _read(file)) is not None
+        ]
+        recipes = [recipe.hash for recipe in self.recipes()]
+        more = {"folder": self.folder, "models": models, "recipes": recipes, "skipped": unread, "calls": made}
+        return read_record(Run, {**identity, **more})
 
 
 def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.LazyFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Entry, Level, ends
 from brittle.corruptions import FAMILIES
+from brittle.evaluation import Run
 from brittle.evaluation.cell import CLEAN, plan
 from brittle.evaluation.results import COLUMNS, Cells, Results
 from brittle.evaluation.score import CLEAN_CELL, Scores, by_corruption, cells_of, scores
@@ -75,12 +75,12 @@ class Part:
     @property
     def data(self) -> str:
         """The name of the images."""
-        return next((str(run["data"]) for run in self.results.runs if run.get("data")), "")
+        return next((str(run.data) for run in self.results.runs if run.data), "")
 
     @property
     def classes(self) -> list[str]:
         """The names of the classes, if they are known."""
-        return next((list(run["classes"]) for run in self.results.runs if run.get("classes")), [])
+        return next((list(run.classes) for run in self.results.runs if run.classes), [])
 
     def class_name(self, number: int) -> str:
         """What people call a class."""
@@ -98,7 +98,7 @@ class Part:
     @property
     def place(self) -> str:
         """The name with that of the run, where several parts have the same."""
-        return f"{self.name}, {Path(self.results.runs[0]['folder']).name}"
+        return f"{self.name}, {self.results.runs[0].folder.name}"
 
     @property
     def about(self) -> str:
@@ -142,9 +142,9 @@ def same_images(results: Results) -> list[Results]:
     """One Results for each set of images, since rows of different images must not be averaged together."""
     if len(results.runs) < 2:
         return [results]
-    groups: list[tuple[Any, dict[tuple[str, float], str], list[dict[str, Any]]]] = []
+    groups: list[tuple[Any, dict[tuple[str, float], str], list[Run]]] = []
     for run in results.runs:
-        keys = {(c.corruption, c.severity): c.key for recipe in Store(run["folder"]).recipes() for c in plan(recipe)}
+        keys = {(c.corruption, c.severity): c.key for recipe in Store(run.folder).recipes() for c in plan(recipe)}
         for data, known, runs in groups:
             if data == _data(run) and all(known.get(cell, key) == key for cell, key in keys.items()):
                 known |= keys
@@ -155,20 +155,20 @@ def same_images(results: Results) -> list[Results]:
     return [_together(runs, results) for _, _, runs in groups]
 
 
-def _data(run: dict[str, Any]) -> tuple[Any, ...]:
+def _data(run: Run) -> tuple[Any, ...]:
     """What tells sets of images apart: a digest, or for published sets on disk what is known of them."""
-    return run.get("data_key"), run.get("stored"), None if "data_key" in run else (run["data"], run["images"])
+    return *run.images_key, None if run.data_key is not None else (run.data, run.images)
 
 
-def _together(runs: list[dict[str, Any]], results: Results) -> Results:
+def _together(runs: list[Run], results: Results) -> Results:
     """The rows of some of the runs, those on the same images, with the names that the models have in all of them."""
-    stores, among = ([Store(run["folder"]) for run in several] for several in (runs, results.runs))
+    stores, among = ([Store(run.folder) for run in several] for several in (runs, results.runs))
     rows = scan(stores, among).select(COLUMNS).filter(pl.col("model").is_in(results.models))
     return Results(rows, tuple(runs))
 
 
 def _recipes(group: Results) -> list[Benchmark]:
-    order = [s.get("recipe") for run in group.runs for s in run.get("calls", ())]
+    order = [s.recipe for run in group.runs for s in run.calls]
     found = group.benchmarks()
     if not found:
         found = _made_up(group)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from PIL import features
 from brittle._io import is_whole
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Level, severity_of
+from brittle.evaluation import Run
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.inputs import IMAGES, READ, decoded_ids
 from brittle.report.data import EarliestFailure, Measure, Part, earliest_failures, severity_columns
@@ -175,10 +175,10 @@ SIDE = 144
 class Pictures:
     """The clean images of a run by their sample ids, and what its recipe makes of them."""
 
-    def __init__(self, run: dict[str, Any], benchmark: Benchmark) -> None:
+    def __init__(self, run: Run, benchmark: Benchmark) -> None:
         self.benchmark = benchmark
-        self.images = np.load(Path(run["folder"]) / IMAGES, mmap_mode="r")
-        self.ids = decoded_ids(Path(run["folder"]))
+        self.images = np.load(run.folder / IMAGES, mmap_mode="r")
+        self.ids = decoded_ids(run.folder)
         self.place = {str(sample): i for i, sample in enumerate(self.ids)}
 
     def clean(self, sample: str) -> Image:
@@ -208,8 +208,8 @@ class Pictures:
 def pictures(part: Part) -> Pictures | None:
     """The pictures of the first run that holds the recipe and its images."""
     for run in part.results.runs:
-        there = part.has_clean and all(is_whole(Path(run["folder"]) / name) for name in (IMAGES, READ))
-        if there and part.benchmark is not None and part.benchmark.hash in run["recipes"].values():
+        there = part.has_clean and all(is_whole(run.folder / name) for name in (IMAGES, READ))
+        if there and part.benchmark is not None and part.benchmark.hash in run.recipes:
             return Pictures(run, part.benchmark)
     return None
 

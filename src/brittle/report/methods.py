@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from brittle.evaluation import Call, Run
 from brittle.report.data import RESAMPLES, Measure, Part
 from brittle.report.html import Html, concat, count, tag
 
@@ -56,23 +56,20 @@ def _recipes(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
     return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="recipes")
 
 
-def run_facts(run: dict[str, Any]) -> Html:
+def run_facts(run: Run) -> Html:
     """What is known of a run: its images, models, calls and versions."""
-    calls = run.get("calls", [])
-    key, skipped = run.get("data_key"), run.get("skipped", {})
-    for call in calls:  # a published set on disk notes them cell by cell
-        if isinstance(call.get("skipped"), dict):
-            skipped = {**skipped, **call["skipped"]}
-    models = [concat(model["name"], " ", tag("code", model["key"])) for model in run.get("models", [])]
+    calls = run.calls
+    key, skipped = run.data_key, run.skipped
+    models = [concat(model.name, " ", tag("code", model.key)) for model in run.models]
     facts: list[tuple[str, Any]] = [
-        ("folder", Path(run["folder"]).name),
-        ("images", concat(f"{run['data']}, {count(run['images'], 'image')} ", tag("code", key) if key else None)),
-        ("classes", f"{len(run['classes']):,}" if run["classes"] else "not named"),
+        ("folder", run.folder.name),
+        ("images", concat(f"{run.data}, {count(run.images, 'image')} ", tag("code", key) if key else None)),
+        ("classes", f"{len(run.classes):,}" if run.classes else "not named"),
         ("models", tag("ul", *(tag("li", model) for model in models))),
         ("not readable", _skipped(skipped) if skipped else "none"),
         ("run", tag("ul", *(tag("li", _call(call)) for call in calls)) if calls else "not recorded"),
         ("versions", _versions(calls)),
-        ("notes", listed_once(note for call in calls for note in call.get("notes", ()))),
+        ("notes", listed_once(note for call in calls for note in call.notes)),
     ]
     rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag("dl", *rows, class_="facts")
@@ -85,27 +82,18 @@ def _skipped(skipped: dict[str, str]) -> Html:
     return concat(f"{count(len(skipped), 'image')}, left out of every cell", tag("ul", *named, last))
 
 
-def _call(call: dict[str, Any]) -> str:
-    when = str(call.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
-    what = (
-        call.get("benchmark")
-        or call.get("stored")
-        or call.get("predictions")
-        or call.get("failure_points")
-        or "clean images"
-    )
-    machine = call.get("machine", {})
-    how = [f"engine {call['engine']}" if "engine" in call else ""]
-    how.append(f"batches of {call['batch_size']}" if "batch_size" in call else "")
+def _call(call: Call) -> str:
+    when = str(call.started).replace("T", " ").replace("+00:00", " UTC")
+    machine = call.machine
+    how = [f"engine {call.engine}" if call.engine else ""]
+    how.append(f"batches of {call.batch_size}" if call.batch_size else "")
     where = f"{machine.get('system', '?')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores"
-    facts = ", ".join(filter(None, (what, *how, where)))
-    return f"{when}: {facts}; {call.get('state', 'not finished')}"
+    facts = ", ".join(filter(None, (call.title, *how, where)))
+    return f"{when}: {facts}; {call.state}"
 
 
-def _versions(calls: list[dict[str, Any]]) -> str:
-    return listed_once(
-        ", ".join(f"{name} {number}" for name, number in call.get("versions", {}).items()) for call in calls
-    )
+def _versions(calls: Sequence[Call]) -> str:
+    return listed_once(", ".join(f"{name} {number}" for name, number in call.versions.items()) for call in calls)
 
 
 def listed_once(texts: Iterable[str]) -> str:

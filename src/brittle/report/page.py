@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from calendar import month_name
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from brittle._io import atomic_write
+from brittle.evaluation import KnownModel, Run
 from brittle.evaluation.failure_summary import SearchedFolder
 from brittle.evaluation.references import Comparable, comparable, published_rows
 from brittle.evaluation.results import Results
@@ -222,9 +223,9 @@ def failure_page(folders: Sequence[str | Path], title: str | None) -> Html:
     runs = [_about(folder) for folder in searches]
     bodies, lists, facts = [], [], [count(len(looks_all.order), "model")]
     for number, (own, run) in enumerate(zip(found, runs, strict=True), start=1):
-        classes = run["classes"]
+        classes = run.classes
 
-        def word(index: int, classes: list[str] = classes) -> str:
+        def word(index: int, classes: Sequence[str] = classes) -> str:
             return "none of the classes" if index < 0 else classes[index] if index < len(classes) else f"class {index}"
 
         looks = ModelStyles([model for model in looks_all.order if any(one.model == model for one in own)])
@@ -237,14 +238,14 @@ def failure_page(folders: Sequence[str | Path], title: str | None) -> Html:
         shown = [(f"part{number}-{key}", key, name, body) for key, name, body in sections if body is not None]
         images = count(len(own[0].summary.points), "image")
         corruptions = count(len({one.summary.corruption for one in own}), "corruption")
-        heading = concat(tag("h2", "Failure points"), tag("p", f"{run['data']}, {images}, {corruptions}", class_="sub"))
+        heading = concat(tag("h2", "Failure points"), tag("p", f"{run.data}, {images}, {corruptions}", class_="sub"))
         inner = [tag("section", tag("h3", name), body, id=place, class_=f"s-{key}") for place, key, name, body in shown]
         bodies.append(tag("section", heading, *inner, id=f"part{number}", class_="part"))
         items = [*((place, name) for place, _, name, _ in shown), ("methods", "Methods")]
         items_html = [tag("li", tag("a", name, href=f"#{place}")) for place, name in items]
         lists.append(tag("ol", *items_html, data_part=f"part{number}"))
-        facts.append(f"{run['data']} ({images})")
-    tabs = [tag("a", Path(run["folder"]).name, href=f"#part{i}", class_="tab") for i, run in enumerate(runs, start=1)]
+        facts.append(f"{run.data} ({images})")
+    tabs = [tag("a", run.folder.name, href=f"#part{i}", class_="tab") for i, run in enumerate(runs, start=1)]
     switch = tag("div", *tabs, class_="tabs") if len(tabs) > 1 else None
     contents = tag("nav", switch, *lists, class_="toc", aria_label="Contents")
     last = tag(
@@ -268,10 +269,10 @@ FAILURE_METHOD = (
 )
 
 
-def _about(folder: SearchedFolder) -> dict[str, Any]:
+def _about(folder: SearchedFolder) -> Run:
     """What a folder with failure points alone says of itself."""
     models = folder.rows.select("model", "key").unique(maintain_order=True).rows()
-    return {**Store(folder.folder).about(), "models": [{"name": name, "key": key} for name, key in models]}
+    return replace(Store(folder.folder).about(), models=tuple(KnownModel(name, key) for name, key in models))
 
 
 def _where(order: list[str]) -> str:
@@ -328,8 +329,8 @@ def _date(several: list[Part]) -> str:
     return _last_day([run for part in several for run in part.results.runs])
 
 
-def _last_day(runs: list[dict[str, Any]]) -> str:
-    started = [call.get("started", "") for run in runs for call in run.get("calls", ())]
+def _last_day(runs: list[Run]) -> str:
+    started = [call.started for run in runs for call in run.calls]
     last = max(filter(None, started), default="")
     if not last:
         return ""
@@ -356,9 +357,9 @@ def _footer(several: list[Part]) -> Html:
     return _made_with([run for part in several for run in part.results.runs])
 
 
-def _made_with(runs: list[dict[str, Any]]) -> Html:
-    calls = [call.get("versions", {}) for run in runs for call in run.get("calls", ())]
-    versions = {call["brittle"] for call in calls if "brittle" in call}
+def _made_with(runs: list[Run]) -> Html:
+    calls = [call.versions for run in runs for call in run.calls]
+    versions = {versions["brittle"] for versions in calls if "brittle" in versions}
     return tag("footer", tag("p", f"Made with brittle {', '.join(sorted(versions))}".rstrip() + "."))
 
 

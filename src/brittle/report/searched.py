@@ -48,13 +48,13 @@ def searched(part: Part, _: list[Measure], looks: ModelStyles) -> Html | None:
 def _of_part(part: Part) -> list[Searched]:
     assert part.benchmark is not None
     wanted = {drawn_key(part.benchmark, entry) for entry in part.benchmark.entries}
-    known = {m["key"]: m["name"] for run in part.results.runs for m in run["models"]}
+    known = {m.key: m.name for run in part.results.runs for m in run.models}
     names = _names(known, part.models)
     found: dict[tuple[str, str], Searched] = {}
     for run in part.results.runs:
-        if load_failure_points(run["folder"]) is None:
+        if load_failure_points(run.folder) is None:
             continue
-        folder = SearchedFolder(run["folder"])
+        folder = SearchedFolder(run.folder)
         for one in folder.summaries:
             if one.drawn in wanted and one.key in names:
                 found.setdefault((one.key, one.corruption), Searched(names[one.key], one, folder))

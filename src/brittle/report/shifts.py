@@ -234,8 +234,8 @@ def slide_films(part: Part, measures: list[Measure], _: ModelStyles) -> Html | N
 def _slides(part: Part) -> Dataset | None:
     """The images that were run, where they were then."""
     for run in part.results.runs:
-        for call in reversed(run.get("calls", ())):
-            folder = call.get("folder")
+        for call in reversed(run.calls):
+            folder = call.folder
             if folder and Path(folder).is_dir():
                 with suppress(ValueError, OSError):
                     return cns_bench(folder)

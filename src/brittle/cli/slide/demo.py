@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from brittle.cli.console import console, resumable_progress, save_picture
-from brittle.cli.inputs import tell_files
+from brittle.cli.console import console, resumable_progress, save_picture, tell_files
 from brittle.cli.run import follow
 from brittle.cli.slide.filter import filter_table, quality_table, score_figure
 from brittle.cli.slide.inputs import TINY, classes_of, shifts_of

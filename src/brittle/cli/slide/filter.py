@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, say_next
-from brittle.cli.inputs import tell_files
+from brittle.cli.console import console, say_next, tell_files
 from brittle.cli.run import DEVICE
 from brittle.cli.slide.inputs import CLIP, TINY
 from brittle.cli.slide.measure import FOLDER, scored, write_table

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, resumable_progress, say_next
-from brittle.cli.inputs import tell_files
+from brittle.cli.console import console, resumable_progress, say_next, tell_files
 from brittle.cli.run import DEVICE, follow
 from brittle.cli.slide.inputs import CLIP, TINY, prompts_of, tiny_part
 

@@ -9,9 +9,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli import distance as given
-from brittle.cli.console import console, resumable_progress, say_if_compiling, split_numbers
+from brittle.cli.console import console, resumable_progress, say_if_compiling, split_numbers, tell_files
 from brittle.cli.distance import recipe_of, save_table
-from brittle.cli.inputs import tell_files
 from brittle.cli.overlap import plan_of, training_of, weights_of
 from brittle.cli.run import follow, load_data
 from brittle.cli.study import verbs as options
