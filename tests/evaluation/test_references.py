@@ -27,6 +27,7 @@ from brittle.evaluation import (
     load_results,
     scores,
 )
+from brittle.evaluation.records import read_record
 from brittle.evaluation.references import MOVED, REFERENCES
 from brittle.models import from_callable
 
@@ -41,7 +42,7 @@ def seen(labels: Any, classes: tuple[str, ...], recipe: Benchmark, **run: Any) -
     rows = pl.DataFrame({"label": np.asarray(labels, np.int32)}).with_columns(
         model=pl.lit("m"), corruption=pl.lit(corruption.id), level=pl.lit(middle)
     )
-    calls = tuple(Call(**call) for call in run.pop("calls", ()))
+    calls = tuple(read_record(Call, call) for call in run.pop("calls", ()))
     about = Run(Path("run"), "data", len(labels), classes, calls=calls, **run)
     return Results(rows.lazy(), (about,))
 

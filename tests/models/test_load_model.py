@@ -23,7 +23,7 @@ FILE = """
 from __future__ import annotations
 from dataclasses import dataclass
 import numpy as np
-from networks import small_net  # beside this file
+from tests.models.networks import small_net  # beside this file
 from brittle.models import from_callable
 
 @dataclass

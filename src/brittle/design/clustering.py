@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import atomic_write, toml_text
+from brittle._io import atomic_write, read_csv, toml_text
 from brittle._random import generator
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
@@ -43,10 +43,8 @@ def write_categories(
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as temporary:
         if kind == ".csv":
-            with temporary.open("w", encoding="utf-8", newline="") as file:
-                out = csv.writer(file)
-                out.writerow(["corruption", "category"])
-                out.writerows((one, name) for name, group in members.items() for one in group)
+            rows = [(one, name) for name, group in members.items() for one in group]
+            pl.DataFrame(rows, schema=["corruption", "category"], orient="row").write_csv(temporary)
         else:
             known = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
             blocks = [{"name": name, "members": list(group)} for name, group in members.items()]
@@ -77,13 +75,11 @@ def read_categories(path: Path) -> Parts:
         within, across = (float(data.get(key, math.nan)) for key in KEYS)
         steps = [{"count": one["count"], "scc": one[KEYS[0]], "dcc": one[KEYS[1]]} for one in data.get("step", [])]
         return found, within, across, steps, candidates
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        table = csv.DictReader(file)
-        if not {"corruption", "category"} <= set(table.fieldnames or ()):
-            raise BrittleError(f"the columns must be corruption and category, got {', '.join(table.fieldnames or ())}")
-        members: dict[str, tuple[str, ...]] = {}
-        for row in table:
-            members[row["category"]] = (*members.get(row["category"], ()), row["corruption"])
+    table = read_csv(path)
+    if not {"corruption", "category"} <= set(table.columns):
+        raise BrittleError(f"the columns must be corruption and category, got {', '.join(table.columns)}")
+    groups = table.group_by("category", maintain_order=True).agg("corruption")
+    members = {str(name): tuple(map(str, group)) for name, group in groups.rows()}
     return members, math.nan, math.nan, [], None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,10 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._io import read_csv
 from brittle._types import FloatArray
 from brittle.design.covering import members_in
-from brittle.design.matrix import check_names
+from brittle.design.matrix import check_names, numbers_of
 from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.results import Results, load_results
 from brittle.metrics.correlation import correlate as pearson_along
@@ -91,19 +91,21 @@ def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequen
 
 def read_drops(path: str | Path) -> Drops:
     """Drops from a CSV file: a column of model names, then one column for each corruption or shift."""
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        lines = [row for row in csv.reader(file) if row]
-    if len(lines) < 2 or len(lines[0]) < 2:
+    table = read_csv(path)
+    if table.is_empty() or table.width < 2:
         raise BrittleError(f"{path} needs a first row model,<corruption>,… and one row for each model")
-    values = []
-    for row in lines[1:]:
-        try:
-            values.append([float(cell) for cell in row[1:]])
-        except ValueError as error:
-            raise BrittleError(f"{path}, model {row[0]!r}: {error}; every cell must be an accuracy drop") from error
-        if len(row) != len(lines[0]):
-            raise BrittleError(f"{path}, model {row[0]!r}: {len(row)} cells, but the first row has {len(lines[0])}")
-    return Drops(tuple(row[0] for row in lines[1:]), tuple(lines[0][1:]), np.array(values))
+    try:
+        values = numbers_of(table)
+    except BrittleError as error:
+        raise BrittleError(f"{path}: {error}; every cell must be an accuracy drop") from error
+    models = tuple(table.to_series(0))
+    if np.isnan(values).any():
+        row, column = np.argwhere(np.isnan(values))[0]
+        raise BrittleError(
+            f"{path}: the model {models[row]!r} has no number under {table.columns[column + 1]!r}; every cell must be "
+            "an accuracy drop"
+        )
+    return Drops(models, tuple(table.columns[1:]), values)
 
 
 def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[FloatArray, Callable[[str], int]]:

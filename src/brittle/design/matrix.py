@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
-from brittle._io import atomic_write
+from brittle._io import atomic_write, read_csv
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.metrics import Estimate
@@ -264,11 +263,8 @@ def write_overlap(
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as temporary:
         if kind == ".csv":
-            with temporary.open("w", encoding="utf-8", newline="") as file:
-                out = csv.writer(file)
-                out.writerow(["corruption", *names])
-                for name, row in zip(names, scores, strict=True):
-                    out.writerow([name, *("" if np.isnan(value) else repr(float(value)) for value in row)])
+            columns = {name: scores[:, i] for i, name in enumerate(names)}
+            pl.DataFrame({"corruption": names, **columns}, nan_to_null=True).write_csv(temporary)
         else:
             hardly = [name in unlearned for name in names]
             long = _long(names, scores, low, high).with_columns(pl.Series("unlearned", np.repeat(hardly, len(names))))
@@ -283,16 +279,26 @@ def read_overlap(path: Path) -> Parts:
             return _from_long(pl.read_parquet(path, glob=False, hive_partitioning=False))
         except pl.exceptions.PolarsError as error:
             raise BrittleError(f"it cannot be read ({error})") from error
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = [row for row in csv.reader(file) if row]
-    header, rows = (lines[0], lines[1:]) if lines else ([], [])
-    names = tuple(header[1:])
-    if tuple(row[0] for row in rows) != names:
+    table = read_csv(path)
+    names = tuple(table.columns[1:])
+    if tuple(table.to_series(0)) != names:
         raise BrittleError("the first row and the first column must name the same corruptions in the same order")
-    if any(len(row) != len(header) for row in rows):
-        raise BrittleError(f"every row must have {len(header)} cells, as the first")
-    scores = np.array([[float(cell) if cell.strip() else np.nan for cell in row[1:]] for row in rows], ndmin=2)
-    return names, scores, None, None, None
+    return names, numbers_of(table), None, None, None
+
+
+def numbers_of(table: pl.DataFrame) -> FloatArray:
+    """All columns but the first as numbers; an empty cell is NaN."""
+    columns = []
+    for name in table.columns[1:]:
+        texts = table[name].str.strip_chars()
+        texts = texts.set(texts == "", None)
+        values = texts.cast(pl.Float64, strict=False)
+        wrong = texts.filter(values.is_null() & texts.is_not_null())
+        if len(wrong):
+            row = table.to_series(0)[int((texts == wrong[0]).arg_max() or 0)]
+            raise BrittleError(f"{wrong[0]!r} in the row {row!r} under {name!r} is not a number")
+        columns.append(values.fill_null(np.nan).to_numpy())
+    return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
 def _long(names: tuple[str, ...], scores: FloatArray, low: FloatArray | None, high: FloatArray | None) -> pl.DataFrame:

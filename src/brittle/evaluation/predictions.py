@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._io import read_csv
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.corruptions import get_corruption
@@ -41,7 +42,7 @@ def read_predictions(path: str | Path) -> pl.DataFrame:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of predictions {str(path)!r}")
-    readers = {".csv": _read_csv, ".npz": _read_npz}
+    readers = {".csv": read_csv, ".npz": _read_npz}
     if path.suffix not in readers:
         raise BrittleError(f"predictions are read from .csv and .npz files, got {str(path)!r}")
     raw = readers[path.suffix](path)
@@ -87,13 +88,6 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
             more = f" ({len(rows)} rows are like this)" if len(rows) > 1 else ""
             told = sentence.format(**raw.row(index, named=True))
             raise BrittleError(f"row {index + 1} of {str(path)!r} {told}{more}")
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_csv(path, glob=False, infer_schema=False, truncate_ragged_lines=False)
-    except pl.exceptions.PolarsError as error:
-        raise BrittleError(f"{str(path)!r} is not a CSV table: {str(error).partition(chr(10))[0]}") from error
 
 
 def _read_npz(path: Path) -> pl.DataFrame:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from brittle._errors import BrittleError
+from brittle._io import read_csv
 from brittle._types import FloatArray, check_fractions
 
 FOLDER = Path(__file__).parent / "published"
@@ -72,25 +74,16 @@ def published_table(name: str) -> Table:
         close = get_close_matches(str(name), names, n=1, cutoff=0.6)
         hint = f"did you mean {close[0]!r}? All: " if close else "there are: "
         raise BrittleError(f"there is no published table {name!r}; {hint}{', '.join(names)}")
-    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    cells = zip(*rows, strict=True)
-    what, source = _index()[name]
-    return Table(name, what, source, {key: _column(values) for key, values in zip(header, cells, strict=True)})
+    about = tomllib.loads((FOLDER / "index.toml").read_text(encoding="utf-8"))[name]
+    columns = {column.name: _column(column) for column in read_csv(FOLDER / f"{name}.csv")}
+    return Table(name, about["what"], about["source"], columns)
 
 
-def _column(cells: tuple[str, ...]) -> FloatArray | list[str]:
-    try:
-        return np.array([float(cell) if cell else np.nan for cell in cells])
-    except ValueError:
-        return list(cells)
-
-
-def _index() -> dict[str, tuple[str, str]]:
-    """What each table is and where it comes from: the rows of the README beside the files."""
-    lines = (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
-    return {name.strip("`"): (what, source) for name, what, source in rows}
+def _column(texts: pl.Series) -> FloatArray | list[str]:
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.null_count() > texts.null_count():
+        return texts.fill_null("").to_list()
+    return np.asarray(numbers.fill_null(np.nan).to_numpy())
 
 
 BASELINES = {

@@ -186,7 +186,8 @@ def from_transformers(
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         what = "the folder" if local else "there is no folder, and the hub gave no model,"
-        raise type(error)(f"{what} {source!r} cannot be used as an image classifier: {reason}") from error
+        kind = OSError if isinstance(error, OSError) else BrittleError
+        raise kind(f"{what} {source!r} cannot be used as an image classifier: {reason}") from error
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise BrittleError(f"{source!r} is no trained classifier: it has no weights {missing}")
