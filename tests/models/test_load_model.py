@@ -70,7 +70,7 @@ def test_each_kind_of_text_finds_its_model(tmp_path: Path, code: Path, monkeypat
         ("torch:nets.py:ready", {"name": "mine", "size": 16}, "mine", 5),
         ("torch:nets.py:callable_", {"version": "2"}, "callable_", 3),
         ("torch:nets.py:model", {}, "mean colour", 3),
-        ("torch:networks:small_net", {"mean": (0.5, 0.5, 0.5)}, "small_net", 5),
+        ("torch:tests.models.networks:small_net", {"mean": (0.5, 0.5, 0.5)}, "small_net", 5),
     ]:
         model = load_model(spec, device="cpu", **options)
         assert (model.name, model.scores(images(2)).shape) == (name, (2, classes)), spec
@@ -100,7 +100,12 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
         ("a.onnx", {}, FileNotFoundError, "there is no ONNX file 'a.onnx'"),
         ("torch:nowhere.py:f", {}, FileNotFoundError, "there is no file 'nowhere.py'"),
         ("torch:function", {}, ValueError, "write package.module:function or path/to/file.py:function, got 'function'"),
-        ("torch:networks:small_nets", {}, ValueError, "'networks' has no 'small_nets'; did you mean 'small_net'?"),
+        (
+            "torch:tests.models.networks:small_nets",
+            {},
+            ValueError,
+            "'tests.models.networks' has no 'small_nets'; did you mean 'small_net'?",
+        ),
         (
             from_callable(len, name="a", version="1"),
             {"size": 3},
