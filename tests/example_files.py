@@ -12,7 +12,7 @@ from brittle.datasets import load_dataset, photo
 from brittle.datasets.classes import imagenet_classes
 from brittle.design import OverlapMatrix
 from brittle.sliders import ClassToken, load_slider, save_tokens
-from imitations.timm import colour
+from tests.imitations.timm import colour
 from tests.cli.slide.slide_cases import publish
 from tests.datasets.fake_layouts import WNIDS, cifar_batches
 from tests.models.graphs import write
