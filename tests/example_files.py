@@ -12,9 +12,9 @@ from brittle.datasets import load_dataset, photo
 from brittle.datasets.classes import imagenet_classes
 from brittle.design import OverlapMatrix
 from brittle.sliders import ClassToken, load_slider, save_tokens
-from tests.imitations.timm import colour
 from tests.cli.slide.slide_cases import publish
 from tests.datasets.fake_layouts import WNIDS, cifar_batches
+from tests.imitations.timm import colour
 from tests.models.graphs import write
 from tests.sliders import tiny_world
 from tests.sliders.cns_folder import cns_folder

@@ -64,7 +64,7 @@ def map_on_ray(
             other = "with other code " if there[0] == here[0] else ""
             raise RunError(
                 f"the Ray node {socket.gethostname()!r} has brittle {there[0]} {other}and this run has brittle "
-                f"{here[0]}; install the same one on every node; what was finished is kept, the same command goes on"
+                f"{here[0]}; install the same one on every node; what was finished is kept, the same command resumes"
             )
         return getattr(import_module(module), name)(*arguments)
 
@@ -123,7 +123,7 @@ def check_reachable(address: str | None) -> None:
         ) from error
 
 
-RESUMES = "what was finished is kept, the same command goes on"
+RESUMES = "what was finished is kept, the same command resumes"
 
 LOSSES = (
     (

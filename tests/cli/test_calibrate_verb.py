@@ -23,7 +23,7 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
     Path("stop.txt").write_text("18")
     torn = run("calibrate", "-m", "nets.py:by_heart", *how)
     assert torn.exit_code == 130
-    assert "the same command goes on" in torn.stderr
+    assert "the same command resumes" in torn.stderr
     first = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert list(first) == ["noc/brightness"]
     assert not Path("ours.toml").exists()

@@ -57,7 +57,7 @@ def test_an_interrupted_distance_says_that_nothing_is_lost(run: Run) -> None:
     how = ["distance", "-b", "three.toml", "-s", 3, *SMALL, "--samples", 12, "-o", "out", "--batch-size", 6]
     stopped = run(*how, "-a", "own.py:stops")
     assert stopped.exit_code == 130
-    assert "the same command goes on" in stopped.stderr
+    assert "the same command resumes" in stopped.stderr
     good(run(*how, "-a", "none"))
 
 

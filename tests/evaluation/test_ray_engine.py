@@ -127,7 +127,7 @@ def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
     told = ray_error(ray, error, "fog 3", 6)
     assert type(told) is RunError
     assert re.search(sentence, str(told))
-    assert str(told).endswith("; what was finished is kept, the same command goes on")
+    assert str(told).endswith("; what was finished is kept, the same command resumes")
 
 
 def test_an_error_of_the_models_own_code_travels_with_its_traceback(tmp_path: Path) -> None:

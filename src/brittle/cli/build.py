@@ -42,7 +42,7 @@ LEVELS = Annotated[
         show_default="those that were measured",
     ),
 ]
-NAME = Annotated[str | None, typer.Option("--name", help="Of the recipe.", show_default="the file's name")]
+NAME = Annotated[str | None, typer.Option("--name", help="Name of the recipe.", show_default="the file's name")]
 
 
 def non_overlapping_verb(
@@ -99,8 +99,8 @@ def balanced_verb(
     categories: Annotated[
         str, typer.Option("--categories", "-c", help="A file of `brittle categories`, or `syn2nat`: published ones.")
     ],
-    n: Annotated[int, typer.Option("-n", help="How many categories are represented.")],
-    k: Annotated[int, typer.Option("-k", help="By how many corruptions each.")],
+    n: Annotated[int, typer.Option("-n", help="Number of categories that are represented.")],
+    k: Annotated[int, typer.Option("-k", help="Number of corruptions of each category.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A .toml recipe of one, or a .csv of all benchmarks drawn.")
     ],
@@ -112,7 +112,7 @@ def balanced_verb(
     ] = None,
     levels_from: LEVELS = None,
     name: NAME = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
 ) -> None:
     """Build benchmarks that give every category they test the same weight: k corruptions from each of n categories.
 

@@ -47,9 +47,13 @@ def calibrate_verb(
     robustness: Annotated[
         str, typer.Option("--robustness", help="The share of clean accuracy left at the two ends of the range.")
     ] = "0.95,0.5",
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a severity is found.")] = 0.02,
-    name: Annotated[str | None, typer.Option("--name", help="Of the recipe.", show_default="the file's name")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="Precision of a severity that is searched for.")
+    ] = 0.02,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the recipe.", show_default="the file's name")
+    ] = None,
     batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
     prepare: PREPARE = None,
     threads: THREADS = None,
@@ -60,7 +64,7 @@ def calibrate_verb(
 
     By NOC's rule a range begins where a standard model keeps 95 % of its clean accuracy and ends where it keeps half,
     found by halving. Each corruption's range is kept beside the recipe as soon as it is found, so the same command
-    goes on after an interruption.
+    resumes after an interruption.
     """
     import brittle
     from brittle._parallel import use_threads

@@ -29,12 +29,14 @@ def categories_verb(
         float | None,
         typer.Option("--min-correlation", help="Split until same-category vectors correlate so.", show_default="0.5"),
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", help="So many categories instead.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", help="Number of categories, instead of a correlation.")
+    ] = None,
     method: Annotated[str, typer.Option("--method", help="`k-means` as in Syn2Nat, or `hierarchical`.")] = "k-means",
     check: Annotated[
         str | None, typer.Option("--check", help="A run or .csv of drops: do real models agree with the categories?")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of k-means.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of k-means.")] = 0,
     figure: FIGURE = None,
 ) -> None:
     """Split corruptions into categories by their overlaps, as few as make those of a category alike.

@@ -39,8 +39,8 @@ def compare_verb(
         typer.Option(
             "--reference",
             metavar="MODEL",
-            help="Whose errors divide mCE: a model of the runs, the folder of another run on the same images (or "
-            "FOLDER:MODEL), or a published baseline.",
+            help="Reference whose errors divide mCE: a model of the runs, the folder of another run on the same images "
+            "(or FOLDER:MODEL), or a published baseline.",
             show_default="the published one, where it is comparable",
         ),
     ] = None,

@@ -123,7 +123,7 @@ def progress_bar() -> Progress:
 
 def interrupted() -> NoReturn:
     """Say that nothing is lost, and leave as programs do that were interrupted."""
-    console(stderr=True).print("Interrupted. All files in place are complete; the same command goes on.")
+    console(stderr=True).print("Interrupted. All files in place are complete; the same command resumes.")
     raise typer.Exit(130) from None
 
 
@@ -353,7 +353,7 @@ OVERLAP = Annotated[
 ]
 FIGURE = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE.svg", help="Where the figure goes.", show_default="beside the output"),
+    typer.Option("--figure", metavar="FILE.svg", help="File of the figure.", show_default="beside the output"),
 ]
 
 

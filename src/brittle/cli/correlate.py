@@ -55,7 +55,7 @@ def correlate_verb(
         list[str] | None, typer.Option("--benchmark", "-b", help="A fixed recipe; repeatable.")
     ] = None,
     count: Annotated[int, typer.Option("--count", help="Benchmarks drawn for each N,K, if there are so many.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
     figure: FIGURE = None,
 ) -> None:
     """Correlate, over models, the accuracy drop on synthetic benchmarks with the drop on natural shifts.

@@ -48,13 +48,17 @@ def corrupt_verb(
     ] = None,
     corruptions: Annotated[
         list[str] | None,
-        typer.Option("--corruptions", "-c", metavar="NAMES", help="Only these, repeated or with commas."),
+        typer.Option("--corruptions", "-c", metavar="NAMES", help="Corruptions to apply, repeated or with commas."),
     ] = None,
     severities: Annotated[
         list[str] | None,
-        typer.Option("--severities", "-s", metavar="S", help="At these levels, real numbers from 0 to 5 (c-bar: 10)."),
+        typer.Option(
+            "--severities", "-s", metavar="S", help="Severities to apply, real numbers from 0 to 5 (c-bar: 10)."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.", show_default="0")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the draws, instead of the recipe's.", show_default="0")
+    ] = None,
     textures: TEXTURES = None,
     prepare: Annotated[
         str, typer.Option("--prepare", help="`imagenet`: short side to 256, central 224, as published. Or `none`.")
@@ -79,7 +83,7 @@ def corrupt_verb(
     becomes DST/<corruption>.npy with the severities stacked, as in CIFAR-10-C.
 
     The pictures depend on the recipe and on each image's relative path or index, and on nothing else. A run that
-    was interrupted goes on where it ended when the same command is given again. Files that cannot be read are
+    was interrupted resumes where it ended when the same command is given again. Files that cannot be read are
     skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
     left out.
     """

@@ -27,7 +27,9 @@ def demo_verb(
         Path | None,
         typer.Option("--output", "-o", help="The run's folder.", show_default="demo, or demo-N with a limit of N"),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the classes.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Number of images to use, evenly over the classes.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=f"The same as --limit {QUICK}.")] = False,
 ) -> None:
     """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar, and write the report.

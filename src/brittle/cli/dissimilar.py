@@ -49,22 +49,24 @@ def dissimilar_verb(
     candidates: Annotated[
         str, typer.Option("--candidates", "-C", help="A recipe; one with fewer than five levels is calibrated first.")
     ],
-    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="What to be far from, with five levels each.")],
+    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="Recipe to be far from, with five levels each.")],
     models: Annotated[
         list[str], typer.Option("--model", "-m", help="Errors and features are its; may be repeated, one a run.")
     ],
     data: DATA,
     output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
-    k: Annotated[int, typer.Option("-k", help="How many corruptions; an even number up to 10.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of corruptions; an even number up to 10.")] = 10,
     runs: Annotated[
         int | None,
         typer.Option("--runs", help="Each with other images and draws; the paper: 10.", show_default="1 a model"),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many test images, evenly.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Number of test images, evenly over the data.")] = None,
     images: given.IMAGES = 100,
     corruption_samples: given.CORRUPTION_SAMPLES = 10,
-    datasets: Annotated[int, typer.Option("--datasets", help="That are sampled in each run.")] = 100_000,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="How near to the target error, relatively.")] = 0.01,
+    datasets: Annotated[
+        int, typer.Option("--datasets", help="Number of data sets that are sampled in each run.")
+    ] = 100_000,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Relative tolerance around the target error.")] = 0.01,
     name: NAME = None,
     seed: given.SEED = 0,
     batch_size: given.BATCH = 128,
@@ -75,7 +77,7 @@ def dissimilar_verb(
 
     Scans every candidate for its error and its distance, samples data sets of k candidates whose mean error is the
     benchmark's, and takes the k that move such data sets farthest away. Errors and features are kept beside the recipe,
-    so the same command goes on after an interruption; only calibrations are made again.
+    so the same command resumes after an interruption; only calibrations are made again.
     """
     import brittle
     from brittle.design.dissimilarity import dissimilar

@@ -53,14 +53,15 @@ DATA = Annotated[
     str, typer.Option("--data", "-d", help="`cifar10:FOLDER` …; its training part is taken if it has one.")
 ]
 BENCHMARK = Annotated[str, typer.Option("--benchmark", "-b", help="A recipe: its name or .toml file.")]
-FOLDER = Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")]
+FOLDER = Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")]
 CORRUPTIONS = Annotated[
-    list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
+    list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to measure, with commas.")
 ]
 SEVERITIES = Annotated[
-    list[str] | None, typer.Option("--severity", "-s", metavar="S", help="At these severities instead.")
+    list[str] | None,
+    typer.Option("--severity", "-s", metavar="S", help="Severities to measure at, instead of the recipe's."),
 ]
-IMAGES = Annotated[int, typer.Option("--images", help="That every transform is looked at through.")]
+IMAGES = Annotated[int, typer.Option("--images", help="Number of images whose features represent a transform.")]
 SAMPLES = Annotated[int, typer.Option("--samples", help="Sampled augmentations of each scheme; the paper: 100,000.")]
 CORRUPTION_SAMPLES = Annotated[
     int, typer.Option("--corruption-samples", help="Sampled corruptions of each level; the paper: 100.")
@@ -69,7 +70,7 @@ TOLERANCE = Annotated[
     float | None,
     typer.Option("--tolerance", help="Fewer samples, if they tell each mean MSD to ± this share, such as 0.05."),
 ]
-SEED = Annotated[int, typer.Option("--seed", help="Of the images and of the augmentations.")]
+SEED = Annotated[int, typer.Option("--seed", help="Seed of the images and of the augmentations.")]
 BATCH = Annotated[int, typer.Option("--batch-size", help="Images shown to the model at once.")]
 
 
@@ -346,10 +347,12 @@ def leak_verb(
     ] = None,
     neutral: Annotated[
         list[str] | None,
-        typer.Option("--neutral", help="Augmentations nobody would blame.", show_default="flip-crop,affine"),
+        typer.Option(
+            "--neutral", help="Reference augmentations, which are known not to leak.", show_default="flip-crop,affine"
+        ),
     ] = None,
     margin: Annotated[float, typer.Option("--margin", help="Leaked if not this times as far as a neutral one.")] = 0.5,
-    alpha: Annotated[float, typer.Option("--alpha", help="The chance of blaming the innocent.")] = 0.05,
+    alpha: Annotated[float, typer.Option("--alpha", help="Family-wise false-positive rate of the test.")] = 0.05,
     corruptions: given.CORRUPTIONS = None,
     severities: given.SEVERITIES = None,
     images: given.IMAGES = 100,
@@ -365,7 +368,7 @@ def leak_verb(
 
     A corruption is leaked if the nearest sampled augmentation comes much nearer to it than flips, crops and small turns
     ever do. A score on it then says little about corruptions that nobody foresaw. The folder gets a table, a figure and
-    the features, so that the same command goes on after an interruption.
+    the features, so that the same command resumes after an interruption.
     """
     import brittle
     from brittle._io import file_name

@@ -44,16 +44,17 @@ EXAMPLES = (
 def failure_points_verb(
     models: MODEL,
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; one that is there goes on.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; an existing one is resumed.")],
     benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="Whose corruptions.", show_default="imagenet-c")
+        str | None,
+        typer.Option("--benchmark", "-b", help="Recipe whose corruptions are searched.", show_default="imagenet-c"),
     ] = None,
     corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
+        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to search, with commas.")
     ] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a failure point is found.")] = 0.05,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Precision of a failure point.")] = 0.05,
     step: Annotated[float, typer.Option("--step", help="Steps tried upwards before the halving.")] = 1.0,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
     classes: CLASSES = None,
@@ -62,7 +63,7 @@ def failure_points_verb(
     size: SIZE = None,
     crop: CROP = None,
     threads: THREADS = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="the recipe's")] = None,
     figure: Annotated[
         Path | None,
         typer.Option(

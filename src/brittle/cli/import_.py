@@ -24,10 +24,12 @@ def import_verb(
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", "-b", help="The recipe that the predictions belong to.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
-    name: Annotated[str | None, typer.Option("--name", help="Of the model.", show_default="the file's name")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the model.", show_default="the file's name")
+    ] = None,
 ) -> None:
     """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
 

@@ -128,7 +128,7 @@ EXAMPLES = (
 
 
 def overlap_verb(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")],
     data: Annotated[
         str | None, typer.Option("--data", "-d", help="Test data, `cifar10:FOLDER` …; its training part trains.")
     ] = None,
@@ -146,10 +146,16 @@ def overlap_verb(
     ] = "finetune",
     network: Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")] = "small",
     epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Of each model.", show_default="40 from scratch, 1 of fine-tuning")
+        int | None,
+        typer.Option(
+            "--epochs",
+            help="Number of training epochs of each model.",
+            show_default="40 from scratch, 1 of fine-tuning",
+        ),
     ] = None,
     standard_epochs: Annotated[
-        int | None, typer.Option("--standard-epochs", help="Of the standard model.", show_default="40")
+        int | None,
+        typer.Option("--standard-epochs", help="Number of training epochs of the standard model.", show_default="40"),
     ] = None,
     start: Annotated[
         str | None, typer.Option("--start", help="Weights of a standard model: a file, or `demo:standard`.")
@@ -162,7 +168,9 @@ def overlap_verb(
         typer.Option("--images", help="Training images of each model.", show_default="all, 10,000 of fine-tuning"),
     ] = None,
     test_images: Annotated[int | None, typer.Option("--test-images", help="Test images.", show_default="all")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Of training and testing.")] = 128,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", help="Number of images at once, in training and testing.")
+    ] = 128,
     form: Annotated[str, typer.Option("--form", help="`ratio` as in the papers, or `accuracy` as Syn2Nat's code.")] = (
         "ratio"
     ),
@@ -173,11 +181,11 @@ def overlap_verb(
         bool,
         typer.Option("--control/--no-control", help="Let the standard model go on too, with clean images."),
     ] = True,
-    seed: Annotated[int, typer.Option("--seed", help="Of all trainings.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all trainings.")] = 0,
     engine: Annotated[
         str, typer.Option("--engine", help="`local`, or `ray` for a cluster that trains and tests.")
     ] = "local",
-    address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    address: Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")] = None,
     device: DEVICE = "auto",
     from_table: Annotated[
         str | None, typer.Option("--from-table", help=f"Train nothing: {PUBLISHED}, published tables.")
@@ -187,7 +195,7 @@ def overlap_verb(
 
     One model learns each candidate, and all models are tested on all candidates. 0 means that learning one corruption
     does not help with the other, 1 that it helps as much as learning the other itself. The folder gets the models, the
-    run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again goes on where it was.
+    run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again resumes where it stopped.
     """
     if from_table is not None:
         if data is not None:

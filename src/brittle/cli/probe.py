@@ -28,10 +28,11 @@ def probe_verb(
     photo: Annotated[str, typer.Argument(metavar="PHOTO", help="An image file; or `cat` or `coffee`.")],
     models: Annotated[list[str], typer.Option("--model", "-m", help="As in `brittle run`; may be repeated.")],
     benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="Whose corruptions.", show_default="imagenet-c")
+        str | None,
+        typer.Option("--benchmark", "-b", help="Recipe whose corruptions are tried.", show_default="imagenet-c"),
     ] = None,
     corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
+        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to try, with commas.")
     ] = None,
     size: Annotated[
         int | None,
@@ -44,7 +45,7 @@ def probe_verb(
     mean: MEAN = None,
     std: STD = None,
     threads: THREADS = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="How finely a flip is found.")] = 0.05,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Precision of the severity of a flip.")] = 0.05,
     draws: Annotated[int, typer.Option("--draws", help="Seeds tried; the table gives their median and range.")] = 5,
     classes: Annotated[
         Path | None, typer.Option("--classes", help="A text file with a class name on each line.", dir_okay=False)

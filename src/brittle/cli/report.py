@@ -23,13 +23,13 @@ def report_verb(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="An .html file.", show_default="report.html in the first run")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Over the page.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     reference: Annotated[
         str | None,
         typer.Option(
             "--reference",
             metavar="MODEL",
-            help="Whose errors divide mCE, as for `brittle compare`.",
+            help="Reference model whose errors divide mCE, as for `brittle compare`.",
             show_default="the published one, where it is comparable",
         ),
     ] = None,

@@ -98,19 +98,19 @@ DEVICE = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:1`, 
 def run_verb(
     models: MODEL,
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; one that is there goes on.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; an existing one is resumed.")],
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", "-b", help="A recipe: its name or .toml file. None: clean images only.")
     ] = None,
     corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Only these, with commas.")
+        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to run, with commas.")
     ] = None,
     severities: Annotated[
-        list[str] | None, typer.Option("--severity", "-s", metavar="S", help="At these severities, real numbers.")
+        list[str] | None, typer.Option("--severity", "-s", metavar="S", help="Severities to run at, real numbers.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Other draws.", show_default="the recipe's")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="the recipe's")] = None,
     textures: TEXTURES = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only so many images, evenly over the data.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
     partial: PARTIAL = False,
     prepare: PREPARE = None,
     classes: CLASSES = None,
@@ -135,11 +135,13 @@ def run_verb(
     ] = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
-    bf16: Annotated[bool, typer.Option("--bf16", help="Half the memory, where the device is good at it.")] = False,
+    bf16: Annotated[
+        bool, typer.Option("--bf16", help="Compute in bfloat16: half the memory, where the device is good at it.")
+    ] = False,
     engine: Annotated[
         str, typer.Option("--engine", help="`local`, or `ray` to spread cells over a cluster.")
     ] = "local",
-    address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")] = None,
+    address: Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")] = None,
     overwrite: OVERWRITE = False,
     report: Annotated[
         bool, typer.Option("--report", help="Write the page about it as well, report.html in the run's folder.")

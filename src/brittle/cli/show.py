@@ -37,7 +37,13 @@ def show_verb(
     ] = "cat",
     corruptions: Annotated[
         list[str] | None,
-        typer.Option("--corruption", "-c", metavar="NAME", help="Which, repeated or with commas.", show_default="all"),
+        typer.Option(
+            "--corruption",
+            "-c",
+            metavar="NAME",
+            help="Corruptions to show, repeated or with commas.",
+            show_default="all",
+        ),
     ] = None,
     source: Annotated[str | None, typer.Option("--source", "-S", help="All of one published set.")] = None,
     benchmark: Annotated[
@@ -48,10 +54,10 @@ def show_verb(
         typer.Option("--severity", "-s", metavar="S", help="Numbers from 0, likewise.", show_default="five steps"),
     ] = None,
     size: Annotated[int, typer.Option("--size", help="The side in pixels at which the photograph is corrupted.")] = 224,
-    seed: Annotated[int | None, typer.Option("--seed", help="Other snowflakes.", show_default="0")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="0")] = None,
     thumb: Annotated[int, typer.Option("--thumb", help="The side in pixels at which each picture is shown.")] = 112,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to: a .png, .jpg or .webp file.", dir_okay=False)
+        Path, typer.Option("--output", "-o", help="File to write: a .png, .jpg or .webp file.", dir_okay=False)
     ] = Path("grid.png"),
 ) -> None:
     """Draw a labelled contact sheet: a row for each corruption, a column for each severity.

@@ -43,7 +43,9 @@ def train_verb(
     training: Annotated[
         str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
     ] = None,
-    images: Annotated[int | None, typer.Option("--images", help="Only so many.", show_default="all")] = None,
+    images: Annotated[
+        int | None, typer.Option("--images", help="Number of training images.", show_default="all")
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", help="Passes over the images.", show_default="24, or 1 with --start")
     ] = None,
@@ -57,12 +59,12 @@ def train_verb(
         float, typer.Option("--jsd", help="Weight of AugMix's consistency loss, 12 as published; 0 is none.")
     ] = 0.0,
     ema: Annotated[float, typer.Option("--ema", help="Average the weights with this decay; 0 does not.")] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", help="Of weights, order and draws.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of weights, order and draws.")] = 0,
     device: DEVICE = "auto",
 ) -> None:
     """Train a network, with corruptions or an augmentation or plainly, for `brittle run` to test.
 
-    A checkpoint is kept beside the output after each epoch, so that the same command goes on after an interruption.
+    A checkpoint is kept beside the output after each epoch, so that the same command resumes after an interruption.
     """
     from brittle.models import build_network, save_trained
     from brittle.models.networks import load_into

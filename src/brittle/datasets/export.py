@@ -278,7 +278,7 @@ def write_folders(
     """Corrupt every image below `source` into `destination/<corruption>/<severity>/<class>/<name>.JPEG`.
 
     The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Files that are
-    there already are kept, so a run that was interrupted goes on where it ended; pictures that a crash left empty or
+    there already are kept, so a run that was interrupted resumes where it ended; pictures that a crash left empty or
     cut off are written again, and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
 
     Args:

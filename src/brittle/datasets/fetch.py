@@ -83,7 +83,7 @@ def _is_whole(place: Path) -> bool:
 
 
 def _from_archive(work: Path, progress: Progress | None) -> Path:
-    """The archive, checked by pooch against its MD5; a download that broke off goes on from where it was."""
+    """The archive, checked by pooch against its MD5; a download that broke off resumes from where it stopped."""
     import pooch
 
     pooch.get_logger().setLevel("WARNING")

@@ -235,7 +235,7 @@ def measure_overlap(
 
     `start` is a file of weights for the standard model, which is trained otherwise. Weights land in `folder`/models,
     predictions in `folder`/run as those of any run; `accuracy_table` and `correct_cube` read them. The local engine
-    goes on inside a training that was interrupted; with "ray" the workers of a cluster make whole models, and then
+    resumes inside a training that was interrupted; with "ray" the workers of a cluster make whole models, and then
     test them.
     """
     plan = plan or Plan()

@@ -274,6 +274,9 @@ def bootstrap(
 
         bootstrap(correct, lambda accuracy: mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), alexnet), name="mCE")
 
+    It is ours and not `scipy.stats.bootstrap`, because one set of draws serves all scores and pairs all models, as one
+    matrix product.
+
     A percentile bootstrap alone is too narrow for few samples, and has no width where all are right or all wrong. So
     the interval also holds the one of `mean_interval` for statistics that are linear in the means, the one by Fieller's
     method for ratios of such, and that of the tangent for all others; which it is, is found by trying the statistic

@@ -366,7 +366,7 @@ def train_sliders(
     """One slider for each class and shift, in `folder/<shift>_class_<number>/`; those that are there are kept.
 
     `settings` are those of `train_slider`; a slider that was trained with others, or on a pipeline of another name,
-    raises. The local engine goes on inside a training that was interrupted; on a Ray
+    raises. The local engine resumes inside a training that was interrupted; on a Ray
     cluster each worker trains whole sliders, which this process writes. The weights are the same.
     """
     check_engine(engine, address)

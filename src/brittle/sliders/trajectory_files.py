@@ -142,8 +142,8 @@ def write_trajectories(
 ) -> WrittenTrajectories:
     """Draw what `slide` draws, and write folder/<shift>/<number>_<name>/seed_0001_scale_0500.jpg.
 
-    Images that are there already are not drawn again, so a call that was interrupted goes on where it was; more seeds
-    and scales may be added later, but with other settings, or another pipeline, another folder is needed.
+    Images that are there already are not drawn again, so a call that was interrupted resumes where it stopped; more
+    seeds and scales may be added later, but with other settings, or another pipeline, another folder is needed.
     `write_annotations` lists the whole folder afterwards; `brittle.datasets.cns` reads it.
 
     Args:

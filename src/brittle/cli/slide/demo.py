@@ -30,17 +30,17 @@ STEPS = 6
 
 
 def demo_verb(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")] = Path(
         "slide-demo"
     ),
     classes: Annotated[
-        list[str] | None, typer.Option("--class", "-c", help="With commas.", show_default=",".join(CLASSES))
+        list[str] | None, typer.Option("--class", "-c", help="Classes, with commas.", show_default=",".join(CLASSES))
     ] = None,
     shifts: Annotated[
-        list[str] | None, typer.Option("--shift", "-s", help="With commas.", show_default=",".join(SHIFTS))
+        list[str] | None, typer.Option("--shift", "-s", help="Shifts, with commas.", show_default=",".join(SHIFTS))
     ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Of each training.", show_default="the world's own")
+        int | None, typer.Option("--steps", help="Number of steps of each training.", show_default="the world's own")
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Trajectories of each slider.")] = 10,
     world: Annotated[
@@ -50,7 +50,7 @@ def demo_verb(
     """Train sliders on a bundled tiny diffusion model, draw, measure, filter, test classifiers and write the report.
 
     The world is Fashion-MNIST's, so small that a laptop can afford it; nothing is fetched. Each step is what the verb
-    of its name does with a real model. The same command again goes on where it was.
+    of its name does with a real model. The same command again resumes where it stopped.
     """
     from brittle.sliders.demo_pipeline import DEMO_FOLDER, DEMO_TRAINING, load_demo_pipeline
 

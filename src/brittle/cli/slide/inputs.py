@@ -23,7 +23,7 @@ PIPELINE = Annotated[
         metavar="PIPELINE", help="A folder of diffusers, such as Stable Diffusion 2, or `tiny`: the bundled world."
     ),
 ]
-OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The folder; one that is there goes on.")]
+OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")]
 TOKENS = Annotated[
     Path | None, typer.Option("--tokens", help="Learnt class tokens: a folder such as encoder_root_imagenet.")
 ]
@@ -36,7 +36,7 @@ PRECISION = Annotated[
     str, typer.Option("--precision", help="`float32`, `bfloat16`, or `auto`: bfloat16 on GPUs that compute in it.")
 ]
 ENGINE = Annotated[str, typer.Option("--engine", help="`local`, or `ray` to spread the work over a cluster.")]
-ADDRESS = Annotated[str | None, typer.Option("--address", help="Of the Ray cluster.")]
+ADDRESS = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
 CLIP = Annotated[
     str | None,
     typer.Option("--clip", metavar="FOLDER", help="A CLIP of transformers or open_clip, or `tiny`."),

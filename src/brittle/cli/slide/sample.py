@@ -32,15 +32,20 @@ def sample_verb(
         Path | None, typer.Argument(metavar="SLIDERS", help="A folder of sliders: ours, or published .pt files.")
     ] = None,
     classes: Annotated[
-        list[str] | None, typer.Option("--class", "-c", help="Only these.", show_default="all sliders")
+        list[str] | None,
+        typer.Option("--class", "-c", help="Classes whose sliders are used.", show_default="all sliders"),
     ] = None,
     shifts: Annotated[
-        list[str] | None, typer.Option("--shift", "-s", help="Only these.", show_default="all sliders")
+        list[str] | None,
+        typer.Option("--shift", "-s", help="Shifts whose sliders are used.", show_default="all sliders"),
     ] = None,
     scales: Annotated[
-        list[str] | None, typer.Option("--scale", help="With commas; 0 is one.", show_default="0,0.5,1,1.5,2,2.5")
+        list[str] | None,
+        typer.Option(
+            "--scale", help="Scales of the shift with commas; 0 is one of them.", show_default="0,0.5,1,1.5,2,2.5"
+        ),
     ] = None,
-    seeds: Annotated[str, typer.Option("--seeds", help="How many, from 1; or which: 3,7,10-12.")] = "50",
+    seeds: Annotated[str, typer.Option("--seeds", help="Number of seeds, from 1 on; or which: 3,7,10-12.")] = "50",
     two_prompts: Annotated[
         bool, typer.Option("--two-prompts", help="The baseline: the shift in the prompt, at scale 1 only.")
     ] = False,
@@ -48,16 +53,22 @@ def sample_verb(
     names: shared.NAMES = None,
     own_words: shared.OWN_WORDS = False,
     active: Annotated[float, typer.Option("--active", help="The slider is on in this last share of the noise.")] = 0.75,
-    guidance: Annotated[float | None, typer.Option("--guidance", help="1 is none.", show_default="7.5")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Of denoising.", show_default="50")] = None,
+    guidance: Annotated[
+        float | None,
+        typer.Option("--guidance", help="Strength of classifier-free guidance; 1 is none.", show_default="7.5"),
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Number of denoising steps.", show_default="50")] = None,
     scheduler: Annotated[
         str | None,
         typer.Option("--scheduler", help="ddim, unipc, dpm++ or euler.", show_default="the checkpoint's own"),
     ] = None,
     size: Annotated[
-        int | None, typer.Option("--size", help="Of generated images.", show_default="the checkpoint's own")
+        int | None,
+        typer.Option("--size", help="Side of generated images in pixels.", show_default="the checkpoint's own"),
     ] = None,
-    side: Annotated[int | None, typer.Option("--side", help="Of written images.", show_default="256 at most")] = None,
+    side: Annotated[
+        int | None, typer.Option("--side", help="Side of written images in pixels.", show_default="256 at most")
+    ] = None,
     file_format: Annotated[str, typer.Option("--format", help="`jpg` as published, or `png`.")] = "jpg",
     batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 1,
     precision: shared.PRECISION = "auto",

@@ -35,23 +35,30 @@ def train_verb(
     tokens: shared.TOKENS = None,
     names: shared.NAMES = None,
     own_words: shared.OWN_WORDS = False,
-    steps: Annotated[int | None, typer.Option("--steps", help="Of training.", show_default="400")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Number of training steps.", show_default="400")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Images in a step.", show_default="16")] = None,
     strength: Annotated[
         float | None,
         typer.Option("--strength", help="η: how many times the difference of prompts is learnt.", show_default="4"),
     ] = None,
-    rank: Annotated[int, typer.Option("--rank", help="Of the adapter.")] = 4,
+    rank: Annotated[int, typer.Option("--rank", help="Rank of the LoRA adapter.")] = 4,
     alpha: Annotated[float, typer.Option("--alpha", help="Alpha/rank is multiplied to the adapter at scale 1.")] = 1.0,
     learning_rate: Annotated[float | None, typer.Option("--lr", help="The learning rate.", show_default="2e-4")] = None,
     denoising_steps: Annotated[
         int | None,
-        typer.Option("--denoising-steps", help="Of which each training step runs a random number.", show_default="50"),
+        typer.Option(
+            "--denoising-steps",
+            help="Number of denoising steps, of which each training step runs a random number.",
+            show_default="50",
+        ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option("--size", help="Of training images.", show_default="512, or the checkpoint's if less")
+        int | None,
+        typer.Option(
+            "--size", help="Side of training images in pixels.", show_default="512, or the checkpoint's if less"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of weights and noise.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of weights and noise.")] = 0,
     precision: shared.PRECISION = "auto",
     device: DEVICE = "auto",
     engine: shared.ENGINE = "local",
@@ -60,7 +67,7 @@ def train_verb(
     """Train a slider for each class and shift: a small LoRA that moves images of the class towards the shift.
 
     The defaults are the published ones; the tiny world has its own. Each slider is a folder SHIFT_class_NUMBER that
-    diffusers reads too. The same command again trains only what is missing, and goes on inside a training that was
+    diffusers reads too. The same command again trains only what is missing, and resumes inside a training that was
     interrupted.
     """
     from brittle._parallel import check_engine

@@ -34,17 +34,23 @@ MODE = Annotated[
 NETWORK = Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")]
 START = Annotated[str | None, typer.Option("--start", help="A standard model: weights, or `demo:standard`.")]
 EPOCHS = Annotated[
-    int | None, typer.Option("--epochs", help="Of each model.", show_default="1 of fine-tuning, 40 from scratch")
+    int | None,
+    typer.Option(
+        "--epochs", help="Number of training epochs of each model.", show_default="1 of fine-tuning, 40 from scratch"
+    ),
 ]
 STANDARD_EPOCHS = Annotated[
-    int | None, typer.Option("--standard-epochs", help="Of the standard model.", show_default="40")
+    int | None,
+    typer.Option("--standard-epochs", help="Number of training epochs of the standard model.", show_default="40"),
 ]
 TRAINING_IMAGES = Annotated[
     int | None,
-    typer.Option("--training-images", help="Of each model.", show_default="all, 10,000 of fine-tuning"),
+    typer.Option(
+        "--training-images", help="Number of training images of each model.", show_default="all, 10,000 of fine-tuning"
+    ),
 ]
 TEST_IMAGES = Annotated[int | None, typer.Option("--test-images", help="Test images.", show_default="all")]
-SEED = Annotated[int, typer.Option("--seed", help="Of the images, the augmentations and the training.")]
+SEED = Annotated[int, typer.Option("--seed", help="Seed of the images, the augmentations and the training.")]
 
 
 def lesson(
@@ -92,7 +98,7 @@ def distance_study_verb(
     data: options.TESTED,
     output: given.FOLDER,
     benchmark: given.BENCHMARK = "cifar10-c",
-    schemes: Annotated[int, typer.Option("--schemes", help="Of the 512 subsets of AugMix's nine bases.")] = 24,
+    schemes: Annotated[int, typer.Option("--schemes", help="Number of the 512 subsets of AugMix's nine bases.")] = 24,
     mode: options.MODE = "finetune",
     network: options.NETWORK = "small",
     start: options.START = None,
@@ -113,7 +119,7 @@ def distance_study_verb(
 
     Takes schemes of the augmentation powerset (always none, all geometric, all colour and all bases), trains a model
     with each, tests all of them on the benchmark, measures the distance of each scheme to each corruption, and ranks
-    both. The same command again goes on where it was.
+    both. The same command again resumes where it stopped.
     """
     from brittle.design.studies import run_together, scheme_correlations, scheme_features, scheme_models, scheme_points
     from brittle.distance import corruption_features, feature_images
@@ -214,8 +220,8 @@ def mixing_study_verb(
     far: Annotated[
         str, typer.Option("--far", help="The rest: a corruption, or an augmentation such as `none`.")
     ] = "motion_blur",
-    severity: Annotated[float, typer.Option("--severity", "-s", help="Of both corruptions.")] = 3.0,
-    shares: Annotated[str, typer.Option("--shares", help="Of the first in the mixture, with commas.")] = SHARES,
+    severity: Annotated[float, typer.Option("--severity", "-s", help="Severity of both corruptions.")] = 3.0,
+    shares: Annotated[str, typer.Option("--shares", help="Weights of the first in the mixture, with commas.")] = SHARES,
     errors: Annotated[
         bool, typer.Option("--errors/--no-errors", help="Train a model with each mixture and test it.")
     ] = True,
