@@ -200,6 +200,8 @@ def run(line: str, place: Path) -> None:
     known = {flag: option.opts for option in command.params for flag in option.opts}
     less = LESS | LESS_OF.get(" ".join(path), {})
     if "--start" in words:  # a network that is good already; any other sees a little more, so that it is right at times
+        for flag in {"--images", "--test-images", "--training-images"} & set(words):
+            words[words.index(flag) + 1] = "16"
         less |= {"--standard-epochs": None, "--test-images": 16, "--training-images": 16, "--rate": 1e-4, "--lr": 1e-4}
         less |= {"--images": 16} if path == ["overlap"] else {}
     elif "--network" not in words:
