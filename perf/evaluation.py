@@ -306,7 +306,8 @@ medians of {len(found["threads"]["one quiet"])} interleaved turns of three secon
 All of `brittle demo` takes {d["quiet"]:.0f} s, and {d["busy"]:.0f} s beside four busy loops:
 **{d["busy"] / d["quiet"]:.1f} ×** as long.
 
-`--threads` (`-j`) sets how many threads there are in all.
+`--threads` (`-j`) sets how many threads there are in all. The command line also has glibc keep freed memory for the
+next layer (unless a `MALLOC_` variable is set): with photographs of 224 px half of the time went into getting it anew.
 
 ## Memory
 

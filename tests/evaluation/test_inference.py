@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 import threading
 import time
 from typing import ClassVar
@@ -111,3 +115,31 @@ def test_no_threads_is_refused():
         side_by_side(0)
     with pytest.raises(BrittleError, match="0"):
         use_threads(0)
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from brittle._parallel import keep_freed_memory
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+np.ones(8_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    np.ones(8_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone has these settings")
+def test_freed_memory_is_used_again_instead_of_asked_for_again():
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+
+    def faults(how: str, **more: str) -> int:
+        command = [sys.executable, "-c", FAULTS, how]
+        done = subprocess.run(command, env=clean | more, capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    usual, left_alone = faults("as it is"), faults("keep", MALLOC_ARENA_MAX="4")
+    assert faults("keep") < usual / 5
+    assert left_alone > usual / 2

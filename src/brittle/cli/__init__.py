@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from brittle._parallel import use_threads, wait_passively
+from brittle._parallel import keep_freed_memory, use_threads, wait_passively
 from brittle.cli import (
     balance,
     build,
@@ -157,4 +157,5 @@ for _group_name, _room in (("study", study), ("slide", slide)):
 def main() -> None:
     """Run the command line."""
     wait_passively()  # before a verb loads torch
+    keep_freed_memory()  # before there are threads
     app(prog_name="brittle")
