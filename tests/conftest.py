@@ -1,3 +1,10 @@
 import os
 
+import pytest
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; torch's threads would fight over the cores
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first, so that no process is left with one of them at the end."""
+    items.sort(key=lambda item: ("test_commands_of_a_page" not in item.nodeid, "test_examples" not in item.nodeid))

@@ -4,12 +4,15 @@ The examples are collected, so new ones are run without a word here. What they n
 makes is an imitation of `example_files`; the options in `LESS` keep them small where a line does not set them itself.
 """
 
+import fcntl
 import importlib.util
+import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,11 +58,14 @@ LESS_OF = {
     "show": {"--size": 32, "--thumb": 32},
     "import": {"--limit": None},
     "train": {"--images": 40},
-    "build dissimilar": {"--limit": 40},
+    "build dissimilar": {"--limit": 40, "--runs": 1},
     "overlap": {"--images": 200},
     "slide sample": {"--scale": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
+
+MOST = {"--limit": "40", "--runs": "1"}
+"""What a line that calibrates or seeks dissimilar corruptions sets, it gets no more of."""
 
 PARTIAL = ("imagenet-c:", "imagenet-a:")
 """Sets that are imitated with a few of their classes, which --partial allows for."""
@@ -134,23 +140,39 @@ def test_every_corruption_has_a_table_for_its_page() -> None:
         assert len(rows) == 2 + sum(len(level.tables) for level in corruption.levels.values())
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Shelf"]:
-    """What examples need; meanwhile there are forty bundled images instead of a thousand, and sliders are quick."""
+@pytest.fixture(scope="session")
+def few_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first forty of the thousand bundled images."""
     place, whole = tmp_path_factory.mktemp("demo_images"), demo_set.FOLDER
     with Pil.open(whole / "images.png") as sheet:
         sheet.crop((0, 0, 32 * demo_set.ACROSS, 32)).save(place / "images.png")
     lines = (whole / "samples.csv").read_text().splitlines()
     (place / "samples.csv").write_text("\n".join(lines[: demo_set.ACROSS + 1]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo_set, "FOLDER", place)
-        patch.setattr(world, "DEMO_SAMPLING", Sampling(steps=2, side=32))
-        patch.setattr(world, "DEMO_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
-        yield Shelf(tmp_path_factory.mktemp("shelf"))
+    return place
+
+
+@pytest.fixture
+def shelf(tmp_path_factory: pytest.TempPathFactory, few_images: Path, monkeypatch: pytest.MonkeyPatch) -> "Shelf":
+    """What examples need; meanwhile there are few bundled images, and sliders are quick."""
+    monkeypatch.setattr(demo_set, "FOLDER", few_images)
+    monkeypatch.setattr(world, "DEMO_SAMPLING", Sampling(steps=2, side=32))
+    monkeypatch.setattr(world, "DEMO_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shelf"
+    folder.mkdir(exist_ok=True)
+    return Shelf(folder)
+
+
+@contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """One process at a time makes what goes to a path."""
+    with path.with_name(f".{path.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class Shelf:
-    """Imitations and what verbs make, each made once and copied to where an example is run."""
+    """Imitations and what verbs make, each made once for all processes and copied to where an example is run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -165,7 +187,7 @@ class Shelf:
         for word in words:
             for text in re.split(r"[:=,]", word):
                 name = Path(text).parts[0] if text and not text.startswith("/") else ""
-                if name and name not in made and not (place / name).exists():
+                if name and name not in made and (place == self.folder or not (place / name).exists()):
                     self.put(name, place, line)
 
     def put(self, name: str, place: Path, line: str) -> None:
@@ -181,16 +203,17 @@ class Shelf:
 
     def get(self, name: str) -> Path:
         path = self.folder / name
-        if path.exists():
+        with alone_with(path):
+            if path.exists():
+                return path
+            for needed in NEEDED_BY.get(name, ()):
+                self.get(needed)
+            if name in USERS:
+                USERS[name](path)
+            for line in VERBS.get(name, ()):
+                self.provide(line, self.folder)
+                run(line, self.folder)
             return path
-        for needed in NEEDED_BY.get(name, ()):
-            self.get(needed)
-        if name in USERS:
-            USERS[name](path)
-        for line in VERBS.get(name, ()):
-            self.provide(line, self.folder)
-            run(line, self.folder)
-        return path
 
 
 def run(line: str, place: Path) -> None:
@@ -206,6 +229,9 @@ def run(line: str, place: Path) -> None:
         less |= {"--images": 16} if path == ["overlap"] else {}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
+    for flag, most in MOST.items():
+        if flag in words and path in (["calibrate"], ["build", "dissimilar"]):
+            words[words.index(flag) + 1] = most
     if "--labels" in words:
         less |= {"--least": 1}
     if "--two-prompts" in words:
