@@ -184,7 +184,7 @@ def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[
     import polars as pl
 
     import brittle
-    from brittle.evaluation.cell import Cell
+    from brittle.benchmarks import Cell
     from brittle.evaluation.score import scores
     from brittle.evaluation.store import Store
 
@@ -197,12 +197,12 @@ def aggregate(models: int = 40, cells: int = 75, samples: int = 50_000) -> dict[
         names = [f"ILSVRC2012_val_{i:08d}.JPEG" for i in range(samples)]
         labels = rng.integers(0, 1000, samples)
         for m in range(models):
-            for corruption, level in [(None, 0), *recipe.cells()][: cells + 1]:
-                wrong = rng.random(samples) < 0.1 + 0.1 * float(level)
+            for cell in [Cell(), *recipe.cells()][: cells + 1]:
+                wrong = rng.random(samples) < 0.1 + 0.1 * cell.severity
                 store.write(
                     f"model-{m:02d}",
                     f"model_{m:02d}-{m:016x}",
-                    Cell() if corruption is None else Cell(corruption.id, float(level), "synthetic"),
+                    cell,
                     samples=names,
                     labels=labels,
                     predictions=np.where(wrong, (labels + 1) % 1000, labels),

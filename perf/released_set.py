@@ -66,11 +66,11 @@ def tables(models: list[Model], data: Dataset, recipe: Benchmark, textures: str)
     """Right or wrong, images × cells, of each model: as drawn, after the JPEG pass, with the photographs, with both."""
     clean, labels = np.stack(list(data.images())), data.labels
     columns: list[dict[str, list[Any]]] = [{way: [] for way in WAYS} for _ in models]
-    for corruption, level in recipe.cells():
-        drawn = recipe.apply(clean, corruption, level, data.ids)
+    for cell in recipe.cells():
+        drawn = recipe.apply(clean, cell.corruption, cell.level, data.ids)
         photographed = drawn
-        if corruption.name == "frost":
-            photographed = recipe.with_textures(textures).apply(clean, corruption, level, data.ids)
+        if cell.corruption.endswith("/frost"):
+            photographed = recipe.with_textures(textures).apply(clean, cell.corruption, cell.level, data.ids)
         shown = {"drawn": drawn, "jpeg": _stored(drawn), "textures": photographed}
         shown["both"] = shown["jpeg"] if photographed is drawn else _stored(photographed)
         for model, table in zip(models, columns, strict=True):
@@ -79,7 +79,7 @@ def tables(models: list[Model], data: Dataset, recipe: Benchmark, textures: str)
                 key = id(shown[way])
                 seen[key] = seen[key] if key in seen else right(model, shown[way], labels)
                 table[way].append(seen[key])
-        print(data.name, corruption.name, level, flush=True)
+        print(data.name, cell.title, flush=True)
     return [{way: np.stack(cells, axis=1) for way, cells in table.items()} for table in columns]
 
 

@@ -172,7 +172,9 @@ def every_corruption() -> list[str]:
         lines.append(f"| {source} | {len(members)} | {totals[0]:.1f} | {totals[1]:.2f} | {BEFORE.get(source, '–')} |")
     ten = brittle.load_benchmark("imagenet-c-bar")
     image = photo("cat", 224)
-    total = sum(milliseconds(partial(ten.apply, image, c, level, 0), seconds=0.15)[0] for c, level in ten.cells())
+    total = sum(
+        milliseconds(partial(ten.apply, image, cell.corruption, cell.level, 0), seconds=0.15)[0] for cell in ten.cells()
+    )
     lines.append(f"| imagenet-c-bar, 10 × 5 levels | {len(ten)} | {total:.1f} | – | {BEFORE['imagenet-c-bar']} |")
     return [*lines, "\n*Before*: what the authors' own code took, as measured once on a machine of this kind.\n",
             "| corruption | ms at 224 px | ms at 32 px |", "|---|---:|---:|", *rows]  # fmt: skip

@@ -100,7 +100,7 @@ def predictions(path: Path, data: str, recipe: str) -> None:
     rows = ["sample,corruption,level,prediction,confidence"]
     for cell, level in [
         ("clean", 0),
-        *((corruption.id, level) for corruption, level in load_benchmark(recipe).cells()),
+        *((cell.corruption, cell.level) for cell in load_benchmark(recipe).cells()),
     ]:
         rows += [f"{sample},{cell},{level},{number % 7},0.5" for number, sample in enumerate(ids)]
     path.write_text("\n".join(rows))

@@ -11,7 +11,6 @@ import pytest
 import brittle
 from brittle._identity import as_data, canonical, digest, settings
 from brittle.benchmarks import Benchmark, Entry
-from brittle.evaluation.cell import cell_key
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def test_a_new_field_of_a_benchmark_with_a_default_changes_no_key():
     longer = make_dataclass("Longer", [("gamma", float, 2.2)], bases=(Benchmark,), frozen=True)
     twin = longer("test", recipe.entries)
     assert twin.hash == recipe.hash
-    assert cell_key(twin, twin.entries[0], 1.0) == cell_key(recipe, recipe.entries[0], 1.0)
+    assert twin.cell(twin.entries[0], 1.0) == recipe.cell(recipe.entries[0], 1.0)
     assert longer("test", recipe.entries, gamma=1.0).hash != recipe.hash
 
 

@@ -1,4 +1,4 @@
-"""Code of a user's own: what it says, as a digest."""
+"""A user's own code: run a file of it as a module, and tell versions of it apart by a digest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,35 @@ import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def load_module(path: str | Path, name: str | None = None) -> ModuleType:
+    """Run a Python file as the module `name`, which stands in sys.modules; the code must be code that you trust."""
+    path = Path(path).expanduser()
+    if path.suffix != ".py" or not path.is_file():
+        raise FileNotFoundError(f"there is no Python file {str(path)!r}")
+    name = name or f"brittle_file_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def public_callables(module: ModuleType) -> list[str]:
+    """The names that a user may have meant when a module lacks the one that was asked for."""
+    return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 
 def code_digest(function: Callable[..., Any], *, state: bool = True) -> str | None:

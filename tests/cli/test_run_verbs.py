@@ -12,6 +12,7 @@ from PIL import Image as Pil
 from typer.testing import Result
 
 import brittle
+from brittle.benchmarks import Cell
 from brittle.datasets import load_dataset
 from brittle.models import ModelError
 
@@ -60,7 +61,7 @@ def finished(run: Run, models: Path, tmp_path: Path) -> Path:
 def test_run_keeps_every_prediction_and_prints_the_scores(finished: Path) -> None:
     results = brittle.load_results(finished)
     assert results.models == ["reds", "tones"]
-    assert results.cells == [("clean", 0), *((f"imagenet-c/{c}", s) for c in ("contrast", "fog") for s in (1, 2.5))]
+    assert results.cells == [Cell(), *(Cell(f"imagenet-c/{c}", s) for c in ("contrast", "fog") for s in (1, 2.5))]
     assert len(results.rows.collect()) == 2 * 5 * 40
 
 
@@ -140,8 +141,9 @@ def test_predictions_made_elsewhere_are_a_run(run: Run, tmp_path: Path) -> None:
     recipe = brittle.load_benchmark("cifar10-c")
     rng = np.random.default_rng(0)
     tables = [pl.DataFrame({"sample": list(map(str, data.ids)), "corruption": "clean", "level": 0.0})]
-    for corruption, level in recipe.cells():
-        row = {"sample": list(map(str, data.ids)), "corruption": corruption.name, "level": float(level)}
+    for cell in recipe.cells():
+        name = cell.corruption.partition("/")[2]
+        row = {"sample": list(map(str, data.ids)), "corruption": name, "level": cell.severity}
         tables.append(pl.DataFrame(row))
     table = pl.concat(tables)
     table = table.with_columns(prediction=pl.Series(rng.integers(0, 10, len(table))))
@@ -202,7 +204,7 @@ def test_an_error_of_the_models_own_code_is_one_sentence_that_names_the_cell(
     told, hint = result.stderr.splitlines()
     assert re.fullmatch(r"Error: the model 'dark' failed on contrast 5 of 'demo': KeyError: \d+", told)
     assert hint == "What was finished is kept. `brittle --traceback run …` shows where it arose."
-    assert brittle.load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 5)]
+    assert brittle.load_results(tmp_path / "run").cells == [Cell(), Cell("imagenet-c/fog", 5)]
     asked = run("--traceback", *how, "-o", tmp_path / "run")
     assert isinstance(asked.exception, ModelError)
     assert isinstance(asked.exception.__cause__, KeyError)

@@ -8,7 +8,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle._io import DamagedFile
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
 from brittle.training import TrainingConfig
@@ -95,7 +95,7 @@ def test_candidates_with_several_levels_draw_one_for_each_image(tmp_path: Path) 
     results = measure_overlap(TRAINING, TEST, candidates, tmp_path, Plan("batchnorm", "small:4", standard=QUICK))
     cube = correct_cube(results, candidates)
     assert set(np.unique(cube)) <= {0, 0.5, 1}
-    three, five = (results.matrix("standard", [("noc/brightness", level)]).values[:, 0] for level in (3.0, 5.0))
+    three, five = (results.matrix("standard", [Cell("noc/brightness", level)]).values[:, 0] for level in (3.0, 5.0))
     np.testing.assert_array_equal(cube[0, 1], (three.astype(float) + five) / 2)
     with pytest.warns(VanishingGain):
         matrix = overlap_with_intervals(cube, candidates, floor=0.99)

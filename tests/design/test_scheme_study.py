@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from brittle import BrittleError
 from brittle._io import claim
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan
 from brittle.design.studies import (
@@ -69,7 +69,7 @@ def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -
     rows = np.asarray(features["none"])
     assert row["msd"] == pytest.approx(msd(rows, cells.means[2:]), rel=1e-5)
     assert row["mmd"] == pytest.approx(mmd(rows, cells.means[2:]), rel=1e-5)
-    right = results.matrix("none", [("imagenet-c/contrast", 3.0)]).values.mean()
+    right = results.matrix("none", [Cell("imagenet-c/contrast", 3.0)]).values.mean()
     assert row["error"] == pytest.approx(1 - right)
     with pytest.raises(BrittleError, match="holds models with plan"):
         scheme_models(schemes, DATA, tmp_path / "models", Plan("scratch", "small:4"))

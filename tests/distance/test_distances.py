@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
+from brittle.benchmarks import Cell
 from brittle.corruptions.draws import Draws
 from brittle.distance import (
     CorruptionFeatures,
@@ -24,7 +25,7 @@ from tests.errors import naming
 
 RNG = np.random.default_rng(2)
 AUGMENTATIONS = RNG.normal(0, 1, (730, 6)).astype(np.float32)
-CELLS = (("noise", 1.0), ("noise", 2.0), ("blur", 1.0))
+CELLS = (Cell("noise", 1.0), Cell("noise", 2.0), Cell("blur", 1.0))
 CORRUPTIONS = CorruptionFeatures(
     CELLS, (RNG.normal(0, 0.4, (3, 25, 6)) + RNG.normal(0, 1, (3, 1, 6))).astype(np.float32)
 )
@@ -105,7 +106,9 @@ def test_the_intervals_hold_what_other_samples_would_give() -> None:
 
     def drawn() -> tuple[np.ndarray, CorruptionFeatures]:
         corruption = np.r_[2.0, np.zeros(9)] + 0.5 * spread * rng.normal(size=(1, 60, 10))
-        return spread * rng.normal(size=(1000, 10)), CorruptionFeatures((("c", 1.0),), corruption.astype(np.float32))
+        return spread * rng.normal(size=(1000, 10)), CorruptionFeatures(
+            (Cell("c", 1.0),), corruption.astype(np.float32)
+        )
 
     expected = np.mean([(msd(a, c.values[0]), mmd(a, c.values[0])) for a, c in (drawn() for _ in range(100))], 0)
     held = np.zeros(2)

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from brittle import BrittleError
+from brittle.benchmarks import Cell
 from brittle.datasets import arrays
 from brittle.distance import (
     NEUTRAL,
@@ -72,7 +73,7 @@ def test_the_check_blames_the_innocent_as_rarely_as_it_says() -> None:
     blamed = 0
     for _ in range(60):
         corruptions = CorruptionFeatures(
-            tuple((f"c{i}", 1.0) for i in range(4)), RNG.normal(0, 1, (4, 10, 5)).astype(np.float32)
+            tuple(Cell(f"c{i}", 1.0) for i in range(4)), RNG.normal(0, 1, (4, 10, 5)).astype(np.float32)
         )
         mine, theirs = RNG.normal(0, 1, (2, 200, 5))
         blamed += bool(leak_check(mine, {"same": theirs}, corruptions, permutations=499).nearer)
@@ -98,7 +99,7 @@ def test_scores_with_and_without_what_was_leaked(tmp_path: Path) -> None:
 
 def test_a_corruption_that_moves_nothing_is_not_covered() -> None:
     values = np.stack([np.zeros((3, 5)), np.ones((3, 5))]).astype(np.float32)
-    corruptions = CorruptionFeatures((("nothing", 0.0), ("something", 1.0)), values)
+    corruptions = CorruptionFeatures((Cell("nothing", 0.0), Cell("something", 1.0)), values)
     mine, theirs = RNG.normal(1, 0.1, (50, 5)), RNG.normal(0, 0.1, (50, 5))
     first, second = leak_check(mine, {"r": theirs}, corruptions, permutations=99).leaks
     assert (first.covered, first.reference_covered) == (0, 0)
@@ -117,7 +118,7 @@ def test_a_corruption_that_moves_nothing_is_not_covered() -> None:
     ],
 )
 def test_bad_input_is_named(how: dict, message: str) -> None:
-    corruptions = CorruptionFeatures((("c", 1.0),), np.ones((1, 3, 5), np.float32))
+    corruptions = CorruptionFeatures((Cell("c", 1.0),), np.ones((1, 3, 5), np.float32))
     given = {"references": {"r": np.zeros((60, 5))}, **how}
     with pytest.raises(BrittleError, match=message):
         leak_check(np.zeros((50, 5)), corruptions=corruptions, **given)

@@ -136,7 +136,7 @@ def test_corruption_features_are_fixed_samples_of_every_cell(tmp_path: Path) -> 
     assert found.corruptions == [entry.id for entry in THREE.entries]
     corrupted = THREE.apply(images.pixels, "imagenet-c/impulse_noise", 5.0, [2] * 12)
     expected = (model.features(corrupted) - model.features(images.pixels)).mean(0)
-    cell = found.cells.index(("imagenet-c/impulse_noise", 5.0))
+    cell = [cell.place for cell in found.cells].index(("imagenet-c/impulse_noise", 5.0))
     np.testing.assert_allclose(found.values[cell, 2], expected, atol=1e-4)
     np.testing.assert_allclose(found.means[cell], found.values[cell].mean(0), atol=1e-6)
     model.seen.clear()

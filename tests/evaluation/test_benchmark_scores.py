@@ -24,7 +24,7 @@ RECIPE = brittle.load_benchmark("cifar10-c")
 def made_up(accuracy: dict[str, float], *, seed: int = 0) -> Results:
     """Rows of models that are right so often, on all cells of CIFAR-10-C."""
     rng = np.random.default_rng(seed)
-    cells = [("clean", 0.0), *((c.id, float(level)) for c, level in RECIPE.cells())]
+    cells = [("clean", 0.0), *(cell.place for cell in RECIPE.cells())]
     parts = []
     for model, share in accuracy.items():
         for corruption, level in cells:

@@ -15,7 +15,7 @@ from PIL import Image as Pil
 
 import brittle
 from brittle import BrittleError
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import UnreadableImage, arrays, image_folder
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import evaluate, load_results, plan
@@ -224,7 +224,7 @@ def test_an_error_of_the_models_own_code_is_told_with_its_cell_and_finished_cell
         evaluate(moody, dataset(), RECIPE, tmp_path / "run")
     assert isinstance(caught.value.__cause__, LookupError)
     assert "raise LookupError" in "".join(traceback.format_exception(caught.value))
-    assert load_results(tmp_path / "run").cells == [("clean", 0), ("imagenet-c/fog", 1)]
+    assert load_results(tmp_path / "run").cells == [Cell(), Cell("imagenet-c/fog", 1)]
     assert len(evaluate(moody, dataset(), RECIPE, tmp_path / "run").cells) == 5
     assert moody.shown == 3 + 3
 

@@ -16,7 +16,7 @@ import ray
 import brittle
 from brittle import BrittleError
 from brittle._errors import RunError
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import evaluate, load_results
 from brittle.models import ModelError, from_callable, from_torch
@@ -100,9 +100,9 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
     with pytest.raises(RuntimeError, match=sentence) as caught:
         evaluate(from_callable(deadly, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
     assert isinstance(caught.value.__cause__, ray.exceptions.WorkerCrashedError)
-    assert load_results(tmp_path / "ray").cells == [("clean", 0)]
+    assert load_results(tmp_path / "ray").cells == [Cell()]
     mended = evaluate(from_callable(brightness, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
-    assert mended.cells == [("clean", 0), ("imagenet-c/contrast", 5)]
+    assert mended.cells == [Cell(), Cell("imagenet-c/contrast", 5)]
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,9 @@ MEASURED = Path(__file__).parents[2] / "perf" / "released_set.json"
 
 def seen(labels: Any, classes: tuple[str, ...], recipe: Benchmark, **run: Any) -> Results:
     """Results whose first cell has these labels, of a run that says so."""
-    corruption, level = next(recipe.cells())
-    middle = float(np.mean(level))
+    cell = recipe.cells()[0]
     rows = pl.DataFrame({"label": np.asarray(labels, np.int32)}).with_columns(
-        model=pl.lit("m"), corruption=pl.lit(corruption.id), level=pl.lit(middle)
+        model=pl.lit("m"), corruption=pl.lit(cell.corruption), level=pl.lit(cell.severity)
     )
     calls = tuple(read_record(Call, call) for call in run.pop("calls", ()))
     about = Run(Path("run"), "data", len(labels), classes, calls=calls, **run)

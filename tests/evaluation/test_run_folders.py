@@ -14,7 +14,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle._io import DamagedFile
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import (
     evaluate,
@@ -129,7 +129,7 @@ def test_a_damaged_cell_is_left_out_of_results_that_are_only_read(finished: Path
         path.write_bytes(b"")
     with pytest.warns(DamagedFile, match="noise"):
         cells = load_results(run).cells
-    assert cells == [("clean", 0), ("imagenet-c/contrast", 1), ("imagenet-c/contrast", 3)]
+    assert cells == [Cell(), Cell("imagenet-c/contrast", 1), Cell("imagenet-c/contrast", 3)]
     with pytest.warns(DamagedFile, match="noise"):
         searched = load_failure_points(run)
     assert searched is not None
@@ -296,7 +296,7 @@ def test_a_failure_after_the_first_cell_keeps_it(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="not today"):
         evaluate(from_callable(moody, name="moody"), squares(), RECIPE, tmp_path / "run")
-    assert load_results(tmp_path / "run").cells == [("clean", 0)]
+    assert load_results(tmp_path / "run").cells == [Cell()]
     assert "LookupError" in load_results(tmp_path / "run").runs[0].calls[0].state
 
 
@@ -407,7 +407,7 @@ def test_imported_corruptions_whose_names_look_alike_are_told_apart(tmp_path: Pa
     place = tmp_path / "predictions[1].csv"
     table.write_csv(place)
     results = import_predictions(place, squares(), tmp_path / "run")
-    assert {name for name, _ in results.cells} == set(names)
+    assert {cell.corruption for cell in results.cells} == set(names)
     found = results.rows.group_by("corruption").agg(pl.col("prediction").unique().first()).collect()
     assert dict(found.iter_rows()) == {name: number for number, name in enumerate(names)}
 

@@ -11,6 +11,7 @@ import pytest
 
 import brittle
 from brittle import BrittleError
+from brittle.benchmarks import Cell
 from brittle.design.dissimilarity import Dissimilar
 from brittle.design.studies import scheme_correlations
 from brittle.distance import CorruptionFeatures, Leak, LeakCheck, distances
@@ -29,7 +30,7 @@ from tests.report.test_report_in_a_browser import BROWSER, browse
 RNG = np.random.default_rng(7)
 NAMES = [entry.id for entry in brittle.load_benchmark("cifar10-c").entries]
 CELLS = CorruptionFeatures(
-    tuple((name, level) for name in NAMES for level in (1.0, 3.0)), RNG.normal(3, 1, (30, 6, 4)).astype(np.float32)
+    tuple(Cell(name, level) for name in NAMES for level in (1.0, 3.0)), RNG.normal(3, 1, (30, 6, 4)).astype(np.float32)
 )
 FOUND = [
     distances(RNG.normal(0, spread, (90, 4)), CELLS, augmentation=name, resamples=20)

@@ -1,7 +1,9 @@
 """Which corruptions make a test."""
 
 from brittle.benchmarks.benchmark import (
+    CLEAN,
     Benchmark,
+    Cell,
     Entry,
     Level,
     ends,
@@ -11,4 +13,15 @@ from brittle.benchmarks.benchmark import (
     severity_of,
 )
 
-__all__ = ["Benchmark", "Entry", "Level", "ends", "level_name", "list_benchmarks", "load_benchmark", "severity_of"]
+__all__ = [
+    "CLEAN",
+    "Benchmark",
+    "Cell",
+    "Entry",
+    "Level",
+    "ends",
+    "level_name",
+    "list_benchmarks",
+    "load_benchmark",
+    "severity_of",
+]

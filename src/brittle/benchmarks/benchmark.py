@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy as np
 
 from brittle._errors import BrittleError
 from brittle._identity import digest, settings
-from brittle._io import atomic_write, toml_text
+from brittle._io import atomic_write, file_name, toml_text
 from brittle._types import check_seed
 from brittle.corruptions import Corruption, Draws, corrupt, get_corruption
 from brittle.corruptions.draws import Sample, check_sample
@@ -103,6 +103,54 @@ def levels_in(table: Mapping[str, Any], where: str) -> tuple[Level, ...] | None:
     return tuple(table["levels"]) if "levels" in table else None
 
 
+CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A unit of work: one corruption at one level. Without a corruption it is the clean data.
+
+    The key names all that changes its pixels: seed, table, storage and options, and the code of a corruption that does
+    not come with brittle. Equal cells of different recipes are computed once. Cells of results have no key.
+    """
+
+    corruption: str = CLEAN
+    level: Level = 0.0
+    key: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the images are shown as they are."""
+        return self.corruption == CLEAN
+
+    @property
+    def severity(self) -> float:
+        """Where the cell stands on the severity axis; the middle of a range that is drawn from."""
+        return sum(ends(self.level)) / 2
+
+    @property
+    def place(self) -> tuple[str, float]:
+        """Corruption and severity, by which results are found and sorted."""
+        return self.corruption, self.severity
+
+    @property
+    def file_name(self) -> str:
+        """A name for the file of this cell, such as imagenet-c.fog@3.5-1f2e3d4c."""
+        if self.is_clean:
+            return CLEAN
+        level = level_name(self.level)
+        return f"{file_name(self.corruption)}@{level if len(level) <= 50 else file_name(level)}-{self.key}"
+
+    @property
+    def title(self) -> str:
+        """What people read: fog 3.5."""
+        return CLEAN if self.is_clean else f"{self.corruption.rpartition('/')[2]} {level_name(self.level)}"
+
+    def of(self, data: str) -> str:
+        """What its images are called in a sentence: fog 3.5 of 'photos'."""
+        return f"{'the clean images' if self.is_clean else self.title} of {data!r}"
+
+
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
 
@@ -153,11 +201,15 @@ class Benchmark:
     def __len__(self) -> int:
         return sum(len(entry.levels) for entry in self.entries)
 
-    def cells(self) -> Iterator[tuple[Corruption, Level]]:
-        """Every (corruption, level) in the order of the recipe: the units of work."""
-        for entry in self.entries:
-            for level in entry.levels:
-                yield entry.corruption, level
+    def cells(self) -> list[Cell]:
+        """Every corruption at each of its levels, in the order of the recipe: the units of work."""
+        return [self.cell(entry, level) for entry in self.entries for level in entry.levels]
+
+    def cell(self, entry: Entry, level: Level) -> Cell:
+        """One entry at one level, with the key of what the recipe and a user's own code do to its pixels."""
+        recipe = replace(self, version=1, entries=(replace(entry, levels=(level,)),)).hash
+        code = entry.corruption.code
+        return Cell(entry.id, level, digest({"recipe": recipe, "code": code}, length=8) if code else recipe[:8])
 
     def entry(self, corruption: str | Corruption) -> Entry:
         """The entry of one corruption: by its id, or by its name where this recipe has one of that name."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from traceback import print_exc
@@ -20,6 +18,7 @@ from typer.core import TyperGroup
 
 from brittle._errors import BrittleError, ModelError, RunError
 from brittle._io import DamagedFile, atomic_write
+from brittle._user_code import load_module
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
     from brittle.corruptions import Corruption
     from brittle.design import OverlapMatrix
-    from brittle.models import Model
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
 """What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
@@ -56,14 +54,9 @@ def import_files(names: Sequence[str]) -> None:
 
 def import_file(name: str) -> None:
     """Run a file as a module of its own; what it registers with `@corruption` is then known like any other."""
-    path = Path(name)
-    if path.suffix != ".py" or not path.is_file():
+    if Path(name).suffix != ".py" or not Path(name).is_file():
         raise FileNotFoundError(f"--import takes a Python file, got {name!r}")
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[path.stem] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    load_module(name, Path(name).stem)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -320,28 +313,6 @@ def _without_textures(
             raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
         return None
     return brittle.load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
-
-
-DIFFUSION = "diffusion"
-
-
-def demo_pipeline_model(spec: str, *, device: str) -> Model | None:
-    """The model that a text such as "tiny:standard" names, or None if it names none of the world."""
-    scheme, colon, name = spec.partition(":")
-    if scheme != "tiny" or not colon:
-        return None
-    from brittle._errors import did_you_mean
-    from brittle.models import from_diffusion
-    from brittle.sliders.demo_pipeline import CLASSIFIERS, DEMO_SAMPLING, ORACLE, load_demo_pipeline
-
-    known = (*CLASSIFIERS, ORACLE, DIFFUSION)
-    if name not in known:
-        raise BrittleError(f"the tiny world has no classifier {name!r}; {did_you_mean(name, known)}")
-    world = load_demo_pipeline()
-    if name != DIFFUSION:
-        return world.classifier(name, device=device)
-    prompts = [DEMO_SAMPLING.words(each) for each in world.classes]
-    return from_diffusion(world.folder / "pipeline", prompts, name="world-diffusion", device=device)
 
 
 OVERLAP = Annotated[

@@ -169,6 +169,6 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
         )
         screen.print(Text(note, "yellow"), soft_wrap=True)
     what = f"{len(recipe.entries)} corruptions" if len(recipe.entries) > 1 else recipe.entries[0].corruption.name
-    levels = ", ".join(map(level_name, sorted({level for _, level in recipe.cells()}, key=ends)))
+    levels = ", ".join(map(level_name, sorted({cell.level for cell in recipe.cells()}, key=ends)))
     note = f"  {recipe.name}: {what} at {levels}, seed {recipe.seed}"
     screen.print(Text.assemble(str(destination), (note, "dim")), soft_wrap=True)

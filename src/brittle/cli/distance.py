@@ -451,9 +451,8 @@ def _leak_print(found: LeakCheck, name: str) -> None:
 
 
 def _check_run(run: Results, benchmark: Benchmark) -> None:
-    from brittle.evaluation.score import cells_of
 
-    if not run.models_with(cells_of(benchmark)):
+    if not run.models_with(benchmark.cells()):
         raise BrittleError(f"no model of the run has results on all of {benchmark.name!r}; run it through that first")
 
 

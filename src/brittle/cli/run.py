@@ -240,7 +240,6 @@ def load_models(
     crop: str | None = None,
 ) -> list[Model]:
     """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
-    from brittle.cli.console import demo_pipeline_model
     from brittle.models import load_model
     from brittle.models.load import model_texts, option_value, options_of
 
@@ -249,10 +248,9 @@ def load_models(
     texts = list(dict.fromkeys(text for spec in specs for text in model_texts(spec)))
     loaded, taken = [], set()
     for text in texts:
-        world = demo_pipeline_model(text, device=device)
-        takes = {} if world is not None else {key: shown[key] for key in shown if key in options_of(text)}
+        takes = {key: shown[key] for key in shown if key in options_of(text)}
         taken |= set(takes)
-        loaded.append(world or load_model(text, device=device, bf16=bf16, **takes))
+        loaded.append(load_model(text, device=device, bf16=bf16, **takes))
     for option in shown:
         if option not in taken:
             raise BrittleError(f"--{option} does not apply: {', '.join(texts)} prepare images in a way of their own")

@@ -27,12 +27,11 @@ def print_scores(results: Results, models: list[str] | None = None, first: Bench
     Of the others beside a `first` one only the scores over all corruptions are shown.
     """
     from brittle.evaluation import comparable, scores
-    from brittle.evaluation.score import cells_of
 
     recipes = results.benchmarks()
     just_run = [recipe for recipe in recipes if first is not None and recipe.hash == first.hash]
     for recipe in [*just_run, *(recipe for recipe in recipes if recipe not in just_run)]:
-        whole = results.models_with(cells_of(recipe))
+        whole = results.models_with(recipe.cells())
         mine = whole if models is None else [name for name in _with_names(results, models) if name in whole]
         if mine:
             rows = scores(results, recipe, models=mine)

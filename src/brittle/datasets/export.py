@@ -355,28 +355,28 @@ def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str 
     image, output = task
     folders = names(run.benchmark)
     missing = []
-    for corruption, level in run.benchmark.cells():
-        path = run.destination / folders[corruption.id] / level_name(level) / output
+    for cell in run.benchmark.cells():
+        path = run.destination / folders[cell.corruption] / level_name(cell.level) / output
         if not is_whole(path):
-            missing.append((corruption, level, path))
+            missing.append((cell, path))
     if not missing:
         return image, 0, 0, None
     try:
         clean = read_image(run.source / image, prepare=run.prepare)
     except (UnreadableImage, OSError) as error:
-        for _, _, path in missing:
+        for _, path in missing:
             path.unlink(missing_ok=True)  # what a crash left empty or cut off
         return image, 0, 0, str(error)
     written = damaged = 0
-    for corruption, level, path in missing:
+    for cell, path in missing:
         if stopped():
             break
         try:
-            picture = run.benchmark.apply(clean, corruption, level, image)
+            picture = run.benchmark.apply(clean, cell.corruption, cell.level, image)
         except (ValueError, TypeError, FileNotFoundError):  # the recipe is at fault: the same for every image
             raise
         except Exception as error:  # this image is: too large for the memory, too long for OpenCV
-            return image, written, damaged, f"{corruption.name} failed on it: {str(error) or type(error).__name__}"
+            return image, written, damaged, f"{cell.title} failed on it: {str(error) or type(error).__name__}"
         damaged += path.exists()
         _save(picture, path, run.format)
         written += 1

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import list_corruptions
 from brittle.datasets.array_files import array_file
 from brittle.datasets.cifar import array_corruptions, cifar_c, demo
@@ -30,7 +30,10 @@ from brittle.datasets.imagenet_sets import (
     tiny_imagenet_c,
 )
 
-Cells = Mapping[tuple[str, float], Callable[[], Dataset]]
+Cells = Mapping[Cell, Callable[[], Dataset]]
+
+STORED = "stored"
+"""The key of a cell whose pixels are files."""
 
 RECIPES = {
     "imagenet-c": ("imagenet-c", "imagenet-c-extra", "imagenet-c-bar"),
@@ -98,7 +101,7 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
 
 def _folders(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cells:
     return {
-        (_identity(name), float(number)): partial(reader, path, name, level, **options)
+        Cell(_identity(name), float(number), STORED): partial(reader, path, name, level, **options)
         for name, folder in sorted(folder_corruptions(path).items())
         for number, level in enumerate(severities(folder), 1)
     }
@@ -106,7 +109,7 @@ def _folders(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cell
 
 def _arrays(path: Path) -> Cells:
     return {
-        (_identity(name), float(s)): partial(cifar_c, path, name, s)
+        Cell(_identity(name), float(s), STORED): partial(cifar_c, path, name, s)
         for name in array_corruptions(path)
         for s in range(1, 6)
     }
@@ -122,10 +125,10 @@ def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Colle
         if not len(chosen):
             raise BrittleError(f"none of the {len(wanted)} samples to keep is among the images of {str(path)!r}")
     shifts, scales = everything.columns["shift"][chosen], everything.columns["scale"][chosen]
-    cells: dict[tuple[str, float], Callable[[], Dataset]] = {}
+    cells: dict[Cell, Callable[[], Dataset]] = {}
     for shift, scale in sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True))):
         those = chosen[(shifts == shift) & (scales == scale)]
-        cells[f"cns/{shift}", float(scale)] = partial(everything.subset, those)
+        cells[Cell(f"cns/{shift}", float(scale), STORED)] = partial(everything.subset, those)
     return cells
 
 

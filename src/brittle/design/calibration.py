@@ -19,7 +19,6 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.cell import Classes, Drawn, infer
 from brittle.evaluation.results import Results
-from brittle.evaluation.score import cells_of
 from brittle.models.model import Model
 
 Progress = Callable[[str, float, float], None]
@@ -69,7 +68,7 @@ def error_target(results: Results, baseline: Benchmark, model: str) -> tuple[flo
         raise BrittleError(
             f"a baseline has five levels for each corruption, as imagenet-c has; {baseline.name!r} has not"
         )
-    errors = 1 - results.matrix(model, cells_of(baseline)).values.mean(axis=0).reshape(-1, 5)
+    errors = 1 - results.matrix(model, baseline.cells()).values.mean(axis=0).reshape(-1, 5)
     return float(errors.mean()), error_spread(errors)
 
 

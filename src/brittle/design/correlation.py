@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import read_csv
 from brittle._types import FloatArray
+from brittle.benchmarks import CLEAN
 from brittle.design.covering import members_in
 from brittle.design.matrix import check_names, numbers_of
-from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.results import Results, load_results
 from brittle.metrics.correlation import correlate as pearson_along
 
@@ -259,12 +259,12 @@ def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None)
         values = [[columns[name][row] for name in names] for row in range(len(table.models))]
         return Drops(table.models, tuple(wanted or names), np.array(values))
     results = load_results(*given)
-    there = tuple(sorted({name for name, _ in results.cells} - {CLEAN}))
+    there = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
     if not there:
         held = ", ".join(map(str, given))
         raise BrittleError(f"{held} holds clean results only; run the models through a benchmark first")
     names = there if wanted is None else members_in(wanted, there)
-    models = results.models_with([cell for cell in results.cells if cell[0] in {CLEAN, *names}])
+    models = results.models_with([cell for cell in results.cells if cell.corruption in {CLEAN, *names}])
     found = drops_of(results, models=models or None, corruptions=names)
     return Drops(found.models, tuple(wanted or names), found.values)
 

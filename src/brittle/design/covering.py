@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray, check_fractions
-from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets.classes import imagenet_names
 from brittle.design.matrix import OverlapMatrix, check_names
 from brittle.design.overlap import CANDIDATES, right_or_wrong_cells
 from brittle.evaluation import Results
-from brittle.evaluation.score import CLEAN_CELL, by_corruption, cells_of
+from brittle.evaluation.score import by_corruption
 from brittle.metrics import Balance, Estimate, balance, baseline, published_table, relative_mce
 from brittle.metrics.resampling import means, resampled_means
 
@@ -290,7 +290,7 @@ def run_reference(results: Results, candidates: Benchmark) -> Reference:
             f"a reference is a run of one model through {candidates.name!r}; this one holds "
             f"{', '.join(results.models)} on {', '.join(recipe.name for recipe in results.benchmarks()) or 'no recipe'}"
         )
-    accuracy = results.matrix(results.models[0], [CLEAN_CELL, *cells_of(candidates)]).values.mean(axis=0)
+    accuracy = results.matrix(results.models[0], [Cell(), *candidates.cells()]).values.mean(axis=0)
     errors = dict(
         zip([entry.id for entry in candidates.entries], 1 - by_corruption(candidates)(accuracy[1:]), strict=True)
     )

@@ -17,10 +17,10 @@ from brittle._io import claim, file_name, is_whole, missing_or_damaged, weights_
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Image, Progress
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import by_corruption, cells_of
+from brittle.evaluation.score import by_corruption
 from brittle.models import TorchModel, build_network, from_torch, load_weights, save_trained
 from brittle.models.torch import find_device
 from brittle.training import Augment, Corrupted, TrainingConfig, adapt_batchnorm, train
@@ -294,7 +294,7 @@ def correct_cube(results: Results, candidates: Benchmark) -> NDArray[Any]:
 
     If a candidate has several levels, it is the share of them at which a sample is right.
     """
-    cells = [("clean", 0.0), *cells_of(candidates)]
+    cells = [Cell(), *candidates.cells()]
     names = [STANDARD, *(entry.id for entry in candidates.entries)]
     rows = [results.matrix(name, cells).values for name in names]
     if len(candidates) > len(candidates.entries):

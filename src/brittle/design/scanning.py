@@ -18,7 +18,6 @@ from brittle.design.calibration import calibrate, error_target
 from brittle.distance.features import Extractor, FeatureImages, check_extractor
 from brittle.distance.transforms import corruption_features
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import cells_of
 from brittle.models import Model
 
 
@@ -162,7 +161,7 @@ def scan_candidates(
     how = {"samples": samples, "folder": folder, "batch_size": batch_size}
     theirs = corruption_features(extractor, images, baseline, progress=said("the benchmark"), **how)  # type: ignore[arg-type]
     mine = corruption_features(extractor, images, candidates, progress=said("candidates"), **how)  # type: ignore[arg-type]
-    wrong = 1 - results.matrix(model, cells_of(candidates)).values.mean(0)
+    wrong = 1 - results.matrix(model, candidates.cells()).values.mean(0)
     scans, start = [], 0
     for entry in candidates.entries:
         part = slice(start, start + len(entry.levels))

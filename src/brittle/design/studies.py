@@ -28,7 +28,7 @@ from brittle.distance import (
     transform_features,
 )
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import by_corruption, cells_of
+from brittle.evaluation.score import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
 from brittle.models import Model, TorchModel, load_weights, save_trained
 from brittle.models.networks import from_weights
@@ -149,7 +149,7 @@ def scheme_points(
     for name, mine in features.items():
         msd = corruptions.over_levels(msd_to(mine, corruptions.means))
         mmd = corruptions.over_levels(mmd_to(mine, corruptions.means))
-        right = results.matrix(name, cells_of(benchmark)).values.mean(0)
+        right = results.matrix(name, benchmark.cells()).values.mean(0)
         errors = 1 - by_corruption(benchmark)(right)
         rows += [(name, *row) for row in zip(corruptions.corruptions, msd, mmd, errors, strict=True)]
     return pl.DataFrame(rows, schema=["scheme", "corruption", "msd", "mmd", "error"], orient="row")

@@ -134,7 +134,7 @@ class Distances:
     def table(self) -> pl.DataFrame:
         """A row a cell: corruption, level, MSD and MMD with their intervals, the nearest augmentation."""
         cells = self.corruptions.cells
-        names = {"corruption": [name for name, _ in cells], "level": [level for _, level in cells]}
+        names = {"corruption": [cell.corruption for cell in cells], "level": [cell.severity for cell in cells]}
         columns = self._columns(lambda values: values)
         return pl.DataFrame({"augmentation": self.augmentation, **names, **columns, "nearest": self.nearest})
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle._parallel import cores, prefetch
 from brittle._types import FloatArray, Image, check_seed
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Cell
 from brittle.distance.features import (
     BLOCK,
     Extractor,
@@ -26,7 +26,6 @@ from brittle.distance.features import (
     check_extractor,
     features_of,
 )
-from brittle.evaluation.cell import Cell, plan
 from brittle.training.augmentation import Scheme, Transform, fixed
 
 Progress = Callable[[int, int, float], None]
@@ -155,9 +154,9 @@ def _eight_bit(changed: NDArray[Any], what: str) -> Image:
 
 @dataclass(frozen=True, eq=False)
 class CorruptionFeatures:
-    """f(c) of sampled corruptions: cells × samples × dimensions, for the (corruption, severity) in `cells`."""
+    """f(c) of sampled corruptions: cells × samples × dimensions, for each of the `cells`."""
 
-    cells: tuple[tuple[str, float], ...]
+    cells: tuple[Cell, ...]
     values: Features
 
     def __post_init__(self) -> None:
@@ -176,11 +175,11 @@ class CorruptionFeatures:
     @property
     def corruptions(self) -> list[str]:
         """The corruptions, each once, in the order of the benchmark."""
-        return list(dict.fromkeys(corruption for corruption, _ in self.cells))
+        return list(dict.fromkeys(cell.corruption for cell in self.cells))
 
     def over_levels(self, values: NDArray[Any]) -> NDArray[Any]:
         """From values on the cells, on the last axis, to their means over the levels of each corruption."""
-        names = np.array([corruption for corruption, _ in self.cells])
+        names = np.array([cell.corruption for cell in self.cells])
         return np.stack([values[..., names == name].mean(-1) for name in self.corruptions], -1)
 
 
@@ -201,7 +200,7 @@ def corruption_features(
     noise. Each cell is kept in `folder` by itself, so benchmarks that share a cell share its features. `progress`
     counts the transforms of all cells.
     """
-    cells = plan(benchmark)[1:]
+    cells = benchmark.cells()
     total, found = samples * len(cells), []
     for i, cell in enumerate(cells):
 
@@ -222,7 +221,7 @@ def corruption_features(
             progress=told,
         )
         found.append(np.asarray(rows))
-    return CorruptionFeatures(tuple((cell.corruption, cell.severity) for cell in cells), np.stack(found))
+    return CorruptionFeatures(tuple(cells), np.stack(found))
 
 
 def _sampled(benchmark: Benchmark, cell: Cell, sample: int) -> Transform:

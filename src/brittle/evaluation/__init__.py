@@ -1,6 +1,7 @@
 """Run the test, keep every prediction."""
 
-from brittle.evaluation.cell import CLEAN, Cell, Classes, Drawn, best_batch_size, common_batch_size, infer, plan
+from brittle.benchmarks import CLEAN, Cell
+from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
@@ -12,11 +13,9 @@ from brittle.evaluation.references import Comparable, as_baseline, comparable, f
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
-    CLEAN_CELL,
     CorruptionScores,
     Scores,
     by_corruption,
-    cells_of,
     compare,
     compare_all,
     guessing_in_words,
@@ -29,7 +28,6 @@ from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajec
 
 __all__ = [
     "CLEAN",
-    "CLEAN_CELL",
     "SCALE",
     "SHIFT",
     "Call",
@@ -52,7 +50,6 @@ __all__ = [
     "as_baseline",
     "best_batch_size",
     "by_corruption",
-    "cells_of",
     "cns_scores",
     "common_batch_size",
     "comparable",

@@ -17,7 +17,7 @@ from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Classes, Drawn, Predictions, cell_key, common_batch_size, infer
+from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer
 from brittle.evaluation.inputs import check, decode, fitted
 from brittle.evaluation.records import Call
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
@@ -245,7 +245,7 @@ def search_failure_points(
 
 def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
     """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and code of one's own."""
-    return cell_key(benchmark, entry, 1.0)
+    return benchmark.cell(entry, 1.0).key
 
 
 def _keep_recipe(folder: Path, benchmark: Benchmark) -> None:

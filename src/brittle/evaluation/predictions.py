@@ -13,10 +13,9 @@ import polars as pl
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._io import read_csv
 from brittle._types import Image
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.evaluation.cell import CLEAN, Cell
 from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +14,11 @@ from brittle._errors import BrittleError
 from brittle._identity import digest
 from brittle._parallel import cores
 from brittle._types import Image, Progress
-from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
-from brittle.datasets.load import StoredSet
-from brittle.evaluation.cell import Cell, Classes, infer, joined
+from brittle.datasets.load import STORED, StoredSet
+from brittle.evaluation.cell import Classes, infer, joined
 from brittle.evaluation.inputs import check
 from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
@@ -27,7 +27,7 @@ from brittle.models.model import Model
 
 DEFAULT_BATCH = 64
 
-CellKeys = dict[tuple[str, float], str]
+CellKeys = dict[Cell, str]
 
 
 def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None) -> CellKeys:
@@ -38,8 +38,8 @@ def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None)
     keys: CellKeys = {}
     with ThreadPoolExecutor(threads) as pool:
         found = pool.map(lambda read: read().lasting_key, stored.cells.values())
-        for place, key in zip(stored.cells, found, strict=True):
-            keys[place] = key
+        for cell, key in zip(stored.cells, found, strict=True):
+            keys[cell] = key
             if progress is not None:
                 progress("looking at the files", len(keys), len(stored.cells))
     return keys
@@ -47,7 +47,10 @@ def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None)
 
 def identity(keys: CellKeys) -> dict[str, Any]:
     """The keys as a run's folder keeps them: one for all, and that of each cell, which says where a set differs."""
-    cells = [{"corruption": name, "level": level, "key": key} for (name, level), key in sorted(keys.items())]
+    cells = [
+        {"corruption": cell.corruption, "level": cell.level, "key": keys[cell]}
+        for cell in sorted(keys, key=lambda cell: cell.place)
+    ]
     return {"data_key": digest(cells), "cell_count": len(cells), "cells": cells}
 
 
@@ -63,8 +66,8 @@ def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
             "whether the others are still those that it saw; it can be read and reported, but to go on choose another "
             "folder"
         )
-    before = {(row["corruption"], float(row["level"])): row["key"] for row in known["cells"]}
-    changed = [Cell(*place).title for place, key in sorted(keys.items()) if before.get(place, key) != key]
+    before = {Cell(row["corruption"], float(row["level"]), STORED): row["key"] for row in known["cells"]}
+    changed = [cell.title for cell, key in keys.items() if before.get(cell, key) != key]
     if changed:
         more = f" and {len(changed) - 1} more of {len(keys)} cells" if len(changed) > 1 else ""
         raise BrittleError(
@@ -98,9 +101,7 @@ def evaluate_stored(
     """
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
-    cells: dict[Cell, Callable[[], Dataset]] = {
-        Cell(name, level, "stored"): read for (name, level), read in stored.cells.items()
-    }
+    cells = dict(stored.cells)
     first = next(iter(cells.values()))()
     check(several, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
@@ -114,7 +115,7 @@ def evaluate_stored(
         cells = {Cell(): lambda: clean, **cells}
     for name in stored.recipes:
         recipe = load_benchmark(name)
-        in_place = {entry.id for entry in recipe.entries} <= {name for name, _ in stored.cells}
+        in_place = {entry.id for entry in recipe.entries} <= {cell.corruption for cell in stored.cells}
         if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
             store.keep_recipe(recipe)
     size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)

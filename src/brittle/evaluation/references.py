@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError
-from brittle.benchmarks import Benchmark, ends, load_benchmark
+from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets.cifar import CIFAR10
 from brittle.datasets.classes import imagenet_names
-from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.results import Results, load_results
 from brittle.metrics import BASELINES, Baseline, PublishedScore, baseline, published_scores
 
@@ -190,9 +189,9 @@ def _differs(results: Results, recipe: Benchmark, data: ReferenceData) -> str:
 
 def _counts(results: Results, recipe: Benchmark) -> np.ndarray[Any, np.dtype[np.int64]]:
     """How many images of each class every model was shown in the first cell; the fewest where models differ."""
-    corruption, level = next(recipe.cells())
-    cell = (pl.col("corruption") == corruption.id) & (pl.col("level") == sum(ends(level)) / 2)
-    rows = results.rows.filter(cell).group_by("model", "label").len().collect()
+    corruption, severity = recipe.cells()[0].place
+    in_cell = (pl.col("corruption") == corruption) & (pl.col("level") == severity)
+    rows = results.rows.filter(in_cell).group_by("model", "label").len().collect()
     tables = []
     for model in rows["model"].unique():
         own = rows.filter(pl.col("model") == model)
@@ -202,9 +201,9 @@ def _counts(results: Results, recipe: Benchmark) -> np.ndarray[Any, np.dtype[np.
 
 def as_baseline(results: Results, recipe: Benchmark, model: str) -> Baseline:
     """A model's own errors as the reference of other models' mCE."""
-    cells = [(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()]
-    has_clean = model in results.models_with([(CLEAN, 0.0)])
-    accuracy = results.matrix(model, [(CLEAN, 0.0), *cells] if has_clean else cells).values.mean(axis=0)
+    cells = recipe.cells()
+    has_clean = model in results.models_with([Cell()])
+    accuracy = results.matrix(model, [Cell(), *cells] if has_clean else cells).values.mean(axis=0)
     errors: dict[str, float] = {}
     start = int(has_clean)
     for entry in recipe.entries:
@@ -251,7 +250,7 @@ def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Ba
             f"the reference {str(folder)!r} was run on other images ({names[1]}) than these results ({names[0]}); a "
             "reference must have seen the same ones"
         )
-    able = other.models_with([(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()])
+    able = other.models_with(recipe.cells())
     if not able:
         raise BrittleError(f"{str(folder)!r} has no model that was run through the whole of {recipe.name!r}")
     if model and model not in able:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -13,15 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle.benchmarks import Benchmark, ends
-from brittle.evaluation.cell import CLEAN
+from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.evaluation.records import Run
 from brittle.evaluation.store import Store, scan
 
 COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
-
-Cells = list[tuple[str, float]]
-"""Corruptions and their levels; the clean images are ("clean", 0)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,22 +54,19 @@ class Results:
         return sorted(self._there)
 
     @cached_property
-    def cells(self) -> Cells:
-        """What there are results for, sorted."""
-        return sorted(set().union(*self._there.values()))
+    def cells(self) -> list[Cell]:
+        """What there are results for, sorted; of a range of severities the middle stands here."""
+        return [Cell(*place) for place in sorted(set().union(*self._there.values()))]
 
     def benchmarks(self) -> list[Benchmark]:
         """The recipes of the runs, each once; those whose cells are all there for some model."""
         found = {recipe.hash: recipe for run in self.runs for recipe in Store(run.folder).recipes()}
-        wanted = {
-            recipe.hash: [(corruption.id, sum(ends(level)) / 2) for corruption, level in recipe.cells()]
-            for recipe in found.values()
-        }
-        return [recipe for key, recipe in found.items() if self.models_with(wanted[key])]
+        return [recipe for recipe in found.values() if self.models_with(recipe.cells())]
 
-    def models_with(self, cells: Cells) -> list[str]:
+    def models_with(self, cells: Iterable[Cell]) -> list[str]:
         """The models that have results on all these cells."""
-        return [model for model in self.models if self._there[model].issuperset(cells)]
+        places = {cell.place for cell in cells}
+        return [model for model in self.models if self._there[model] >= places]
 
     @cached_property
     def _there(self) -> dict[str, set[tuple[str, float]]]:
@@ -98,15 +92,17 @@ class Results:
             raise BrittleError(f"there are no clean results of {model!r}; there are models {', '.join(self.models)}")
         return float(column.sum()) / len(column)
 
-    def matrix(self, model: str, cells: Cells) -> Matrix:
+    def matrix(self, model: str, cells: Sequence[Cell]) -> Matrix:
         """Right or wrong of one model, samples × cells, for scores and failure points.
 
         Samples that are not in all the cells, such as images that one cell could not read, are left out.
         """
-        wanted = pl.DataFrame(cells, schema=["corruption", "level"], orient="row").with_row_index("cell")
+        wanted = pl.DataFrame(
+            [cell.place for cell in cells], schema=["corruption", "level"], orient="row"
+        ).with_row_index("cell")
         chosen = (
             self.rows.filter(
-                (pl.col("model") == model) & pl.col("corruption").is_in(sorted({name for name, _ in cells}))
+                (pl.col("model") == model) & pl.col("corruption").is_in(sorted({cell.corruption for cell in cells}))
             )
             .join(wanted.lazy(), on=["corruption", "level"])
             .select("sample", "cell", "correct")
@@ -114,10 +110,11 @@ class Results:
         )
         missing = sorted(set(range(len(cells))) - set(chosen["cell"].unique()))
         if missing:
-            name, level = cells[missing[0]]
+            first = cells[missing[0]]
             raise BrittleError(
-                f"there are no results of {model!r} on {name} {level:g} ({len(missing)} of {len(cells)} cells are "
-                f"missing); run it again to fill them; there are models {', '.join(self.models)}"
+                f"there are no results of {model!r} on {first.corruption} {first.severity:g} "
+                f"({len(missing)} of {len(cells)} cells are missing); run it again to "
+                f"fill them; there are models {', '.join(self.models)}"
             )
         samples = chosen["sample"].unique().sort()
         row = chosen.join(samples.to_frame().with_row_index("row"), on="sample", maintain_order="left")[
@@ -138,12 +135,12 @@ class Results:
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""
-        cells = [(name, level) for name, level in self.cells if name in (corruption, CLEAN)]
-        if corruption not in {name for name, _ in cells}:
+        cells = [cell for cell in self.cells if cell.corruption in (corruption, CLEAN)]
+        if corruption not in {cell.corruption for cell in cells}:
             raise BrittleError(f"there are no results of {model!r} on {corruption!r}")
-        cells.sort(key=lambda cell: cell[1])
+        cells.sort(key=lambda cell: cell.severity)
         found = self.matrix(model, cells)
-        return found.values, np.array([level for _, level in cells]), list(found.samples)
+        return found.values, np.array([cell.severity for cell in cells]), list(found.samples)
 
 
 def load_results(*folders: str | Path) -> Results:

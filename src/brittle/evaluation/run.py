@@ -16,9 +16,9 @@ from typing import Any, Literal
 from brittle._errors import BrittleError
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Cell, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
+from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
     as_benchmark,
     as_dataset,

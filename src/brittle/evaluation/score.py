@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
-from brittle.benchmarks import Benchmark, ends
-from brittle.evaluation.cell import CLEAN
+from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.evaluation.references import comparable, find_reference
-from brittle.evaluation.results import Cells, Matrix, Results
+from brittle.evaluation.results import Matrix, Results
 from brittle.metrics import (
     Baseline,
     Estimate,
@@ -215,10 +214,10 @@ def scores(
         reference = comparable(results, benchmark).baseline
     elif not isinstance(reference, Baseline):
         reference = find_reference(results, benchmark, reference)
-    cells, found = cells_of(benchmark), []
-    for model in results.models_with(cells_of(benchmark)) if models is None else models:
-        has_clean = model in results.models_with([CLEAN_CELL])
-        rows = results.matrix(model, [CLEAN_CELL, *cells] if has_clean else [cells[0], *cells]).values
+    cells, found = benchmark.cells(), []
+    for model in results.models_with(cells) if models is None else models:
+        has_clean = model in results.models_with([Cell()])
+        rows = results.matrix(model, [Cell(), *cells] if has_clean else [cells[0], *cells]).values
         drawn = resampled_means(rows, seed=seed, resamples=resamples)
         mine: dict[str, Estimate] = {}
         for own, (name, measure) in _measures(benchmark, reference, has_clean).items():
@@ -234,7 +233,6 @@ def scores(
 
 
 OWN = {own.name for own in fields(Scores)}
-CLEAN_CELL = ("clean", 0.0)
 
 
 def _measures(
@@ -280,7 +278,7 @@ def _by_corruption(
 def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
     """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval."""
     check_same_images(results)
-    a, b = (results.matrix(model, cells_of(benchmark)) for model in (first, second))
+    a, b = (results.matrix(model, benchmark.cells()) for model in (first, second))
     shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
     if not shared.size:
         raise BrittleError(
@@ -299,11 +297,6 @@ def check_same_images(results: Results) -> None:
             f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "
             "runs on the same data, or put them side by side in a report"
         )
-
-
-def cells_of(benchmark: Benchmark) -> Cells:
-    """The (corruption, severity) of each cell, in the order of the recipe."""
-    return [(corruption.id, sum(ends(level)) / 2) for corruption, level in benchmark.cells()]
 
 
 def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
@@ -328,7 +321,7 @@ def compare_all(
     check_same_images(results)
     if len(models) < 2:
         return {}
-    cells: Cells = [CLEAN_CELL] if benchmark is None else cells_of(benchmark)
+    cells = [Cell()] if benchmark is None else benchmark.cells()
     tables = shared_rows(results, models, cells)
     mean = by_corruption(benchmark) if benchmark is not None else np.asarray
     names = [f"{model} − {models[0]}" for model in models[1:]]
@@ -336,7 +329,7 @@ def compare_all(
     return dict(zip(models[1:], found, strict=True))
 
 
-def shared_rows(results: Results, models: Sequence[str], cells: Cells) -> list[NDArray[np.bool_]]:
+def shared_rows(results: Results, models: Sequence[str], cells: Sequence[Cell]) -> list[NDArray[np.bool_]]:
     """Right or wrong of each model, samples × cells, on the samples that all of them have."""
     found: list[Matrix] = [results.matrix(model, cells) for model in models]
     shared = reduce(np.intersect1d, [matrix.samples for matrix in found])

@@ -28,10 +28,10 @@ from brittle._io import (
     missing_or_damaged,
     toml_text,
 )
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Cell, plan
+from brittle.evaluation.cell import plan
 from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import (
     CORRUPTIONS,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
+from brittle.benchmarks import Cell
 from brittle.evaluation import Results
-from brittle.evaluation.score import CLEAN_CELL
 from brittle.metrics import bootstrap, failure_points, id_ood_slope, kendall, resampled_means, shift_rce, wilson
 from brittle.metrics.correlation import AXES
 from brittle.metrics.resampling import Statistic, gap_interval, mean_interval
@@ -40,7 +40,7 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
     A trajectory that lacks a scale for some model, because an image was filtered or could not be read, is dropped for
     all, so that every number is about the same images. Models that were not run on all shifts and scales raise.
     """
-    cells = [(name, scale) for name, scale in results.cells if name.startswith(SHIFT)]
+    cells = [cell for cell in results.cells if cell.corruption.startswith(SHIFT)]
     if not cells:
         raise BrittleError(
             f"these results have no shifts of CNS-Bench, whose corruptions are called {SHIFT}<shift>; "
@@ -58,8 +58,8 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
         .collect()
     )
     found = []
-    for name in sorted({name for name, _ in cells}):
-        scales = np.array(sorted(scale for shift, scale in cells if shift == name))
+    for name in sorted({cell.corruption for cell in cells}):
+        scales = np.array(sorted(cell.severity for cell in cells if cell.corruption == name))
         found.append(_shift(rows.filter(pl.col("corruption") == name), name.removeprefix(SHIFT), chosen, scales))
     return found
 
@@ -418,6 +418,6 @@ def _together(found: list[Trajectories]) -> Trajectories:
 
 def _clean(results: Results, models: Sequence[str]) -> Mapping[str, float] | None:
     """The accuracy on the clean images, if all the models were run on them."""
-    if not set(models) <= set(results.models_with([CLEAN_CELL])):
+    if not set(models) <= set(results.models_with([Cell()])):
         return None
     return {model: results.clean_accuracy(model) for model in models}

@@ -9,17 +9,24 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
+from brittle._user_code import load_module, public_callables
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
+
+
+@model_source("tiny")
+def from_demo_pipeline(name: str, *, device: str = "auto") -> Model:
+    """A classifier of the demo pipeline, or its diffusion model, from `brittle.sliders`, which is loaded only now."""
+    model: Model = import_module("brittle.sliders.demo_pipeline").demo_model(name, device=device)
+    return model
 
 
 @model_source("torch")
@@ -92,8 +99,7 @@ def _made(place: str) -> Any:
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     with _importable(path.resolve().parent if is_file else Path.cwd()), _module(path if is_file else where) as module:
         if not hasattr(module, function):
-            known = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-            raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, known)}")
+            raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, public_callables(module))}")
         made = getattr(module, function)
         there = _is_module(made) or (isinstance(made, Model) and not isinstance(made, type))
         if there:
@@ -108,17 +114,12 @@ def _module(where: str | Path) -> Iterator[ModuleType]:
     if isinstance(where, str):
         yield import_module(where)
         return
-    name = f"brittle_file_{where.stem}"
-    spec = spec_from_file_location(name, where)
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[name] = module = module_from_spec(spec)
+    with model_errors(str(where), "while its file was read"):
+        module = load_module(where)
     try:
-        with model_errors(str(where), "while its file was read"):
-            spec.loader.exec_module(module)
         yield module
     finally:
-        del sys.modules[name]
+        sys.modules.pop(module.__name__, None)
 
 
 @contextmanager

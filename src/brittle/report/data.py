@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
-from brittle.benchmarks import Benchmark, Entry, Level, ends
+from brittle.benchmarks import CLEAN, Benchmark, Cell, Entry, Level, ends
 from brittle.corruptions import FAMILIES
 from brittle.evaluation import Run
-from brittle.evaluation.cell import CLEAN, plan
-from brittle.evaluation.results import COLUMNS, Cells, Results
-from brittle.evaluation.score import CLEAN_CELL, Scores, by_corruption, cells_of, scores
+from brittle.evaluation.cell import plan
+from brittle.evaluation.results import COLUMNS, Results
+from brittle.evaluation.score import Scores, by_corruption, scores
 from brittle.evaluation.store import Store, scan
 from brittle.evaluation.trajectory_scores import SHIFT
 from brittle.metrics import Estimate, failure_points, resampled_means, wilson
@@ -65,7 +65,7 @@ class Part:
     @property
     def has_clean(self) -> bool:
         """Whether the clean images were run; published sets on disk do not hold them."""
-        return CLEAN_CELL in self.results.cells
+        return Cell() in self.results.cells
 
     @property
     def id(self) -> str:
@@ -110,23 +110,22 @@ def parts(results: Results) -> list[Part]:
     """All parts, in the order in which they were run."""
     found: list[Part] = []
     for group in same_images(results):
-        there = set(group.rows.select("model", "corruption", "level").unique().collect().rows())
-        slid = [cell for cell in group.cells if cell[0].startswith(SHIFT)]
+        slid = [cell for cell in group.cells if cell.corruption.startswith(SHIFT)]
         if slid:
             whole = group.models_with(slid)
             left_out = [model for model in group.models if model not in whole]
             if whole:
                 found.append(Part(len(found) + 1, group, None, whole, left_out, slides=True))
             continue
-        clean: Cells = [CLEAN_CELL] if CLEAN_CELL in group.cells else []
+        clean = [Cell()] if Cell() in group.cells else []
         own: list[tuple[Benchmark | None, list[str]]] = []
         for benchmark in _recipes(group):
-            cells = [*clean, *cells_of(benchmark)]
-            whole = [model for model in group.models if all((model, *cell) in there for cell in cells)]
+            cells = [*clean, *benchmark.cells()]
+            whole = group.models_with(cells)
             if whole:
                 own.append((benchmark, whole))
         if not own and clean:
-            own.append((None, [model for model in group.models if (model, *CLEAN_CELL) in there]))
+            own.append((None, group.models_with(clean)))
         for recipe, models in own:
             left_out = [model for model in group.models if model not in models]
             found.append(Part(len(found) + 1, group, recipe, models, left_out))
@@ -144,7 +143,7 @@ def same_images(results: Results) -> list[Results]:
         return [results]
     groups: list[tuple[Any, dict[tuple[str, float], str], list[Run]]] = []
     for run in results.runs:
-        keys = {(c.corruption, c.severity): c.key for recipe in Store(run.folder).recipes() for c in plan(recipe)}
+        keys = {c.place: c.key for recipe in Store(run.folder).recipes() for c in plan(recipe)}
         for data, known, runs in groups:
             if data == _data(run) and all(known.get(cell, key) == key for cell, key in keys.items()):
                 known |= keys
@@ -178,9 +177,9 @@ def _recipes(group: Results) -> list[Benchmark]:
 def _made_up(group: Results) -> list[Benchmark]:
     """Rows that came without a recipe: what they hold is the recipe, as far as the corruptions are known."""
     levels: dict[str, tuple[float, ...]] = {}
-    for corruption, level in group.cells:
-        if corruption != CLEAN:
-            levels[corruption] = (*levels.get(corruption, ()), level)
+    for cell in group.cells:
+        if not cell.is_clean:
+            levels[cell.corruption] = (*levels.get(cell.corruption, ()), cell.severity)
     entries = []
     for item in levels.items():
         with suppress(ValueError):
@@ -368,8 +367,8 @@ def measure(part: Part, reference: str | None = None) -> list[Measure]:
 
 
 def _measure(part: Part, model: str, score: Scores | None) -> Measure:
-    cells = [] if part.benchmark is None else cells_of(part.benchmark)
-    table = part.results.matrix(model, [CLEAN_CELL, *cells] if part.has_clean else cells).values
+    cells = [] if part.benchmark is None else part.benchmark.cells()
+    table = part.results.matrix(model, [Cell(), *cells] if part.has_clean else cells).values
     right = table.sum(axis=0)
     columns = (right / len(table), *wilson(right, len(table)))
     accuracy, low, high = (x if part.has_clean else np.r_[np.nan, x] for x in columns)

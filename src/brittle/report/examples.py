@@ -13,9 +13,8 @@ from PIL import features
 
 from brittle._io import is_whole
 from brittle._types import Image
-from brittle.benchmarks import Benchmark, Level, severity_of
+from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
 from brittle.evaluation import Run
-from brittle.evaluation.cell import CLEAN
 from brittle.evaluation.inputs import IMAGES, READ, decoded_ids
 from brittle.report.data import EarliestFailure, Measure, Part, earliest_failures, severity_columns
 from brittle.report.html import Html, ModelStyles, concat, percent, severity, tag, views

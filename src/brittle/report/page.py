@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from brittle._io import atomic_write
+from brittle.benchmarks import Cell
 from brittle.evaluation import KnownModel, Run
 from brittle.evaluation.failure_summary import SearchedFolder
 from brittle.evaluation.references import Comparable, comparable, published_rows
 from brittle.evaluation.results import Results
-from brittle.evaluation.score import CLEAN_CELL, compare_all, shared_rows
+from brittle.evaluation.score import compare_all, shared_rows
 from brittle.evaluation.store import Store
 from brittle.metrics import Estimate, holm, mcnemar
 from brittle.report.data import RESAMPLES, Measure, Part, in_order, measure, parts
@@ -140,7 +141,7 @@ def against_best(part: Part, models: list[str]) -> dict[str, float]:
     """McNemar's p of each further model against the first, on the clean images, adjusted for how many they are."""
     if not part.has_clean:
         return {}
-    best, *others = (table[:, 0] for table in shared_rows(part.results, models, [CLEAN_CELL]))
+    best, *others = (table[:, 0] for table in shared_rows(part.results, models, [Cell()]))
     return dict(zip(models[1:], holm([mcnemar(other, best).p for other in others]), strict=True))
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from brittle.benchmarks import Cell
 from brittle.datasets import UnreadableImage
 from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.results import Results
-from brittle.evaluation.score import CLEAN_CELL
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, cns_scores
 from brittle.metrics import Estimate
 from brittle.report.data import RESAMPLES, Measure, Part
@@ -148,7 +148,7 @@ def slide_slopes(part: Part, _: list[Measure], __: ModelStyles) -> Html | None:
     found = part_scores(part).slopes
     if found.is_empty():
         return None
-    clean = set(part.models) <= set(part.results.models_with([CLEAN_CELL]))
+    clean = set(part.models) <= set(part.results.models_with([Cell()]))
     known = "on the clean images" if clean else "at scale 0"
     words = (
         f"Slope of the line, over models, of accuracy at a scale on accuracy {known}. 1 (dashed): what a model gains "

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle.models.diffusion import load_pipeline
+from brittle.models.diffusion import from_diffusion, load_pipeline
+from brittle.models.model import Model
 from brittle.models.networks import from_weights
 from brittle.models.torch import TorchModel
 from brittle.sliders.clip import Clip, ImageEncoder
@@ -91,3 +92,18 @@ def load_demo_pipeline(folder: str | Path = DEMO_FOLDER) -> DemoPipeline:
             "scripts/train_tiny_world.py makes a world anew"
         )
     return DemoPipeline(place)
+
+
+DIFFUSION = "diffusion"
+
+
+def demo_model(name: str, *, device: str = "auto") -> Model:
+    """The model of "tiny:NAME": a classifier of the demo pipeline, its oracle, or its diffusion model."""
+    known = (*CLASSIFIERS, ORACLE, DIFFUSION)
+    if name not in known:
+        raise BrittleError(f"the demo pipeline has no classifier {name!r}; {did_you_mean(name, known)}")
+    demo = load_demo_pipeline()
+    if name != DIFFUSION:
+        return demo.classifier(name, device=device)
+    prompts = [DEMO_SAMPLING.words(each) for each in demo.classes]
+    return from_diffusion(demo.folder / "pipeline", prompts, name="world-diffusion", device=device)

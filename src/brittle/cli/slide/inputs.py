@@ -159,7 +159,7 @@ COLUMNS = 6
 
 def has_slides(results: Results) -> bool:
     """Whether results are on slides."""
-    return any(name.startswith("cns/") for name, _ in results.cells)
+    return any(cell.corruption.startswith("cns/") for cell in results.cells)
 
 
 def print_slides(results: Results, models: list[str] | None = None) -> None:

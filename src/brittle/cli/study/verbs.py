@@ -316,9 +316,7 @@ def _other(benchmark: str, spec: str, severity: float) -> Scheme:
 def _errors(run: Results, names: list[str], target: Benchmark) -> pl.Series:
     import polars as pl
 
-    from brittle.evaluation.score import cells_of
-
-    return pl.Series("error", [float(1 - run.matrix(name, cells_of(target)).values.mean()) for name in names])
+    return pl.Series("error", [float(1 - run.matrix(name, target.cells()).values.mean()) for name in names])
 
 
 def _mixing_print(points: pl.DataFrame) -> None:

@@ -12,7 +12,7 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.evaluation import Results
-from brittle.evaluation.score import by_corruption, cells_of
+from brittle.evaluation.score import by_corruption
 from brittle.metrics.resampling import means, resampled_means, share_intervals
 from brittle.report.figures.drawing import (
     BANDS,
@@ -49,7 +49,7 @@ def accuracy_figure(
     """A row for each corruption with a mark for each model, means over the levels; the hardest row comes first."""
     if not benchmarks:
         raise BrittleError("give at least one benchmark to draw")
-    shown = list(models or results.models_with([cell for one in benchmarks for cell in cells_of(one)]))
+    shown = list(models or results.models_with([cell for one in benchmarks for cell in one.cells()]))
     if not shown:
         raise BrittleError("no model was run through all of these benchmarks; run one through them first")
     tables = [np.stack([_accuracies(results, one, model) for model in shown]) for one in benchmarks]
@@ -68,7 +68,7 @@ def accuracy_figure(
 
 def _accuracies(results: Results, benchmark: Benchmark, model: str) -> FloatArray:
     """Corruptions × (value, low, high)."""
-    rows, mean = results.matrix(model, cells_of(benchmark)).values, by_corruption(benchmark)
+    rows, mean = results.matrix(model, benchmark.cells()).values, by_corruption(benchmark)
     drawn = mean(resampled_means(rows, resamples=500))
     return np.stack([mean(means(rows)), *share_intervals(mean(rows), resampled=drawn)], axis=1)
 

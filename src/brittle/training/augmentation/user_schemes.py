@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._types import Image
+from brittle._user_code import load_module, public_callables
 from brittle.benchmarks import Benchmark, Entry, load_benchmark
 from brittle.corruptions.draws import Draws
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC
@@ -176,16 +176,9 @@ def scheme_from_file(place: str) -> Scheme:
     """
     where, _, name = place.rpartition(":")
     path = Path(where).expanduser()
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r} with an augmentation")
-    spec = spec_from_file_location(f"brittle_file_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+    module = load_module(path)
     if not hasattr(module, name):
-        raise BrittleError(f"{where!r} has no {name!r}; {did_you_mean(name, known)}")
+        raise BrittleError(f"{where!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
     function, version = getattr(module, name), sha256(path.read_bytes()).hexdigest()[:12]
     if not callable(function) or isinstance(function, type):
         raise BrittleTypeError(
