@@ -7,7 +7,7 @@ image, all right or wrong by a latent difficulty of the image that explains a gi
 perf/interval_coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and
 resumes with the numbers of images that are missing.
 
-The weight of the imagined sample (`mean_interval.UNSEEN`) was chosen with other seeds than the one used here.
+The weight of the pseudo-sample (`resampling.PSEUDO_WEIGHT`) was chosen with other seeds than the one used here.
 """
 
 from __future__ import annotations

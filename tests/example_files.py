@@ -213,7 +213,9 @@ USERS: dict[str, Callable[[Path], object]] = {
 SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --batch-size 6"
 RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --limit 40"
 ELSEWHERE = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d cifar10:cifar10 --limit 40 -b cifar10-c"
-OVERLAP = "brittle overlap -d test.npz --training train.npz -C cifar10-noc-candidates --standard-epochs 3"
+OVERLAP = (
+    "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3"
+)
 
 VERBS = {
     "run": tuple(
@@ -224,11 +226,13 @@ VERBS = {
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
     "overlap": (f"{OVERLAP} -o overlap",),
-    "five.toml": ("brittle build non-overlapping noc-table7 -t 0.2 -o five.toml",),
-    "mine.toml": ("brittle build non-overlapping overlap/ -t 0.2 -b cifar10-noc-candidates -o mine.toml",),
-    "noc.safetensors": ("brittle train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
-    "sliders": ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders",),
-    "tiny-sliders": ("brittle slide train tiny -c bag,sneaker -s heavy_fog -o tiny-sliders",),
+    "five.toml": ("brittle design build non-overlapping noc-table7 -t 0.2 -o five.toml",),
+    "mine.toml": (
+        "brittle design build non-overlapping overlap/ -t 0.2 --levels-from cifar10-noc-candidates -o mine.toml",
+    ),
+    "noc.safetensors": ("brittle augment train -d cifar10:cifar10 --start demo:standard -o noc.safetensors",),
+    "sliders": ("brittle slide train sd2/ --tokens tokens/ --class 22 --shift heavy_snow -o sliders",),
+    "tiny-sliders": ("brittle slide train tiny --class bag,sneaker --shift heavy_fog -o tiny-sliders",),
     "slides": (f"{SLIDES} -o slides",),
     "more": (f"{SLIDES} -o more",),
     "filtered": (

@@ -35,11 +35,10 @@ PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) 
 
 LESS = {
     "--limit": 8,
-    "--images": 6,
+    "--feature-images": 6,
     "--samples": 10,
     "--corruption-samples": 2,
-    "--test-images": 100,
-    "--training-images": 200,
+    "--train-limit": 200,
     "--epochs": 1,
     "--standard-epochs": 1,
     "--schemes": 4,
@@ -49,22 +48,23 @@ LESS = {
     "--seeds": 3,
     "--draws": 1,
     "--batch-size": 8,
-    "--jobs": 1,
-    "--threads": 1,
+    "--workers": 1,
 }
 """Options that a line gets where its verb has them and it does not set them."""
 
 LESS_OF = {
-    "show": {"--size": 32, "--thumb": 32},
+    "show": {"--image-size": 32, "--thumb": 32},
     "import": {"--limit": None},
-    "train": {"--images": 40},
-    "build dissimilar": {"--limit": 40, "--runs": 1},
-    "overlap": {"--images": 200},
+    "augment train": {"--train-limit": 40},
+    "design build dissimilar": {"--limit": 40, "--repeats": 1},
+    "design overlap": {"--limit": 100},
+    "augment study distance": {"--limit": 100},
+    "augment study mixing": {"--limit": 100},
     "slide sample": {"--scale": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
 
-MOST = {"--limit": "40", "--runs": "1"}
+MOST = {"--limit": "40", "--repeats": "1"}
 """What a line that calibrates or seeks dissimilar corruptions sets, it gets no more of."""
 
 PARTIAL = ("imagenet-c:", "imagenet-a:")
@@ -72,13 +72,13 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
-    "overlap -d cifar10:cifar10 --mode scratch": "24 new networks; tests/design/test_measure_overlap.py trains some",
+    "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
     "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
-    "slide demo -c trouser,sneaker,bag -s all": "takes half an hour, as it says; the same demo runs with its defaults",
+    "slide demo --class trouser,sneaker,bag": "takes half an hour, as it says; the same demo runs with its defaults",
     "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",
-    "balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
+    "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
@@ -223,14 +223,13 @@ def run(line: str, place: Path) -> None:
     known = {flag: option.opts for option in command.params for flag in option.opts}
     less = LESS | LESS_OF.get(" ".join(path), {})
     if "--start" in words:  # a network that is good already; any other sees a little more, so that it is right at times
-        for flag in {"--images", "--test-images", "--training-images"} & set(words):
+        for flag in {"--limit", "--train-limit"} & set(words):
             words[words.index(flag) + 1] = "16"
-        less |= {"--standard-epochs": None, "--test-images": 16, "--training-images": 16, "--rate": 1e-4, "--lr": 1e-4}
-        less |= {"--images": 16} if path == ["overlap"] else {}
+        less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--lr": 1e-4}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
     for flag, most in MOST.items():
-        if flag in words and path in (["calibrate"], ["build", "dissimilar"]):
+        if flag in words and path[-1:] in (["calibrate"], ["dissimilar"]):
             words[words.index(flag) + 1] = most
     if "--labels" in words:
         less |= {"--least": 1}
@@ -261,7 +260,7 @@ def run(line: str, place: Path) -> None:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, f"brittle {shlex.join([*words, *more])}\n{result.output}"
-    if path == ["overlap"] and "--from-table" not in words:
+    if path == ["design", "overlap"] and "--from-table" not in words:
         telling_overlaps(place / words[words.index("-o") + 1])
 
 

@@ -24,10 +24,10 @@ CALL = f"{HIDE}from brittle.cli import app; app(sys.argv[1:])"
 @pytest.mark.parametrize(
     ("verb", "extra"),
     [
-        ("train -d demo -o x", "torch"),
-        ("distance -a augmix -b cifar10-c -d demo -m small -o x", "torch"),
-        ("overlap -d demo -o x", "torch"),
-        ("slide train tiny -c bag -s heavy_fog -o x", "sliders"),
+        ("augment train -d demo -o x", "torch"),
+        ("augment distance -a augmix -b cifar10-c -d demo -m small -o x", "torch"),
+        ("design overlap -d demo -o x", "torch"),
+        ("slide train tiny --class bag --shift heavy_fog -o x", "sliders"),
         ("slide demo -o x", "sliders"),
     ],
 )

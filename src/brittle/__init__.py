@@ -1,4 +1,4 @@
-"""brittle finds out where an image classifier breaks, and builds the tests that find it."""
+"""Measure where an image classifier fails under corruptions, and build the benchmarks that show it."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -16,7 +16,7 @@ if _TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("datasets", "design", "distance", "evaluation", "metrics", "models", "report", "sliders", "training")
+_SUBPACKAGES = ("datasets", "design", "distance", "evaluation", "metrics", "models", "report", "sliders", "training")
 _LAZY = {
     "Dataset": "datasets",
     "Model": "models",
@@ -27,7 +27,7 @@ _LAZY = {
     "load_results": "evaluation",
     "published_table": "metrics",
 }
-"""What is loaded when it is first asked for, and the room it is in."""
+"""Names imported at first use, and the subpackage each is in."""
 
 __all__ = [
     "Benchmark",
@@ -53,19 +53,19 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return _import_module(f"brittle.{name}")
     if name in _LAZY:
         return getattr(_import_module(f"brittle.{_LAZY[name]}"), name)
-    if name.startswith("_"):  # asked for by tools that look at modules, not by people
+    if name.startswith("_"):  # requested by tools that inspect modules, not by users
         raise AttributeError(f"module 'brittle' has no attribute {name!r}", name=name)
     from brittle._errors import did_you_mean
 
     raise AttributeError(
-        f"brittle has no {name!r}; {did_you_mean(name, [known for known in __dir__() if not known.startswith('_')])}",
+        f"brittle has no {name!r}; {did_you_mean(name, [attr for attr in __dir__() if not attr.startswith('_')])}",
         name=name,
     )
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_SUBPACKAGES])

@@ -1,4 +1,4 @@
-"""What is raised when something was asked for that cannot be, and what somebody may have meant."""
+"""The exceptions of brittle, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from difflib import get_close_matches
 
 
 class BrittleError(ValueError):
-    """What somebody asked for cannot be done; it says what was given, what is allowed and what to do.
+    """A user error: the message says what was given, what is allowed and what to do.
 
-    The command line prints it as one sentence. Other errors are ours, and keep their traceback.
+    The command line prints it as one sentence. All other errors are bugs of brittle, and keep their traceback.
     """
 
 
 class BrittleTypeError(BrittleError, TypeError):
-    """The same for an object of the wrong kind, such as a class where an object of it is needed."""
+    """A user error about an object of the wrong type, such as a class where an instance is needed."""
 
 
-def did_you_mean(given: str, known: Collection[str]) -> str:
-    """ "did you mean …?", or the list of what there is."""
-    close = get_close_matches(given, known, n=1, cutoff=0.6)
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """ "did you mean …?" with the closest name, or the list of all names."""
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"there are: {', '.join(sorted(known))}" if known else "there are none"
+    return f"there are: {', '.join(sorted(names))}" if names else "there are none"
 
 
 class RunError(RuntimeError):
-    """Work that could not be finished though nothing wrong was asked for: a worker died, memory or a link was lost.
+    """A valid run that could not finish: a worker died, memory ran out, or a connection was lost.
 
-    The command line prints it as one sentence; what was finished before is kept.
+    The command line prints it as one sentence; finished results are kept.
     """
 
 
 class ModelError(RunError):
-    """What a model's own code raised, told in one sentence; `__cause__` is the error itself, with its traceback."""
+    """An error raised by a model's code, in one sentence; `__cause__` is the original error with its traceback."""
 
 
 @contextmanager
 def model_errors(model: str, when: str) -> Iterator[None]:
-    """Turn whatever is raised here, in code that is not ours, into a `ModelError`; `when` is such as "on fog 3"."""
+    """Convert any exception of a user's model into a `ModelError`; `when` says where, such as "on fog 3"."""
     try:
         yield
     except Exception as error:
-        first, *more = str(error).strip().splitlines() or [""]
-        reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        raise ModelError(f"the model {model!r} failed {when}: {reason}{' …' if more else ''}") from error
+        first_line, *other_lines = str(error).strip().splitlines() or [""]
+        reason = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
+        raise ModelError(f"the model {model!r} failed {when}: {reason}{' …' if other_lines else ''}") from error

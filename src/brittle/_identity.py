@@ -1,7 +1,7 @@
-"""Identity as data: what a thing is in plain data, without what is at its default, and a digest of that.
+"""Identity as data: the settings of an object as plain data, without those at their defaults, and a digest of them.
 
-Whatever is kept on disk is found again by such a digest, so a new field with a default changes no key, and neither does
-the order of keys, a rename of a class's repr, or 1.0 where 1 was.
+Files on disk are keyed by such a digest. A new field with a default changes no key, and neither does the order of keys,
+a changed repr, or 1.0 instead of 1.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from brittle._errors import BrittleTypeError
 
 
 def settings(thing: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are not at their default and that count when two of them are compared."""
-    found = {}
+    """The fields of a dataclass that are not at their default and that take part in comparison (`compare=True`)."""
+    changed = {}
     for field in fields(thing):
         value = getattr(thing, field.name)
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if field.compare and (default is MISSING or value != default):
-            found[field.name] = value
-    return found
+            changed[field.name] = value
+    return changed
 
 
 def as_data(thing: Any) -> Any:
-    """A thing in numbers, texts, lists and dictionaries: by its `to_dict()`, or its settings if it is a dataclass."""
+    """An object as JSON data: by its `to_dict()` or, for a dataclass, by its `settings`."""
     if hasattr(thing, "to_dict") and not isinstance(thing, type):
         return as_data(thing.to_dict())
     if is_dataclass(thing) and not isinstance(thing, type):
@@ -48,19 +48,19 @@ def as_data(thing: Any) -> Any:
     if isinstance(thing, PathLike):
         return fspath(thing)
     raise BrittleTypeError(
-        f"{thing!r} cannot be told from others of its kind ({type(thing).__name__}), so nothing of it can be kept; "
-        "make it a dataclass, or give it a method to_dict() that gives its settings as numbers and texts"
+        f"{thing!r} has no identity that can be saved ({type(thing).__name__}), so its results cannot be stored; "
+        "make it a dataclass, or give it a method to_dict() that returns its settings as numbers and strings"
     )
 
 
 def canonical(thing: Any) -> str:
-    """The one JSON text of a thing: keys in order, no spaces."""
+    """The canonical JSON of an object: sorted keys, no spaces."""
     return json.dumps(as_data(thing), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest(thing: Any, *parts: bytes, length: int = 16) -> str:
-    """A digest of what a thing is, and of bytes such as pixels or weights."""
-    seen = sha256(canonical(thing).encode("utf-8", "surrogateescape"))
+    """A SHA-256 digest, cut to `length`, of an object's canonical JSON and of bytes such as pixels or weights."""
+    hasher = sha256(canonical(thing).encode("utf-8", "surrogateescape"))
     for part in parts:
-        seen.update(part)
-    return seen.hexdigest()[:length]
+        hasher.update(part)
+    return hasher.hexdigest()[:length]

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, TOML, and folders that belong to one piece of work."""
+"""Atomic writes, locks, checks for damaged files, TOML and CSV, and folders that belong to one run."""
 
 from __future__ import annotations
 
@@ -26,51 +26,51 @@ from brittle._identity import as_data
 if sys.platform != "win32":
     import fcntl
 
-STALE = 3600.0
-"""Seconds after which a part that nobody writes to is that of a process which died."""
+STALE_SECONDS = 3600.0
+"""A .part file not written to for this long was left by a process that died."""
 
-LONGEST = 80
-"""Characters of a name that its file keeps."""
+MAX_NAME_LENGTH = 80
+"""Characters of a name that are kept in its file name."""
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class DamagedFile(UserWarning):
-    """A file that a crash left empty or cut off; it counts as missing."""
+    """A file that a crash left empty or truncated; it counts as missing."""
 
 
 def part(path: Path) -> Path:
-    """Where a file is written before it gets its name: beside it, hidden, and at each call a place of its own.
+    """A temporary path for writing a file: hidden, in the same folder, and different at each call.
 
-    So two processes, or machines, that write the same file do not meet; the last to end gives it its content.
+    Two processes or machines that write the same file do not collide; the last to finish wins.
     """
-    return path.with_name(f".{_short(path.name)}.{token_hex(4)}.part")
+    return path.with_name(f".{_shortened(path.name)}.{token_hex(4)}.part")
 
 
-def _short(name: str) -> str:
-    """A name to which something can be added: file systems take 255 bytes."""
+def _shortened(name: str) -> str:
+    """A name short enough to append to, since file systems allow 255 bytes; a long one becomes a digest."""
     encoded = os.fsencode(name)
     return name if len(encoded) <= 200 else sha256(encoded).hexdigest()[:16]
 
 
 def sweep(path: Path) -> None:
-    """Remove the parts of a file that were left by processes that were killed: those not written to for an hour.
+    """Remove the .part files that killed processes left: those not written to for an hour.
 
-    Before large files only: it lists the folder.
+    Call it before writing large files only, since it lists the folder.
     """
-    for left in path.parent.glob(f".{escape(_short(path.name))}.*.part"):
-        with suppress(OSError):  # somebody else was faster
-            if time.time() - left.stat().st_mtime > STALE:
-                left.unlink()
+    for leftover in path.parent.glob(f".{escape(_shortened(path.name))}.*.part"):
+        with suppress(OSError):  # another process removed it first
+            if time.time() - leftover.stat().st_mtime > STALE_SECONDS:
+                leftover.unlink()
 
 
 @contextmanager
 def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """A temporary place to write to, which becomes `path` when the block ends well and vanishes when it does not.
+    """A temporary path to write to; it is renamed to `path` when the block succeeds and deleted when it fails.
 
-    The content reaches the disk before the name does, so that a power cut leaves the old file or the new one. Many
-    small files may be written without (`durable=False`), if `flush` follows and `is_whole` is asked before reuse.
+    The content is flushed to disk before the rename, so a power cut leaves the old file or the new one. Many small
+    files may skip that (`durable=False`), if `flush` follows and `is_whole` is checked before reuse.
     """
     temporary = part(path)
     try:
@@ -82,7 +82,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def atomic_rename(temporary: Path, path: Path, *, durable: bool = True) -> None:
-    """Give a file that was written under a temporary name its own: first its content to the disk, then the name."""
+    """Rename a temporary file to `path`, after its content was flushed to disk."""
     if not durable:
         temporary.replace(path)
         return
@@ -92,7 +92,7 @@ def atomic_rename(temporary: Path, path: Path, *, durable: bool = True) -> None:
 
 
 def create(path: Path, text: str) -> bool:
-    """Write a file that nobody has written yet; False if somebody has. Of several processes one gets True."""
+    """Write a file unless it exists; whether it was written. Of concurrent processes exactly one gets True."""
     temporary = part(path)
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -101,7 +101,7 @@ def create(path: Path, text: str) -> bool:
             os.link(temporary, path)
         except FileExistsError:
             return False
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             try:
                 with path.open("x", encoding="utf-8") as file:
                     file.write(text)
@@ -115,20 +115,20 @@ def create(path: Path, text: str) -> bool:
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder that lasts, and give those that were not there before, the innermost first."""
+    """Create a folder durably; the folders that did not exist before, the innermost first."""
     missing = []
-    for one in (folder, *folder.parents):
-        if one.exists():
+    for path in (folder, *folder.parents):
+        if path.exists():
             break
-        missing.append(one)
+        missing.append(path)
     folder.mkdir(parents=True, exist_ok=True)
-    for one in reversed(missing):
-        _flush_folder(one.parent)
+    for path in reversed(missing):
+        _flush_folder(path.parent)
     return missing
 
 
 def flush() -> None:
-    """Bring all that was written to the disk, where the system can do that: for many small files at once."""
+    """Flush all written files to disk, where the system supports it: for many small files at once."""
     if hasattr(os, "sync"):
         os.sync()
 
@@ -152,30 +152,30 @@ def _flush_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Work in a folder that no other process does in its own `locked` block; the folder is made if need be.
+    """Hold an exclusive lock on a folder, which is created if missing.
 
-    Where the file system has no locks it is only made.
+    Where the file system has no locks, the folder is only created.
     """
     while True:
         make_folder(folder)
         try:
             descriptor = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # its last user has just removed it
+        except FileNotFoundError:  # another process has just removed it
             continue
-        except OSError:  # Windows opens no folders
+        except OSError:  # Windows cannot open folders
             yield
             return
         try:
             _lock(descriptor)
-            if _is_at(descriptor, folder):
+            if _is_still_at(descriptor, folder):
                 yield
                 return
         finally:
             os.close(descriptor)
 
 
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open folder is still the one at a path; while one waits its last user may remove it."""
+def _is_still_at(descriptor: int, path: Path) -> bool:
+    """Whether an open folder is still the one at `path`; another process may remove it while we wait for the lock."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -183,21 +183,21 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 class Presence:
-    """A sign that a process works with a file, which lasts until it is closed or the process ends, however it ends."""
+    """A shared lock that marks a file as in use until it is closed or the process ends, even by a crash."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor: int | None = os.open(path, os.O_RDONLY)
         _lock(self._descriptor, shared=True)
 
     def alone(self) -> bool:
-        """Whether no other process has such a sign; False as well where the file system cannot tell."""
+        """Whether no other process holds such a lock; also False where the file system has no locks."""
         if self._descriptor is None or not _lock(self._descriptor, wait=False):
             return False
         _lock(self._descriptor, shared=True)
         return True
 
     def close(self) -> None:
-        """Work with it no longer."""
+        """Release the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -206,34 +206,34 @@ class Presence:
 
 
 def _lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
-    """Whether the lock was got; on Windows nobody can be asked."""
+    """Whether the lock was acquired; always False on Windows."""
     if sys.platform == "win32":
         return False
-    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(descriptor, how if wait else how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, operation if wait else operation | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
-PLAIN = re.compile(r"[a-z0-9_][a-z0-9_+-]*(/[a-z0-9_][a-z0-9_+-]*)?")
+READABLE_NAME = re.compile(r"[a-z0-9_][a-z0-9_+-]*(/[a-z0-9_][a-z0-9_+-]*)?")
 
 
 def file_name(name: str) -> str:
-    """A name as part of a file's name: short, harmless on every system, and another one for every other name.
+    """A name as part of a file name: short, valid on every system, and unique for each name.
 
-    Names such as fog, imagenet-c/fog (imagenet-c.fog) and augmix+noise can be read; all others keep their letters,
-    digits and dots and get a digest, also because some systems take Fog and fog for one file.
+    Names such as fog, imagenet-c/fog (imagenet-c.fog) and augmix+noise stay readable; all others keep their letters,
+    digits and dots and get a digest, also because some file systems ignore case.
     """
-    if len(name) <= LONGEST and PLAIN.fullmatch(name):
+    if len(name) <= MAX_NAME_LENGTH and READABLE_NAME.fullmatch(name):
         return name.replace("/", ".")
-    plain = re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[:LONGEST].lstrip(".-")
-    return f"{plain}~{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[:MAX_NAME_LENGTH].lstrip(".-")
+    return f"{stem}~{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file is there and neither empty nor cut off, as far as its format tells."""
+    """Whether a file exists and is neither empty nor truncated, as far as its format shows."""
     try:
         size = path.stat().st_size if path.is_file() else 0
         check = _CHECKS.get(path.suffix.lower())
@@ -243,7 +243,7 @@ def is_whole(path: Path) -> bool:
 
 
 def missing_or_damaged(path: Path, then: str) -> bool:
-    """Whether a file counts as missing; one that is there but not whole is named, with what happens then."""
+    """Whether a file is missing or damaged; a damaged one gives a warning that says what happens `then`."""
     if is_whole(path):
         return False
     if path.is_file():
@@ -251,14 +251,14 @@ def missing_or_damaged(path: Path, then: str) -> bool:
     return True
 
 
-def _begins_and_ends(begin: bytes, end: bytes) -> Callable[[Path, int], bool]:
+def _begins_and_ends(prefix: bytes, suffix: bytes) -> Callable[[Path, int], bool]:
     def check(path: Path, size: int) -> bool:
-        if size < len(begin) + len(end):
+        if size < len(prefix) + len(suffix):
             return False
         with path.open("rb") as file:
-            first = file.read(len(begin))
-            file.seek(-len(end), os.SEEK_END)
-            return first == begin and file.read() == end
+            head = file.read(len(prefix))
+            file.seek(-len(suffix), os.SEEK_END)
+            return head == prefix and file.read() == suffix
 
     return check
 
@@ -289,7 +289,7 @@ def _is_safetensors(path: Path, size: int) -> bool:
         if length > size - 8:
             return False
         header = json.loads(file.read(length))
-    ends = [about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"]
+    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
     return size == 8 + length + max(ends, default=0)
 
 
@@ -308,49 +308,49 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
 
 
 def toml_text(data: Mapping[str, Any]) -> str:
-    """Plain data as TOML, which people read and change; what is None is left out."""
+    """Plain data as TOML; values that are None are left out."""
     return tomli_w.dumps(as_data({key: value for key, value in data.items() if value is not None}))
 
 
 def read_csv(path: str | Path) -> pl.DataFrame:
-    """A CSV file as a table of texts: an empty cell is null, empty lines are left out."""
+    """A CSV file as a table of strings: an empty cell is null, empty lines are left out."""
     import polars as pl
 
     try:
         table = pl.read_csv(path, glob=False, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
-        raise BrittleError(f"{str(path)!r} is not a CSV table with a first row of names: {reason}") from error
+        raise BrittleError(f"{str(path)!r} is not a CSV table with a header row: {reason}") from error
     return table.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
-RESULTS = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
-"""What a folder holds once work was done in it."""
+RESULT_SUFFIXES = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
+"""Suffixes of result files: a folder with one of them is in use."""
 
 
-def claim(path: Path, about: Mapping[str, Any], what: str) -> None:
-    """Write down in `path` what a folder holds, or raise if it holds something else already."""
-    wanted = json.loads(json.dumps(about))
+def claim(path: Path, settings: Mapping[str, Any], contents: str) -> None:
+    """Record in `path` the settings a folder is made with, or raise if it was made with others."""
+    requested = json.loads(json.dumps(settings))
     with locked(path.parent):
-        if missing_or_damaged(path, "it is written again if there is nothing beside it"):
-            if path.is_file() and any(item.suffix in RESULTS for item in path.parent.rglob("*")):
+        if missing_or_damaged(path, "it is written again if the folder has no results"):
+            if path.is_file() and any(item.suffix in RESULT_SUFFIXES for item in path.parent.rglob("*")):
                 raise BrittleError(
-                    f"{str(path)!r} is empty or cut off, so nobody knows how the {what} beside it were made; choose "
-                    "another folder, or remove this one"
+                    f"{str(path)!r} is empty or cut off, so the settings of the {contents} beside it are unknown; "
+                    "choose another folder, or remove this one"
                 )
             path.unlink(missing_ok=True)
-            create(path, json.dumps(wanted, indent=1))
-        known = json.loads(path.read_text(encoding="utf-8"))
-    for key, value in wanted.items():
-        if known.get(key) != value:
+            create(path, json.dumps(requested, indent=1))
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in requested.items():
+        if recorded.get(key) != value:
             raise BrittleError(
-                f"{str(path.parent)!r} holds {what} with {key} {known.get(key)}, and this asks for {value}; choose "
-                "another folder"
+                f"{str(path.parent)!r} holds {contents} with {key} {recorded.get(key)}, and this asks for {value}; "
+                "choose another folder"
             )
 
 
 def weights_key(path: str | Path | None) -> str | None:
-    """A file of weights by its name and what is in it: another file of the same name is another start."""
+    """A key of a weights file: its name and a digest of its content; None if there is no file."""
     if path is None:
         return None
     file = Path(path)

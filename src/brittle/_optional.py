@@ -1,4 +1,4 @@
-"""Packages that only some users have."""
+"""Optional packages: import them, or say how to install them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTRAS = {
     "ray": "ray",
     "sliders": "torch safetensors transformers diffusers peft accelerate",
 }
-"""The packages of each extra of ours."""
+"""The packages of each extra of brittle."""
 
 INSTALL = {
     "torch": "torch",
@@ -27,16 +27,16 @@ INSTALL = {
     "onnxruntime": "onnx",
     "torchvision": "torchvision",
 }
-"""The extra that brings a package, or the package itself if none does."""
+"""The extra that installs a package, or the package itself if none does."""
 
-BESIDE_TORCHVISION = ("torchvision", "timm", "transformers", "diffusers", "peft", "open_clip")
-"""Packages that import torchvision where it is installed, and fail where it does not fit torch."""
+IMPORT_TORCHVISION = ("torchvision", "timm", "transformers", "diffusers", "peft", "open_clip")
+"""Packages that import torchvision if it is installed, and fail if it does not match torch."""
 
 
 def how_to_install(extra: str) -> str:
-    """What to type for an extra of ours, or for a package of others: it works from a clone and from anywhere else.
+    """The pip command for an extra of brittle, or for another package.
 
-    Our own name is left out, as a package index may know it as somebody else's.
+    It names the extra's packages and not brittle, whose name may belong to another project on a package index.
     """
     if extra not in EXTRAS:
         return f"pip install {extra}"
@@ -44,35 +44,35 @@ def how_to_install(extra: str) -> str:
 
 
 def require(module: str, extra: str | None = None) -> Any:
-    """A module that not everybody has, or one sentence that says how to get it."""
+    """Import an optional module, or raise with the pip command that installs it."""
     package = module.partition(".")[0]
-    wait_passively()  # every one of these packages computes with threads
-    if package in BESIDE_TORCHVISION:
-        mend_torchvision()
+    wait_passively()  # all of these packages compute with threads
+    if package in IMPORT_TORCHVISION:
+        patch_torchvision()
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != package:
-            raise  # it is there, and lacks something of its own
+            raise  # it is installed, but one of its dependencies is missing
         raise ModuleNotFoundError(
             f"this model needs {package}, which is not installed: {how_to_install(extra or INSTALL[package])}",
             name=package,
         ) from error
 
 
-OPERATIONS = ("nms", "qnms")
+MISSING_OPERATORS = ("nms", "qnms")
 SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
-_kept: list[Any] = []  # an operation lasts as long as the library that defines it
+_libraries: list[Any] = []  # an operator lasts as long as the Library object that defines it
 
 
-def mend_torchvision() -> None:
-    """Import torchvision if it is installed; a CUDA build of it beside a CPU build of torch, which fails, is mended.
+def patch_torchvision() -> None:
+    """Import torchvision if it is installed, with a workaround for a CUDA build of it beside a CPU build of torch.
 
-    Such a build lacks the operation `torchvision::nms`, which only detectors need. It is declared, without a body, and
-    the import tried again: classifiers and diffusion pipelines then work. timm, transformers and diffusers import
-    torchvision somewhere inside, and name everything but the cause where it fails; so this comes before them. A
-    torchvision that cannot be mended is an ImportError that says what to do.
+    Such a build lacks the operator `torchvision::nms`, which only detectors need. It is declared without a body and the
+    import is retried: classifiers and diffusion pipelines then work. timm, transformers and diffusers import
+    torchvision internally and hide the cause where that fails, so this runs first. Any other failing torchvision
+    raises an ImportError that says what to do.
     """
     if "torchvision" in sys.modules:
         return
@@ -81,39 +81,39 @@ def mend_torchvision() -> None:
         return
     except RuntimeError as error:
         if "torchvision::nms" not in str(error):
-            raise _misfit(error) from error
+            raise _mismatch(error) from error
     except (ImportError, OSError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name in ("torchvision", "torch"):
-            return  # there is nothing to mend; who needs it says so
-        raise _misfit(error) from error
+            return  # not installed; a package that needs it says so
+        raise _mismatch(error) from error
     library = import_module("torch").library.Library("torchvision", "FRAGMENT")
-    for operation in OPERATIONS:
-        library.define(f"{operation}{SIGNATURE}")
-    _kept.append(library)
-    _forget()
+    for operator in MISSING_OPERATORS:
+        library.define(f"{operator}{SIGNATURE}")
+    _libraries.append(library)
+    _unload_torchvision()
     try:
         import_module("torchvision")
     except Exception as error:
-        raise _misfit(error) from error
+        raise _mismatch(error) from error
 
 
-def _forget() -> None:
+def _unload_torchvision() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
         del sys.modules[name]
 
 
-def _misfit(error: Exception) -> ImportError:
-    """One sentence about a torchvision that fails at its import."""
-    _forget()
-    found = []
+def _mismatch(error: Exception) -> ImportError:
+    """The error for a torchvision that fails at its import."""
+    _unload_torchvision()
+    versions = []
     for package in ("torchvision", "torch"):
         try:
-            found.append(f"{package} {version(package)}")
+            versions.append(f"{package} {version(package)}")
         except PackageNotFoundError:
-            found.append(package)
+            versions.append(package)
     reason = str(error).strip().partition("\n")[0] or type(error).__name__
     return ImportError(
-        f"{found[0]} does not fit {found[1]} and cannot be imported ({reason}); install the two from one index, as "
-        "pytorch.org pairs them, or remove it where no model of torchvision or timm is used: pip uninstall torchvision",
+        f"{versions[0]} does not match {versions[1]} and cannot be imported ({reason}); install both from one "
+        "index, as pytorch.org pairs them, or if no model of torchvision or timm is used: pip uninstall torchvision",
         name="torchvision",
     )

@@ -1,4 +1,4 @@
-"""The same work on many tasks, in threads or in processes."""
+"""Threads and processes: how many there are, `prefetch` and `parallel_map`."""
 
 from __future__ import annotations
 
@@ -18,32 +18,31 @@ from typing import TypeVar
 
 from brittle._errors import BrittleError, RunError
 
-PATIENCE = {"GOMP_SPINCOUNT": "0", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
-"""What tells the OpenMP libraries of GNU, and of Intel and LLVM, to let waiting threads sleep."""
+PASSIVE_WAIT = {"GOMP_SPINCOUNT": "0", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+"""Environment variables that let waiting OpenMP threads sleep, for the libraries of GNU, Intel and LLVM."""
 
 
 def wait_passively() -> None:
-    """Let torch's threads sleep while they wait for each other, if torch is not loaded yet and nobody said otherwise.
+    """Let torch's threads sleep while they wait for each other, unless torch is loaded or the variables are set.
 
-    By default they spin, which is a little faster on a machine that is all ours. Beside other work, and that includes
-    threads that corrupt images, the spinning ones take the processor from those that they wait for, and two threads
-    are many times slower than one. OpenMP reads the environment once, when torch is loaded.
+    By default they spin, which is a little faster on an idle machine. Beside other work, such as threads that corrupt
+    images, spinning threads take the processor from those that they wait for, and two threads are many times slower
+    than one. OpenMP reads the environment once, when torch is loaded.
     """
-    if "torch" in sys.modules or any(name in os.environ for name in PATIENCE):
+    if "torch" in sys.modules or any(name in os.environ for name in PASSIVE_WAIT):
         return
-    os.environ.update(PATIENCE)
+    os.environ.update(PASSIVE_WAIT)
 
 
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
-"""What glibc's mallopt calls its settings."""
+"""Parameters of glibc's mallopt."""
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep memory that it freed, where its C library is glibc and nobody said otherwise.
+    """Let this process reuse memory that it freed, if its C library is glibc and no MALLOC_ variable is set.
 
-    By default glibc gives a layer's output back to the system when the next layer has read it, and the system fills
-    the next one with zeros before it hands it out: for photographs that takes as long as the network itself. The peak
-    of memory stays what it was.
+    By default glibc returns a layer's output to the system when the next layer has read it, and the system zeroes the
+    pages of the next one: for photographs that takes as long as the network itself. Peak memory does not change.
     """
     if platform.libc_ver()[0] != "glibc" or any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -52,28 +51,28 @@ def keep_freed_memory() -> None:
 
 
 def check_threads(threads: int | None) -> None:
-    """Raise unless this is a number of threads, or None."""
+    """Raise unless `threads` is at least 1, or None."""
     if threads is not None and threads < 1:
         raise BrittleError(f"the number of threads must be at least 1, got {threads}")
 
 
 def cores() -> int:
-    """How many threads work if nobody says: one for each processor of this process, or what `use_threads` was told."""
-    if _given is not None:
-        return _given
+    """The default number of threads: what `use_threads` set, else one for each processor of this process."""
+    if _thread_count is not None:
+        return _thread_count
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_given: int | None = None
+_thread_count: int | None = None
 
 
 def use_threads(threads: int | None) -> None:
-    """Let so many threads corrupt images, and torch compute with so many, from now on; None changes nothing."""
-    global _given
+    """Set the number of threads that corrupt images and that torch computes with; None changes nothing."""
+    global _thread_count
     check_threads(threads)
     if threads is None:
         return
-    _given = threads
+    _thread_count = threads
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
@@ -81,7 +80,7 @@ def use_threads(threads: int | None) -> None:
 
 @contextmanager
 def torch_threads(threads: int | None) -> Iterator[None]:
-    """Let torch, where it is loaded, compute with so many threads for a while; None changes nothing."""
+    """Set torch's number of threads inside the block, if torch is loaded; None changes nothing."""
     check_threads(threads)
     torch = sys.modules.get("torch")
     if threads is None or torch is None:
@@ -96,17 +95,16 @@ def torch_threads(threads: int | None) -> Iterator[None]:
 
 
 SIDE_BY_SIDE = 8
-"""Batches that networks are shown at the same time, at most: each needs memory for what its layers compute."""
+"""The most batches that are predicted at the same time: each needs memory for its activations."""
 
 
 def side_by_side(threads: int | None) -> tuple[int, int]:
-    """How many batches are computed at the same time, and with how many threads each, with so many threads in all.
+    """How many batches are predicted at the same time, and the threads of each, out of `threads` in all.
 
-    If nobody says how many, there are two for each processor: where other programs want the processors too, whoever
-    has more to do at a time gets more of them.
+    By default there are two threads for each processor: beside other programs, more threads get a larger share.
     """
     check_threads(threads)
-    threads = threads or _given or 2 * cores()
+    threads = threads or _thread_count or 2 * cores()
     batches = min(threads, SIDE_BY_SIDE)
     return batches, threads // batches
 
@@ -115,78 +113,78 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 PREFETCHED = 2
-"""Tasks that each thread may be ahead of whoever consumes them: enough never to wait, few enough to save memory."""
+"""Tasks computed ahead per thread: enough that the consumer never waits, few enough to save memory."""
 
 
 def prefetch(
     work: Callable[[Task], Result], items: Sequence[Task], threads: int, *, torch: int | None = None
 ) -> Iterator[Result]:
-    """work(item) for each item in order, done by threads a few items ahead of whoever consumes them.
+    """work(item) for each item in order, computed by threads a few items ahead of the consumer.
 
-    In each of them torch computes with `torch` threads; None changes nothing.
+    Inside each thread torch computes with `torch` threads; None changes nothing.
     """
     with ThreadPoolExecutor(threads, initializer=_set_torch_threads, initargs=(torch,)) as pool:
-        waiting: deque[Future[Result]] = deque()
+        pending: deque[Future[Result]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > threads * PREFETCHED:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(pool.submit(work, item))
+                if len(pending) > threads * PREFETCHED:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()
 
 
 def _set_torch_threads(threads: int | None) -> None:
-    """Torch keeps this number for every thread that calls it."""
+    """Set torch's number of threads, which it keeps for each calling thread."""
     torch_threads(threads).__enter__()
 
 
-AHEAD = 4
-"""Tasks given out per worker: enough to keep it busy, few enough to stop soon and to need little memory."""
+TASKS_PER_JOB = 4
+"""Tasks submitted per process: enough to keep it busy, few enough to stop soon and to need little memory."""
 
-WORTH = 8
-"""Tasks for which starting one more process pays."""
+MIN_TASKS_PER_JOB = 8
+"""Fewer tasks than this do not pay for starting one more process."""
 
-_stop: Event | None = None
+_stop_event: Event | None = None
 
 
 def check_jobs(jobs: int | None, tasks: int) -> int:
-    """How many processes to use; None is one for each processor, fewer when there is little to do."""
+    """The number of processes; None is one for each processor, fewer if there are few tasks."""
     if jobs is None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(processors, tasks // WORTH))
+        return max(1, min(processors, tasks // MIN_TASKS_PER_JOB))
     if jobs < 1:
         raise BrittleError(f"jobs must be at least 1, got {jobs}")
     return max(1, min(jobs, tasks))
 
 
 def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs: int) -> Generator[Result, None, None]:
-    """The results as they get ready, in any order. One job works in this process; results never depend on jobs.
+    """The results of all tasks in order of completion. One job runs in this process; results never depend on jobs.
 
-    On an interrupt, or when it is closed early, running tasks are told through `stopped()` to end soon.
+    On an interrupt, or when it is closed early, `stopped()` becomes true in running tasks, so that they end soon.
     """
     if jobs == 1:
         yield from map(work, tasks)
         return
     context = get_context("spawn")
     stop = context.Event()
-    waiting: set[Future[Result]] = set()
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(stop,)) as pool:
+    pending: set[Future[Result]] = set()
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,)) as pool:
         try:
             for task in tasks:
-                waiting.add(pool.submit(work, task))
-                if len(waiting) >= AHEAD * jobs:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                pending.add(pool.submit(work, task))
+                if len(pending) >= TASKS_PER_JOB * jobs:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
             raise RunError(
-                "a worker process died, most likely for want of memory; finished files are kept, "
+                "a worker process died, most likely out of memory; finished files are kept, "
                 "so run the same command again with fewer jobs"
             ) from error
         finally:
@@ -196,15 +194,15 @@ def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs:
 
 def stopped() -> bool:
     """Whether the worker should end its task early."""
-    return _stop is not None and _stop.is_set()
+    return _stop_event is not None and _stop_event.is_set()
 
 
-def _start(stop: Event) -> None:
-    global _stop
+def _start_worker(stop: Event) -> None:
+    global _stop_event
     import cv2
 
-    _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    _stop_event = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles interrupts
     cv2.setNumThreads(1)
 
 
@@ -212,7 +210,7 @@ ENGINES = ("local", "ray")
 
 
 def check_engine(name: str, address: str | None) -> None:
-    """Raise unless there is such an engine, and an address is one of Ray."""
+    """Raise unless the engine exists; only Ray takes an address."""
     if name not in ENGINES:
         raise BrittleError(f"there is no engine {name!r}; there are: {', '.join(ENGINES)}")
     if name == "local" and address is not None:

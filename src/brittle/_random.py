@@ -1,4 +1,4 @@
-"""Seeded choices that are the same in every version of NumPy."""
+"""Seeded random choices that are the same in every version of NumPy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Item = TypeVar("Item")
 
 
 def generator(seed: int) -> np.random.Generator:
-    """A generator of which only `random` is used: its doubles never change, the other draws may."""
+    """A seeded generator; use only its `random`, since other draws may change between versions of NumPy."""
     return np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
 
 
 def choose(items: Sequence[Item], count: int, rng: np.random.Generator) -> list[Item]:
-    """Some different items, every set of them equally likely."""
-    left = list(items)
+    """A uniform sample of `count` items without replacement, by a partial Fisher–Yates shuffle."""
+    shuffled = list(items)
     for i, fraction in enumerate(rng.random(count)):
-        j = i + int(fraction * (len(left) - i))
-        left[i], left[j] = left[j], left[i]
-    return left[:count]
+        j = i + int(fraction * (len(shuffled) - i))
+        shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+    return shuffled[:count]

@@ -1,4 +1,4 @@
-"""The same work on many tasks, on a Ray cluster."""
+"""Run the same function on many tasks on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, TypeVar
 from brittle._errors import RunError
 from brittle._optional import how_to_install
 
-PATIENCE = 10.0
-"""Seconds within which a cluster must answer."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a cluster to answer."""
 
 RETRIES = 5
-"""How often work is tried again when the worker that had it dies."""
+"""How often a task is retried when its worker dies."""
 
 Item = TypeVar("Item")
 
 
 @contextmanager
 def ray_cluster(address: str | None) -> Iterator[Any]:
-    """Ray, connected to the cluster at an address; without one, to a cluster of this machine that ends with it."""
+    """Ray, connected to the cluster at an address; without one, to a local cluster that ends with the block."""
     try:
         import ray
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"the Ray engine needs Ray: {how_to_install('ray')}") from error
-    began = not ray.is_initialized()
-    if began:
+    started = not ray.is_initialized()
+    if started:
         check_reachable(address)
         try:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
@@ -36,67 +36,67 @@ def ray_cluster(address: str | None) -> Iterator[Any]:
             raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from error
     try:
         yield ray
-    except ray.exceptions.RayError as error:  # outside any piece of work: sharing it out, waiting for it
+    except ray.exceptions.RayError as error:  # outside any task: while submitting or waiting
         raise ray_error(ray, error, "the work of this run", 1) from error
     finally:
-        if began:
+        if started:
             ray.shutdown()
 
 
 def map_on_ray(
     ray: Any, work: Callable[..., Any], items: Sequence[tuple[Item, tuple[Any, ...]]], *, gpu: bool, title: Any
 ) -> Iterator[tuple[Item, Any]]:
-    """`work(*arguments)` for each (item, arguments) on the workers, in the order in which they are done.
+    """`work(*arguments)` for each (item, arguments) on the workers, in order of completion.
 
-    Errors of the work are raised here; only the loss of a worker is retried, and one that is lost again and again is
-    told in a sentence. `title(item)` names work that failed. A worker with another brittle, of another version or with
-    other code, does nothing and says so, because its rows could be others.
+    Errors of the work are raised here; only the loss of a worker is retried, and repeated losses raise a `RunError`.
+    `title(item)` names work that failed. A worker with another version or other code of brittle raises, because its
+    results could differ.
     """
 
-    look = version_and_code()
+    installed = version_and_code()
 
-    def checked(here: tuple[str, str], *arguments: Any) -> Any:  # no importable name, so Ray sends this code itself
+    def checked(driver: tuple[str, str], *arguments: Any) -> Any:  # no importable name, so Ray pickles its code
         import socket
         from importlib import import_module
 
-        there = look()
-        if there != here:
-            other = "with other code " if there[0] == here[0] else ""
+        worker = installed()
+        if worker != driver:
+            difference = "with other code " if worker[0] == driver[0] else ""
             raise RunError(
-                f"the Ray node {socket.gethostname()!r} has brittle {there[0]} {other}and this run has brittle "
-                f"{here[0]}; install the same one on every node; what was finished is kept, the same command resumes"
+                f"the Ray node {socket.gethostname()!r} has brittle {worker[0]} {difference}and this run has brittle "
+                f"{driver[0]}; install the same one on every node; finished results are kept, the same command resumes"
             )
         return getattr(import_module(module), name)(*arguments)
 
     module, name = work.__module__, work.__qualname__
-    here = look()
+    driver = installed()
     remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(checked)
-    waiting = {remote.remote(here, *arguments): item for item, arguments in items}
+    pending = {remote.remote(driver, *arguments): item for item, arguments in items}
     try:
-        while waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=1)
-            for done in ready:
-                item = waiting.pop(done)
+        while pending:
+            ready, _ = ray.wait(list(pending), num_returns=1)
+            for task in ready:
+                item = pending.pop(task)
                 try:
-                    found = ray.get(done)
+                    result = ray.get(task)
                 except ray.exceptions.RayError as error:
                     cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
                     if isinstance(cause, ray.exceptions.RayError):
                         raise ray_error(ray, cause, title(item), RETRIES + 1) from error
-                    raise cause from error  # which tells the traceback that the worker saw
-                yield item, found
+                    raise cause from error  # it shows the worker's traceback
+                yield item, result
     finally:
-        for task in waiting:
+        for task in pending:
             ray.cancel(task)
 
 
 def version_and_code() -> Callable[[], tuple[str, str]]:
-    """A function that gives the version of the brittle of its process and a digest of that one's code.
+    """A function that returns the version of brittle in its process and a digest of its code.
 
-    It has no importable name, so Ray sends it to its workers as it is here, whatever is installed there.
+    It has no importable name, so Ray pickles it, whatever is installed on the worker.
     """
 
-    def look() -> tuple[str, str]:
+    def installed() -> tuple[str, str]:
         from hashlib import sha256
         from pathlib import Path
 
@@ -107,60 +107,60 @@ def version_and_code() -> Callable[[], tuple[str, str]]:
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
         return brittle.__version__, digest.hexdigest()
 
-    return look
+    return installed
 
 
 def check_reachable(address: str | None) -> None:
-    """Raise at once if nothing answers at an address; Ray itself would try for minutes."""
+    """Raise at once if nothing answers at an address; Ray itself would retry for minutes."""
     host, colon, port = (address or "").rpartition("://")[2].rpartition(":")
     if not colon or not port.isdecimal():
         return
     try:
-        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT).close()
     except OSError as error:
         raise ConnectionError(
             f"there is no Ray cluster at {address!r} ({error}); start one with `ray start`"
         ) from error
 
 
-RESUMES = "what was finished is kept, the same command resumes"
+RESUMES = "finished results are kept, the same command resumes"
 
-LOSSES = (
+ERROR_MESSAGES = (
     (
         ("OutOfMemoryError",),
-        "the node that had {what} ran out of memory; have it do less at once (start it with a smaller --num-cpus, or "
+        "the node that had {task} ran out of memory; have it do less at once (start it with a smaller --num-cpus, or "
         "take a smaller batch) or use one with more",
     ),
     (
         ("WorkerCrashedError",),
-        "the worker process that had {what} died {times} times; either its node ran out of memory or the work itself "
+        "the worker process that had {task} died {times} times; either its node ran out of memory or the work itself "
         "ends its process, so try it with the local engine",
     ),
     (
         ("NodeDiedError", "LocalRayletDiedError", "ActorDiedError"),
-        "the node that had {what} died or was cut off; look at it with `ray status`",
+        "the node that had {task} died or was cut off; look at it with `ray status`",
     ),
     (
         ("ObjectStoreFullError", "OutOfDiskError"),
-        "the node that had {what} has no room left in its object store or on its disk; free some, or start Ray with a "
+        "the node that had {task} has no room left in its object store or on its disk; free some, or start Ray with a "
         "larger --object-store-memory",
     ),
     (
         ("ObjectLostError",),
-        "what {what} needs was lost with a node of the cluster; look at it with `ray status`",
+        "what {task} needs was lost with a node of the cluster; look at it with `ray status`",
     ),
     (
         ("RaySystemError",),
-        "a Ray worker could not take over {what} ({reason}); what a model needs must be installed on every node",
+        "a Ray worker could not take over {task} ({reason}); what a model needs must be installed on every node",
     ),
 )
-"""Errors of Ray with their sentences; the first that fits counts."""
+"""Exceptions of Ray by name, and their messages; the first match counts."""
 
 
-def ray_error(ray: Any, error: Exception, what: str, times: int) -> RunError:
-    """The sentence for an error of Ray while `what` was done, after it was tried so many times."""
+def ray_error(ray: Any, error: Exception, task: str, times: int) -> RunError:
+    """The `RunError` for an exception of Ray in `task`, after `times` attempts."""
     reason = (str(error).strip().splitlines() or [""])[-1]
-    for names, sentence in LOSSES:
+    for names, message in ERROR_MESSAGES:
         if isinstance(error, tuple(getattr(ray.exceptions, name) for name in names)):
-            return RunError(f"{sentence.format(what=what, times=times, reason=reason)}; {RESUMES}")
-    return RunError(f"Ray could not finish {what} ({type(error).__name__}: {reason}); {RESUMES}")
+            return RunError(f"{message.format(task=task, times=times, reason=reason)}; {RESUMES}")
+    return RunError(f"Ray could not finish {task} ({type(error).__name__}: {reason}); {RESUMES}")

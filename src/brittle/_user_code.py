@@ -1,4 +1,4 @@
-"""A user's own code: run a file of it as a module, and tell versions of it apart by a digest."""
+"""User code: run a file as a module, and digests of callables, classes and what they use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-PLAIN = (type(None), bool, int, float, complex, str, bytes)
+PLAIN_TYPES = (type(None), bool, int, float, complex, str, bytes)
 
 
 def load_module(path: str | Path, name: str | None = None) -> ModuleType:
@@ -43,44 +43,44 @@ def public_callables(module: ModuleType) -> list[str]:
 def code_digest(function: Callable[..., Any], *, state: bool = True) -> str | None:
     """A digest of the code of a callable and of what it uses; None if it has no Python code, as a builtin.
 
-    It covers the file that defines the callable, its own instructions, and, followed name by name, the files of the
-    functions, classes and modules that it uses, as far as they are somebody's own and not installed packages. With
-    `state` also the values that it uses: closures, defaults, attributes and globals. It does not see files that the
-    code reads later, nor inside objects that cannot be pickled.
+    It covers the file that defines the callable, its bytecode, and, followed name by name, the files of the functions,
+    classes and modules that it uses, as far as they are user code and not installed packages. With `state` also the
+    values that it uses: closures, defaults, attributes and globals. It misses files that the code reads at run time,
+    and the content of objects that cannot be pickled.
     """
-    seen = _Seen(state)
-    seen.callable_(function)
-    return seen.digest() if seen.has_code else None
+    collector = _Collector(state)
+    collector.callable_(function)
+    return collector.digest() if collector.has_code else None
 
 
 def class_digest(*classes: type) -> str:
-    """A digest of the code of those classes, and of their bases, that are somebody's own; "" if there are none."""
-    seen = _Seen(state=False)
-    for one in classes:
-        seen.class_(one)
-    return seen.digest() if seen.has_code else ""
+    """A digest of the user code among classes and their bases; "" if there is none."""
+    collector = _Collector(state=False)
+    for cls in classes:
+        collector.class_(cls)
+    return collector.digest() if collector.has_code else ""
 
 
-class _Seen:
-    """The parts of a digest, each once, whatever the order in which they are met."""
+class _Collector:
+    """The parts of a digest, each once, independent of the order of traversal."""
 
     def __init__(self, state: bool) -> None:
         self.state = state
         self.has_code = False
         self._parts: set[str] = set()
-        self._met: dict[int, Any] = {}  # values are kept, so that an id is not given to another object
+        self._visited: dict[int, Any] = {}  # holds the objects, so that no id is reused
 
     def digest(self) -> str:
         return sha256("\n".join(sorted(self._parts)).encode()).hexdigest()
 
-    def _first(self, thing: Any) -> bool:
-        if id(thing) in self._met:
+    def _is_new(self, thing: Any) -> bool:
+        if id(thing) in self._visited:
             return False
-        self._met[id(thing)] = thing
+        self._visited[id(thing)] = thing
         return True
 
     def callable_(self, function: Any) -> None:
-        """The callable that is asked about: its code counts wherever it is from."""
+        """The callable itself: its code counts even if it belongs to an installed package."""
         if isinstance(function, partial):
             self._value("arguments", (function.args, function.keywords))
             self.callable_(function.func)
@@ -91,25 +91,25 @@ class _Seen:
             self._function(function)
         elif isinstance(function, type):
             self.class_(function, always=True)
-        elif isinstance(getattr(type(function), "__call__", None), FunctionType):  # noqa: B004 - whose code it is
+        elif isinstance(getattr(type(function), "__call__", None), FunctionType):  # noqa: B004 - not bound
             self.class_(type(function), always=True)
             self._value("self", function)
 
-    def class_(self, one: type, always: bool = False) -> None:
-        """A class and its bases, as far as they are somebody's own."""
-        for base in one.__mro__:
-            if (always and base is one) or _is_own_class(base):
-                if not self._first(base):
+    def class_(self, cls: type, always: bool = False) -> None:
+        """A class and its bases, as far as they are user code; with `always` the class itself in any case."""
+        for base in cls.__mro__:
+            if (always and base is cls) or _is_user_class(base):
+                if not self._is_new(base):
                     continue
                 for function in _methods(base):
                     self._function(function)
                 for name, value in vars(base).items():
-                    if isinstance(value, PLAIN) and not name.startswith("__"):
+                    if isinstance(value, PLAIN_TYPES) and not name.startswith("__"):
                         self._parts.add(f"{base.__qualname__}.{name} {value!r}")
 
     def _function(self, function: FunctionType) -> None:
         function = inspect.unwrap(function)
-        if not isinstance(function, FunctionType) or not self._first(function):
+        if not isinstance(function, FunctionType) or not self._is_new(function):
             return
         self.has_code = True
         code = function.__code__
@@ -118,21 +118,21 @@ class _Seen:
         for value in (function.__defaults__, function.__kwdefaults__):
             self._value(f"{function.__qualname__} defaults", value)
         for name, value in _closure(function):
-            self._used(f"{function.__qualname__} {name}", value)
-        names = set(_names(code))
+            self._use(f"{function.__qualname__} {name}", value)
+        names = set(_used_names(code))
         for name in sorted(names & function.__globals__.keys()):
-            self._used(name, function.__globals__[name], names)
+            self._use(name, function.__globals__[name], names)
 
-    def _used(self, name: str, value: Any, names: set[str] | None = None) -> None:
+    def _use(self, name: str, value: Any, names: set[str] | None = None) -> None:
         if isinstance(value, ModuleType):
             path = getattr(value, "__file__", None)
-            if path is None or not is_own(path) or not self._first(value):
+            if path is None or not is_user_code(path) or not self._is_new(value):
                 return
             self._file(path)
             for attribute in sorted((names or set()) & vars(value).keys()):
-                self._used(attribute, vars(value)[attribute], names)
+                self._use(attribute, vars(value)[attribute], names)
         elif isinstance(value, FunctionType):
-            if is_own(value.__code__.co_filename):
+            if is_user_code(value.__code__.co_filename):
                 self._function(value)
         elif isinstance(value, type):
             self.class_(value)
@@ -144,26 +144,26 @@ class _Seen:
             self._parts.add(f"file {_file_digest(name, Path(name).stat().st_mtime_ns)}")
 
     def _value(self, name: str, value: Any) -> None:
-        """Data that code uses, by what it holds, and the code of those of its parts that are code."""
-        if isinstance(value, PLAIN):
+        """Data that code uses: its content, and the code of functions and classes in it."""
+        if isinstance(value, PLAIN_TYPES):
             if self.state:
                 self._parts.add(f"{name} {value!r}")
             return
-        if not self._first(value):
+        if not self._is_new(value):
             return
         if isinstance(value, FunctionType | MethodType | partial | type):
             if isinstance(value, type):
                 self.class_(value)
-            elif not isinstance(value, FunctionType) or is_own(value.__code__.co_filename):
-                self._met.pop(id(value))
+            elif not isinstance(value, FunctionType) or is_user_code(value.__code__.co_filename):
+                self._visited.pop(id(value))
                 self.callable_(value)
             return
         if isinstance(value, Mapping):
             for key, item in value.items():
                 self._value(f"{name} {key!r}", item)
         elif isinstance(value, tuple | list):
-            for place, item in enumerate(value):
-                self._value(f"{name} {place}", item)
+            for index, item in enumerate(value):
+                self._value(f"{name} {index}", item)
         elif isinstance(value, set | frozenset):
             self._value(name, sorted(map(repr, value)))
         else:
@@ -179,47 +179,47 @@ class _Seen:
                 self.class_(type(layer))
             self._value(name, dict(value.state_dict()))
         elif torch is not None and isinstance(value, torch.Tensor):
-            numbers = value.detach().cpu().contiguous()
-            content = sha256(numbers.reshape(-1).view(torch.uint8).numpy().tobytes()).hexdigest()
-            self._parts.add(f"{name} {numbers.dtype} {tuple(numbers.shape)} {content}")
+            tensor = value.detach().cpu().contiguous()
+            content = sha256(tensor.reshape(-1).view(torch.uint8).numpy().tobytes()).hexdigest()
+            self._parts.add(f"{name} {tensor.dtype} {tuple(tensor.shape)} {content}")
         elif hasattr(value, "tobytes") and hasattr(value, "dtype"):
             self._parts.add(f"{name} {value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}")
-        elif any(map(_is_own_class, type(value).__mro__)):
+        elif any(map(_is_user_class, type(value).__mro__)):
             self._value(name, dict(getattr(value, "__dict__", {})))
         else:
-            what = f"{type(value).__module__}.{type(value).__qualname__}"
+            content = f"{type(value).__module__}.{type(value).__qualname__}"
             try:
-                what += sha256(pickle.dumps(value)).hexdigest()
-            except Exception:  # it holds what no other process could have: a session, a lock, a file
-                what += " unseen"
-            self._parts.add(f"{name} {what}")
+                content += sha256(pickle.dumps(value)).hexdigest()
+            except Exception:  # it holds a session, a lock or an open file
+                content += " unseen"
+            self._parts.add(f"{name} {content}")
 
 
-def is_own(path: str) -> bool:
-    """Whether code is somebody's own: neither Python's, nor an installed package's, nor brittle's."""
+def is_user_code(path: str) -> bool:
+    """Whether a file is user code: not of Python, of an installed package or of brittle."""
     if path.startswith("<"):
         return path.startswith(("<stdin>", "<string>", "<ipython-input", "<python-input"))
     full = Path(path).resolve()
-    return not any(full.is_relative_to(root) for root in _installed()) and not (
+    return not any(full.is_relative_to(root) for root in _installed_roots()) and not (
         {"site-packages", "dist-packages"} & set(full.parts)
     )
 
 
 @cache
-def _installed() -> tuple[Path, ...]:
+def _installed_roots() -> tuple[Path, ...]:
     roots = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     return tuple({Path(root).resolve() for root in roots} | {Path(__file__).resolve().parent})
 
 
 @cache
-def _file_digest(path: str, _changed: int) -> str:
+def _file_digest(path: str, _modified: int) -> str:
     return sha256(Path(path).read_bytes()).hexdigest()
 
 
-def _methods(one: type) -> list[FunctionType]:
-    """The Python functions that a class itself defines."""
+def _methods(cls: type) -> list[FunctionType]:
+    """The Python functions that a class defines, without inherited ones."""
     parts: list[Any] = []
-    for value in vars(one).values():
+    for value in vars(cls).values():
         if isinstance(value, staticmethod | classmethod):
             parts.append(value.__func__)
         elif isinstance(value, property):
@@ -229,8 +229,8 @@ def _methods(one: type) -> list[FunctionType]:
     return [part for part in parts if isinstance(part, FunctionType)]
 
 
-def _is_own_class(one: type) -> bool:
-    return any(is_own(function.__code__.co_filename) for function in _methods(one))
+def _is_user_class(cls: type) -> bool:
+    return any(is_user_code(function.__code__.co_filename) for function in _methods(cls))
 
 
 def _closure(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -241,15 +241,15 @@ def _closure(function: FunctionType) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def _used_names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _used_names(constant)
 
 
 def _instructions(code: CodeType) -> str:
-    """What a function does, without where its file lies."""
+    """A digest of a function's bytecode, names and constants, without its file path."""
     parts: list[Any] = [code.co_code, code.co_names, code.co_varnames, code.co_freevars]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -100,12 +100,12 @@ def test_applying_is_corrupting() -> None:
         ("name = 'x'\n[[corruption]]\nid = 'fog'", "needs an id, and levels"),
         ("name = 'x'\nlevels = 3\n[[corruption]]\nid = 'fog'", "levels in .* is a list of severities, got 3"),
         ("name = 'x'\nlevels = [9]\n[[corruption]]\nid = 'fog'", "severity must lie between"),
-        ("name = 'x'\nlevels = [1, 1]\n[[corruption]]\nid = 'fog'", "names a level twice"),
+        ("name = 'x'\nlevels = [1, 1]\n[[corruption]]\nid = 'fog'", "has a level twice"),
         ("name = 'x'\nlevels = []\n[[corruption]]\nid = 'fog'", "has no levels"),
         ("name = 'x'\nlevels = [1]\n[[corruption]]\nid = 'fgo'", "did you mean 'imagenet-c/fog'"),
         (
             "name = 'x'\nlevels = [1]\n[[corruption]]\nid = 'fog'\n[[corruption]]\nid = 'fog'",
-            "names a corruption twice",
+            "has a corruption twice",
         ),
         (
             "name = 'x'\nlevels = [1]\nstorage = 'gif'\n[[corruption]]\nid = 'fog'",

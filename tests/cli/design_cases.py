@@ -35,7 +35,18 @@ def tones(channel):
 red, green, blue = tones(0), tones(1), tones(2)
 """
 
-TRAIN = ["-d", "test.npz", "--training", "train.npz", "-C", "two.toml", "--network", "small:4", "--batch-size", 32]
+TRAIN = [
+    "-d",
+    "test.npz",
+    "--train-data",
+    "train.npz",
+    "--candidates",
+    "two.toml",
+    "--network",
+    "small:4",
+    "--batch-size",
+    32,
+]
 
 
 def squares(labels: np.ndarray, seed: int) -> np.ndarray:

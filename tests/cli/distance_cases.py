@@ -30,11 +30,11 @@ def stops(image, draws):
     return image
 """
 
-SMALL = ["-m", "own.py:net", "-d", "test.npz", "--images", 6, "--corruption-samples", 2]
+SMALL = ["-m", "own.py:net", "-d", "test.npz", "--feature-images", 6, "--corruption-samples", 2]
 TRAIN = [
     "-d",
     "test.npz",
-    "--training",
+    "--train-data",
     "train.npz",
     "--network",
     "small:4",

@@ -1,4 +1,4 @@
-"""`brittle build non-overlapping` and `balanced`, as a user calls them."""
+"""`brittle design build non-overlapping` and `balanced`, as a user calls them."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def ties(design_folder: Path) -> None:
 
 
 def test_recipes_have_the_levels_that_were_measured(run: Run) -> None:
-    """Of a folder of `brittle overlap`, of its categories, or of another recipe if that is asked for."""
+    """Of a folder of `brittle design overlap`, of its categories, or of another recipe if that is asked for."""
     candidates = brittle.load_benchmark("cifar10-noc-candidates")
     names = tuple(entry.id for entry in candidates.entries)
     scores = np.full((23, 23), 0.05) + 0.95 * np.eye(23)
@@ -36,22 +36,33 @@ def test_recipes_have_the_levels_that_were_measured(run: Run) -> None:
     scores[half] = np.maximum(scores[half], 0.8)
     matrix = OverlapMatrix(names, scores, candidates=candidates)
     matrix.save("overlap/overlap.parquet")
-    good(run("build", "non-overlapping", "overlap", "-o", "mine.toml"))
+    good(run("design", "build", "non-overlapping", "overlap", "-o", "mine.toml"))
     built = brittle.load_benchmark("mine.toml")
     assert len(built.entries) == 12
     assert all(entry == candidates.entry(entry.id) for entry in built.entries)
-    good(run("build", "non-overlapping", "overlap", "--levels-from", "noc-candidates", "-o", "other.toml"))
+    good(run("design", "build", "non-overlapping", "overlap", "--levels-from", "noc-candidates", "-o", "other.toml"))
     assert {entry.levels for entry in brittle.load_benchmark("other.toml").entries} == {((1.0, 5.0),)}
     groups = Categories({"a": names[:12], "b": names[12:]}, candidates=candidates)
-    for file, extra in (("groups.toml", ()), ("groups2.csv", ("--overlap", "overlap"))):
+    for file, extra in (("groups.toml", ()), ("groups2.csv", ("overlap",))):
         groups.save(file)
-        good(run("build", "balanced", "-c", file, "-n", 2, "-k", 2, *extra, "-o", "balanced.toml"))
+        good(run("design", "build", "balanced", file, "-n", 2, "-k", 2, *extra, "-o", "balanced.toml"))
         assert all(entry == candidates.entry(entry.id) for entry in brittle.load_benchmark("balanced.toml").entries)
 
 
 def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None:
     printed = good(
-        run("build", "non-overlapping", "noc-table8", "-t", 0.1, "--table", "sub/s.csv", "-o", "sub/noc.toml")
+        run(
+            "design",
+            "build",
+            "non-overlapping",
+            "noc-table8",
+            "-t",
+            0.1,
+            "--sweep-table",
+            "sub/s.csv",
+            "-o",
+            "sub/noc.toml",
+        )
     )
     recipe = brittle.load_benchmark(design_folder / "sub" / "noc.toml")
     assert {entry.id for entry in recipe.entries} == {e.id for e in brittle.load_benchmark("imagenet-noc").entries}
@@ -61,10 +72,12 @@ def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None
     table = pl.read_csv(design_folder / "sub" / "s.csv")
     chosen = table.filter(pl.col("threshold") == 0.1)
     assert chosen["members"].item().split() == [entry.id for entry in recipe.entries]
-    assert "1 other set of that size" in good(run("build", "non-overlapping", "ties.csv", "-b", "imagenet-c", *TIES))
+    assert "1 other set of that size" in good(
+        run("design", "build", "non-overlapping", "ties.csv", "--levels-from", "imagenet-c", *TIES)
+    )
     assert (design_folder / "sub" / "noc.svg").is_file()
-    how = ["--sweep", "s.svg", "--thresholds", "0.1,0.2,0.6", "--name", "mine", "-o", "six.toml"]
-    printed = good(run("build", "non-overlapping", "noc-table7", "-t", 0.3, *how))
+    how = ["--figure", "s.svg", "--sweep", "0.1,0.2,0.6", "--name", "mine", "-o", "six.toml"]
+    printed = good(run("design", "build", "non-overlapping", "noc-table7", "-t", 0.3, *how))
     best = non_overlapping(published_overlap("noc-table7"), 0.3)
     assert [entry.id for entry in brittle.load_benchmark("six.toml").entries] == list(best.members)
     assert brittle.load_benchmark("six.toml").name == "mine"
@@ -73,18 +86,18 @@ def test_the_largest_set_becomes_a_recipe(run: Run, design_folder: Path) -> None
 
 
 def test_a_verb_of_build_shows_where_an_error_arose_if_asked(run: Run) -> None:
-    result = run("--traceback", "build", "non-overlapping", "no.csv", "-o", "r.toml")
+    result = run("--traceback", "design", "build", "non-overlapping", "no.csv", "-o", "r.toml")
     assert isinstance(result.exception, FileNotFoundError)
 
 
 def test_what_pages_show_of_build_is_there(run: Run) -> None:
-    """`brittle build` has verbs of its own, so each option is looked for in the help of the right one."""
+    """`brittle design build` has verbs of its own, so each option is looked for in the help of the right one."""
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
-    lines = {line for page in pages for line in re.findall(r"^\$? ?brittle build (.*)$", page.read_text(), re.M)}
+    lines = {line for page in pages for line in re.findall(r"^\$? ?brittle design build (.*)$", page.read_text(), re.M)}
     assert lines
     for line in lines:
         verb, *rest = line.split("#")[0].split()
-        described = run("build", verb, "--help", columns=200)
+        described = run("design", "build", verb, "--help", columns=200)
         assert described.exit_code == 0, line
         for word in rest:
             assert not word.startswith("-") or word in described.stdout, line
@@ -94,34 +107,43 @@ def test_what_pages_show_of_build_is_there(run: Run) -> None:
     ("arguments", "sentence"),
     [
         (
-            ["build", "non-overlapping", "no.csv", "-o", "r.toml"],
-            "there is no overlap matrix 'no.csv'; `brittle overlap`",
+            ["design", "build", "non-overlapping", "no.csv", "-o", "r.toml"],
+            "there is no overlap matrix 'no.csv'; make one with `brittle design overlap`",
         ),
-        (["build", "non-overlapping", "odd.csv", "-o", "r.toml"], "must be symmetric, but a with b is 0.2"),
-        (["build", "non-overlapping", "noc-table7", "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
-        (["build", "non-overlapping", "noc-table7", "--sweep", "s.png", "-o", "r.toml"], "a figure is an .svg file"),
-        (["build", "non-overlapping", "noc-table7", "-t", "nan", "-o", "r.toml"], "the threshold is a finite overlap"),
-        (["build", "non-overlapping", "ties.csv", "-o", "r.toml"], "or a recipe that has them by --levels-from"),
+        (["design", "build", "non-overlapping", "odd.csv", "-o", "r.toml"], "must be symmetric, but a with b is 0.2"),
+        (["design", "build", "non-overlapping", "noc-table7", "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
         (
-            ["build", "non-overlapping", "noc-table7", "--table", "t.txt", "-o", "r.toml"],
+            ["design", "build", "non-overlapping", "noc-table7", "--figure", "s.png", "-o", "r.toml"],
+            "a figure is an .svg file",
+        ),
+        (
+            ["design", "build", "non-overlapping", "noc-table7", "-t", "nan", "-o", "r.toml"],
+            "the threshold is a finite overlap",
+        ),
+        (
+            ["design", "build", "non-overlapping", "ties.csv", "-o", "r.toml"],
+            "or a recipe that has them by --levels-from",
+        ),
+        (
+            ["design", "build", "non-overlapping", "noc-table7", "--sweep-table", "t.txt", "-o", "r.toml"],
             "the table of thresholds is a .csv file, got 't.txt'",
         ),
-        (["build", "balanced", "-c", "groups.csv", "-n", 2, "-k", 1, "-o", "r.toml"], "by --levels-from"),
+        (["design", "build", "balanced", "groups.csv", "-n", 2, "-k", 1, "-o", "r.toml"], "by --levels-from"),
         (
-            ["build", "balanced", "-c", "groups.csv", "-n", 3, "-k", 1, "-o", "r.toml"],
+            ["design", "build", "balanced", "groups.csv", "-n", 3, "-k", 1, "-o", "r.toml"],
             "there are 2 categories, so n lies",
         ),
         (
-            ["build", "balanced", "-c", "groups.csv", "-n", 2, "-k", 3, "-o", "r.toml"],
+            ["design", "build", "balanced", "groups.csv", "-n", 2, "-k", 3, "-o", "r.toml"],
             "has 2 members, so k lies between",
         ),
         (
-            ["build", "balanced", "-c", "groups.csv", "-n", 2, "-k", 1, "--count", 9, "-o", "r.csv"],
+            ["design", "build", "balanced", "groups.csv", "-n", 2, "-k", 1, "--count", 9, "-o", "r.csv"],
             "there are 4 different",
         ),
-        (["build", "balanced", "-c", "no.toml", "-n", 2, "-k", 1, "-o", "r.csv"], "there is no file of categories"),
+        (["design", "build", "balanced", "no.toml", "-n", 2, "-k", 1, "-o", "r.csv"], "there is no file of categories"),
         (
-            ["build", "balanced", "-c", "noc", "-n", 2, "-k", 1, "-o", "r.csv"],
+            ["design", "build", "balanced", "noc", "-n", 2, "-k", 1, "-o", "r.csv"],
             "there are no published categories 'noc'",
         ),
     ],

@@ -1,4 +1,4 @@
-"""`brittle calibrate`, as a user calls it."""
+"""`brittle design calibrate`, as a user calls it."""
 
 import json
 from collections.abc import Callable
@@ -19,16 +19,16 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
     Path("two.toml").write_text(
         Path("two.toml").read_text().replace("contrast", "brightness").replace("gray_scale", "border")
     )
-    how = ["-d", "demo", "--limit", 100, "-C", "two.toml", "--tolerance", 0.2, "-o", "ours.toml"]
+    how = ["-d", "demo", "--limit", 100, "--candidates", "two.toml", "--tolerance", 0.2, "-o", "ours.toml"]
     Path("stop.txt").write_text("18")
-    torn = run("calibrate", "-m", "nets.py:by_heart", *how)
+    torn = run("design", "calibrate", "-m", "nets.py:by_heart", *how)
     assert torn.exit_code == 130
     assert "the same command resumes" in torn.stderr
     first = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert list(first) == ["noc/brightness"]
     assert not Path("ours.toml").exists()
     Path("stop.txt").write_text("-1")
-    printed = good(run("calibrate", "-m", "nets.py:by_heart", *how))
+    printed = good(run("design", "calibrate", "-m", "nets.py:by_heart", *how))
     both = json.loads(Path("ours.calibration.json").read_text())["found"]
     assert both["noc/brightness"] == first["noc/brightness"]
     recipe = brittle.load_benchmark("ours.toml")
@@ -38,11 +38,11 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
         np.testing.assert_allclose(entry.levels[0], (low, high), atol=0.006)
         assert f"{low:.2f}" in printed
     assert (design_folder / "ours.svg").is_file()
-    other = run("calibrate", "-m", "nets.py:by_heart", *how, "--robustness", "0.9,0.5", columns=400)
+    other = run("design", "calibrate", "-m", "nets.py:by_heart", *how, "--robustness", "0.9,0.5", columns=400)
     refused(other, "remove it or choose another file")
 
 
-CALIBRATE = ["calibrate", "-m", "nets.py:by_heart", "-d", "demo", "-C", "two.toml"]
+CALIBRATE = ["design", "calibrate", "-m", "nets.py:by_heart", "-d", "demo", "--candidates", "two.toml"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`brittle categories`, and balanced benchmarks of them, as a user calls them."""
+"""`brittle design categories`, and balanced benchmarks of them, as a user calls them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,15 +16,29 @@ pytestmark = pytest.mark.usefixtures("design_folder")
 
 
 def test_categories_and_balanced_benchmarks_of_them(run: Run, design_folder: Path) -> None:
-    printed = good(run("categories", "noc-table7", "-o", "three.toml"))
+    printed = good(run("design", "categories", "noc-table7", "-o", "three.toml"))
     groups = Categories.load("three.toml")
     assert len(groups) == 3
     assert "0.60 / -0.23" in " ".join(printed.split())
     assert (design_folder / "three.svg").is_file()
-    good(run("categories", "noc-table7", "--method", "hierarchical", "--count", 4, "--figure", "f.svg", "-o", "4.csv"))
+    good(
+        run(
+            "design",
+            "categories",
+            "noc-table7",
+            "--method",
+            "hierarchical",
+            "--clusters",
+            4,
+            "--figure",
+            "f.svg",
+            "-o",
+            "4.csv",
+        )
+    )
     assert len(Categories.load("4.csv")) == 4
-    how = ["build", "balanced", "--categories", "three.toml", "-n", 3, "-k", 2]
-    good(run(*how, "--overlap", "noc-table7", "-b", "imagenet-c", "-o", "best.toml"))
+    how = ["design", "build", "balanced", "three.toml", "-n", 3, "-k", 2]
+    good(run(*how, "noc-table7", "--levels-from", "imagenet-c", "-o", "best.toml"))
     best = brittle.load_benchmark("best.toml")
     matrix = published_overlap("noc-table7")
     chosen = [entry.corruption.name for entry in best.entries]
@@ -37,7 +51,7 @@ def test_categories_and_balanced_benchmarks_of_them(run: Run, design_folder: Pat
     rows = [tuple(line.split(",")) for line in Path("many.csv").read_text().split()]
     assert len(set(rows)) == 20
     assert {len(row) for row in rows} == {6}
-    good(run("build", "balanced", "-c", "syn2nat", "-n", 6, "-k", 3, "-o", "s.toml"))
+    good(run("design", "build", "balanced", "syn2nat", "-n", 6, "-k", 3, "-o", "s.toml"))
     assert len(brittle.load_benchmark("s.toml").entries) == 18
 
 
@@ -47,16 +61,19 @@ def test_masked_corruptions_are_left_out_of_categories_and_named(run: Run) -> No
     scores[3], scores[:, 3] = np.nan, np.nan
     scores[3, 3] = 1
     OverlapMatrix(table.names, scores).save("masked.csv")
-    printed = good(run("categories", "masked.csv", "-o", "c.toml"))
+    printed = good(run("design", "categories", "masked.csv", "-o", "c.toml"))
     assert f"left out, all their overlaps are masked: {table.names[3]}" in printed
     assert table.names[3] not in Categories.load("c.toml").names
-    assert "masked pairs" in good(run("build", "non-overlapping", "masked.csv", "-b", "imagenet-c", "-o", "r.toml"))
+    assert "masked pairs" in good(
+        run("design", "build", "non-overlapping", "masked.csv", "--levels-from", "imagenet-c", "-o", "r.toml")
+    )
 
 
 def test_real_models_are_held_against_categories(run: Run) -> None:
     four = published_overlap("noc-table7").subset(["fog", "snow", "frost", "contrast"])
     four.save("four.parquet")
-    printed = good(run("categories", "four.parquet", "--count", 2, "--check", "drops.csv", "-o", "c.toml"))
+    good(run("design", "categories", "four.parquet", "--clusters", 2, "-o", "c.toml"))
+    printed = good(run("design", "agree", "c.toml", "drops.csv"))
     drops = read_drops("drops.csv")
     assert str(agreement(Categories.load("c.toml"), drops.values, drops.names)) in " ".join(printed.split())
 
@@ -64,14 +81,20 @@ def test_real_models_are_held_against_categories(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["categories", "noc-table7", "-o", "c.txt"], "a file of categories is a .toml or .csv file, got 'c.txt'"),
-        (["categories", "noc-table7", "--method", "tree", "-o", "c.csv"], "the method is k-means or hierarchical"),
-        (["categories", "noc-table7", "--count", 99, "-o", "c.csv"], "make 1 to 15 categories, got 99"),
         (
-            ["categories", "noc-table7", "--count", 3, "--min-correlation", 0.5, "-o", "c.csv"],
+            ["design", "categories", "noc-table7", "-o", "c.txt"],
+            "a file of categories is a .toml or .csv file, got 'c.txt'",
+        ),
+        (
+            ["design", "categories", "noc-table7", "--method", "tree", "-o", "c.csv"],
+            "hierarchical",
+        ),
+        (["design", "categories", "noc-table7", "--clusters", 99, "-o", "c.csv"], "make 1 to 15 categories, got 99"),
+        (
+            ["design", "categories", "noc-table7", "--clusters", 3, "--min-correlation", 0.5, "-o", "c.csv"],
             "not both; got 3 and 0.5",
         ),
-        (["categories", "noc-table7", "--check", "few.csv", "-o", "c.csv"], "is not in the table"),
+        (["design", "agree", "syn2nat", "few.csv"], "is not in the table"),
     ],
 )
 def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""`brittle correlate`, as a user calls it."""
+"""`brittle design correlate`, as a user calls it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("design_folder")
 
 def test_correlations_from_tables_and_from_runs(run: Run, design_folder: Path) -> None:
     how = ["--categories", "groups.csv", "--nk", "2,1", "--nk", "1,2"]
-    printed = good(run("correlate", "--synthetic", "drops.csv", "--natural-csv", "natural.csv", *how, "-o", "t.csv"))
+    printed = good(run("design", "correlate", "drops.csv", "--natural-csv", "natural.csv", *how, "-o", "t.csv"))
     mine, world = read_drops("drops.csv"), read_drops("natural.csv")
     groups = {"(2,1)": [(h, c) for h in ("fog", "contrast") for c in ("snow", "frost")]}
     wanted = correlation_table(mine.values, mine.names, groups, world.columns())
@@ -32,21 +32,19 @@ def test_correlations_from_tables_and_from_runs(run: Run, design_folder: Path) -
         assert run("run", "-m", f"nets.py:{net}", "-d", "demo", "--limit", 37, "-o", "nat").exit_code == 0
     recipe = brittle.Benchmark("pair", tuple(brittle.load_benchmark("imagenet-c").entry(c) for c in ("fog", "snow")))
     recipe.save("pair.toml")
-    printed = good(
-        run("correlate", "--synthetic", "syn", "--natural", "odd=nat", *how, "-b", "pair.toml", "-o", "r.csv")
-    )
+    printed = good(run("design", "correlate", "syn", "--natural", "odd=nat", *how, "-b", "pair.toml", "-o", "r.csv"))
     assert "over 3 models" in printed
     assert pl.read_csv("r.csv")["group"].to_list() == ["(2,1)", "(1,2)", "pair"]
 
 
-CORRELATE = ["correlate", "--synthetic", "drops.csv", "-o", "t.csv"]
+CORRELATE = ["design", "correlate", "drops.csv", "-o", "t.csv"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ([*CORRELATE, "-b", "imagenet-c"], "--natural NAME=RUN, or all of them as --natural-csv FILE"),
-        ([*CORRELATE, "--natural", "a=run", "-b", "imagenet-c"], "a .csv of drops has none"),
+        ([*CORRELATE, "--natural", "a=run", "-b", "imagenet-c"], "a .csv of drops does not have"),
         (
             [*CORRELATE, "--natural-csv", "few.csv", "-b", "imagenet-c"],
             "needs three models or more on both sides, got 2",
@@ -54,7 +52,7 @@ CORRELATE = ["correlate", "--synthetic", "drops.csv", "-o", "t.csv"]
         ([*CORRELATE, "--natural-csv", "natural.csv"], "say which benchmarks"),
         ([*CORRELATE, "--natural-csv", "natural.csv", "--nk", "2,1"], "--nk and --categories belong together"),
         (
-            [*CORRELATE, "--natural-csv", "natural.csv", "-c", "groups.csv", "--nk", "2"],
+            [*CORRELATE, "--natural-csv", "natural.csv", "--categories", "groups.csv", "--nk", "2"],
             "two whole numbers, such as 6,3",
         ),
         ([*CORRELATE, "--natural-csv", "natural.csv", "-b", "imagenet-c"], "is not in the table"),

@@ -88,7 +88,7 @@ def test_an_array_becomes_the_benchmark_of_its_kind(run: Run, tmp_path: Path) ->
     images = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), np.uint8)
     np.save(tmp_path / "a.npy", images)
     np.save(tmp_path / "labels.npy", [5, 6, 7])
-    result = run("corrupt", tmp_path / "a.npy", tmp_path / "out", "--labels", tmp_path / "labels.npy", "-j", 1)
+    result = run("corrupt", tmp_path / "a.npy", tmp_path / "out", "--array-labels", tmp_path / "labels.npy", "-j", 1)
     assert result.exit_code == 0, result.stderr
     recipe = Benchmark.load(tmp_path / "out/recipe.toml")
     assert recipe.name == "cifar10-c"
@@ -121,10 +121,10 @@ def test_the_recipe_is_kept_beside_the_pictures(
         (["nowhere", "out"], "does not exist"),
         (["photos", "out", "-c", "saturate", "-b", "imagenet-c"], "is not part of"),
         (["photos", "out", "-s", "6"], "between 0 (clean) and 5"),
-        (["photos", "out", "--format", "gif"], "format must be one of jpeg, png"),
-        (["photos", "out", "--labels", "labels.npy"], "--labels is for arrays"),
-        (["a.npy", "out", "--format", "png"], "--format and --prepare are for folders"),
-        (["photos", "out", "--jobs", "0"], "jobs must be at least 1"),
+        (["photos", "out", "--image-format", "gif"], "not one of 'jpeg', 'png'"),
+        (["photos", "out", "--array-labels", "labels.npy"], "--array-labels is for arrays"),
+        (["a.npy", "out", "--image-format", "png"], "--image-format and --prepare are for folders"),
+        (["photos", "out", "--workers", "0"], "jobs must be at least 1"),
         (["photos", "photos/out"], "lies inside the source"),
         (["photos", "."], "brittle did not write it"),
     ],

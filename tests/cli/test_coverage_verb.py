@@ -1,4 +1,4 @@
-"""`brittle coverage`, as a user calls it."""
+"""`brittle design coverage`, as a user calls it."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("design_folder")
 
 
 def test_coverage_says_what_is_missed(run: Run, design_folder: Path) -> None:
-    printed = good(run("coverage", "noc-table7", "-b", "fog,snow", "-o", "c.csv"))
+    printed = good(run("design", "coverage", "noc-table7", "-b", "fog,snow", "-o", "c.csv"))
     found = coverage(published_overlap("noc-table7"), ["fog", "snow"], of=published_overlap("noc-table7").names)
     assert str(found) in printed
     assert re.search(r"contrast +0\.49 +imagenet-c/fog", printed)
@@ -25,16 +25,16 @@ def test_coverage_says_what_is_missed(run: Run, design_folder: Path) -> None:
     assert len(rows) == 15 * 2
     assert rows.filter(pl.col("covers"))["corruption"].n_unique() == len(found.covered)
     assert (design_folder / "c.svg").is_file()
-    both = good(run("coverage", "noc-table8", "-b", "imagenet-noc", "--of", "noc/hue,border", "-t", 0.5))
+    both = good(run("design", "coverage", "noc-table8", "-b", "imagenet-noc", "--of", "noc/hue,border", "-t", 0.5))
     assert "2 of 2 covered (overlap > 0.5), 2 of them as members" in both
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["coverage", "noc-table7", "-b", "fogg"], "'fogg' is not in the table; did you mean 'fog'?"),
-        (["coverage", "noc-table7", "-b", "imagenet-noc"], "'noc/rain' is not in the table"),
-        (["coverage", "noc-table7", "-b", "fog", "-o", "c.toml"], "the table is a .csv file, got 'c.toml'"),
+        (["design", "coverage", "noc-table7", "-b", "fogg"], "'fogg' is not in the table; did you mean 'fog'?"),
+        (["design", "coverage", "noc-table7", "-b", "imagenet-noc"], "'noc/rain' is not in the table"),
+        (["design", "coverage", "noc-table7", "-b", "fog", "-o", "c.toml"], "the table is a .csv file, got 'c.toml'"),
     ],
 )
 def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""`brittle build dissimilar`, as a user calls it."""
+"""`brittle design build dissimilar`, as a user calls it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +15,23 @@ pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
 
 
 def test_build_dissimilar_writes_a_recipe_that_runs(run: Run) -> None:
-    line = "train -d test.npz --training train.npz --network small:4 --epochs 4 --batch-size 32 -o net.safetensors"
-    assert run(*line.split()).exit_code == 0
-    how = ["build", "dissimilar", "-C", "far.toml", "-b", "three.toml", "-m", "net.safetensors", "-d", "test.npz"]
-    few = ["--images", 4, "--corruption-samples", 2, "--datasets", 500, "--tolerance", 0.3]
-    result = run(*how, *few, "-k", 2, "--runs", 2, "-o", "sub/mine.toml")
+    line = "augment train -d test.npz --train-data train.npz --network small:4 --epochs 4 --batch-size 32"
+    assert run(*line.split(), "-o", "net.safetensors").exit_code == 0
+    how = [
+        "design",
+        "build",
+        "dissimilar",
+        "--candidates",
+        "far.toml",
+        "--away-from",
+        "three.toml",
+        "-m",
+        "net.safetensors",
+        "-d",
+        "test.npz",
+    ]
+    few = ["--feature-images", 4, "--corruption-samples", 2, "--datasets", 500, "--error-tolerance", 0.3]
+    result = run(*how, *few, "--members", 2, "--repeats", 2, "-o", "sub/mine.toml")
     printed = good(result)
     assert "2 of 5 candidates" in printed
     recipe = brittle.load_benchmark("sub/mine.toml")
@@ -27,16 +39,16 @@ def test_build_dissimilar_writes_a_recipe_that_runs(run: Run) -> None:
     table = pl.read_csv("sub/mine.csv")
     assert set(table.filter(pl.col("picked"))["candidate"]) == {entry.id for entry in recipe.entries}
     assert "standard errors over runs" in words_of("sub/mine.svg")
-    assert good(run(*how, *few, "-k", 2, "--runs", 2, "-o", "sub/mine.toml")) == printed
+    assert good(run(*how, *few, "--members", 2, "--repeats", 2, "-o", "sub/mine.toml")) == printed
 
 
 USUAL = {
-    "-C": "far.toml",
-    "-b": "three.toml",
+    "--candidates": "far.toml",
+    "--away-from": "three.toml",
     "-m": "own.py:net",
     "-d": "test.npz",
-    "-k": 2,
-    "--images": 4,
+    "--members": 2,
+    "--feature-images": 4,
     "-o": "o.toml",
 }
 
@@ -45,22 +57,22 @@ USUAL = {
     ("changed", "sentence"),
     [
         ({"-o": "out.svg"}, "a recipe is a .toml file"),
-        ({"-m": "own.py:blind"}, "shows no features"),
-        ({"-m": "own.py:bare"}, "has no features to show"),
-        ({"--runs": 0}, "--runs must be at least 1, got 0"),
+        ({"-m": "own.py:blind"}, "has no features method"),
+        ({"-m": "own.py:bare"}, "has no features"),
+        ({"--repeats": 0}, "--runs must be at least 1, got 0"),
         ({"--datasets": 0}, "--datasets must be at least 1, got 0"),
-        ({"-k": 12}, "'far' has 5 candidates, so k is at most that; got 12"),
-        ({"-k": 3}, "k is an even number from 2 to 4"),
-        ({"--tolerance": 5}, "--tolerance is a share of the target error between 0 and 1"),
-        ({"--images": 65}, "has 64 images, 65 were asked for"),
+        ({"--members": 12}, "'far' has 5 candidates, so k is at most that; got 12"),
+        ({"--members": 3}, "k is an even number from 2 to 4"),
+        ({"--error-tolerance": 5}, "--error-tolerance is a share of the target error between 0 and 1"),
+        ({"--feature-images": 65}, "has 64 images, got count=65"),
     ],
 )
 def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed: dict, sentence: str) -> None:
     given = {**USUAL, "-o": "o.toml", **changed}
-    refused(run("build", "dissimilar", *options(given), columns=400), sentence)
+    refused(run("design", "build", "dissimilar", *options(given), columns=400), sentence)
     assert not Path("o.scan").exists()
 
 
 def test_two_models_of_one_name_would_be_mixed_up(run: Run) -> None:
-    how = ["build", "dissimilar", *options(USUAL), "-m", "own.py:net", "-o", "o.toml"]
+    how = ["design", "build", "dissimilar", *options(USUAL), "-m", "own.py:net", "-o", "o.toml"]
     refused(run(*how, columns=400), "two models are called 'net'")

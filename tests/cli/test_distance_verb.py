@@ -1,4 +1,4 @@
-"""`brittle distance`, as a user calls it."""
+"""`brittle augment distance`, as a user calls it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +16,12 @@ Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
 
 
-USUAL = {"-a": "none", "-b": "three.toml", "-m": "own.py:net", "-d": "test.npz", "--images": 4, "-o": "out"}
+USUAL = {"-a": "none", "-b": "three.toml", "-m": "own.py:net", "-d": "test.npz", "--feature-images": 4, "-o": "out"}
 
 
 def test_distance_writes_tables_figures_and_pictures_and_goes_on(run: Run) -> None:
     how = [
+        "augment",
         "distance",
         "-a",
         "augmix,patch-gaussian",
@@ -54,7 +55,7 @@ def test_distance_writes_tables_figures_and_pictures_and_goes_on(run: Run) -> No
 
 
 def test_an_interrupted_distance_says_that_nothing_is_lost(run: Run) -> None:
-    how = ["distance", "-b", "three.toml", "-s", 3, *SMALL, "--samples", 12, "-o", "out", "--batch-size", 6]
+    how = ["augment", "distance", "-b", "three.toml", "-s", 3, *SMALL, "--samples", 12, "-o", "out", "--batch-size", 6]
     stopped = run(*how, "-a", "own.py:stops")
     assert stopped.exit_code == 130
     assert "the same command resumes" in stopped.stderr
@@ -64,23 +65,23 @@ def test_an_interrupted_distance_says_that_nothing_is_lost(run: Run) -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"-m": "own.py:blind"}, "shows no features"),
-        ({"-m": "own.py:bare"}, "has no features to show"),
+        ({"-m": "own.py:blind"}, "has no features method"),
+        ({"-m": "own.py:bare"}, "has no features"),
         ({"-a": "augmx"}, "did you mean 'augmix'"),
         ({"-a": ","}, "name at least one augmentation, such as augmix; got ','"),
-        ({"--images": 65}, "has 64 images, 65 were asked for"),
+        ({"--feature-images": 65}, "has 64 images, got count=65"),
         ({"--samples": 0}, "--samples must be at least 1, got 0"),
-        ({"--tolerance": 5}, "tolerance is a share of the MSD between 0 and 1"),
+        ({"--msd-precision": 5}, "tolerance is a share of the MSD between 0 and 1"),
         ({"-c": "fogg"}, "fogg"),
         ({"-b": "cifar10c"}, "did you mean 'cifar10-c'"),
     ],
 )
 def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed: dict, sentence: str) -> None:
     given = {**USUAL, **changed}
-    refused(run("distance", *options(given), columns=400), sentence)
+    refused(run("augment", "distance", *options(given), columns=400), sentence)
     assert not Path("out").exists()
 
 
 def test_an_augmentation_that_changes_the_size_is_told(run: Run) -> None:
     given = {**USUAL, "-a": "own.py:smaller", "--corruption-samples": 1}
-    refused(run("distance", *options(given), columns=400), "an augmentation must keep the size")
+    refused(run("augment", "distance", *options(given), columns=400), "an augmentation must keep the size")

@@ -1,4 +1,4 @@
-"""`brittle leak`, as a user calls it."""
+"""`brittle augment leak`, as a user calls it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
 def test_leak_finds_what_is_trained_on_and_scores_without_it(run: Run) -> None:
     cheat = "corruptions:three.toml:brightness"
     good(run("run", "-m", "own.py:net", "-d", "test.npz", "-b", "three.toml", "-o", "run"))
-    how = ["leak", "-a", cheat, "-b", "three.toml", *SMALL, "--samples", 200, "-o", "out"]
+    how = ["augment", "leak", "-a", cheat, "-b", "three.toml", *SMALL, "--samples", 200, "-o", "out"]
     printed = good(run(*how, "--results", "run"))
     assert "leaks 1 of 3 corruptions: brightness" in " ".join(printed.split())
     table = pl.read_csv(f"out/leak-{file_name(cheat)}.csv")
@@ -49,15 +49,15 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed
         "-b": "three.toml",
         "-m": "own.py:net",
         "-d": "test.npz",
-        "--images": 4,
+        "--feature-images": 4,
         "-o": "out",
         **changed,
     }
-    refused(run("leak", *(part for pair in given.items() for part in pair), columns=400), sentence)
+    refused(run("augment", "leak", *(part for pair in given.items() for part in pair), columns=400), sentence)
     assert not Path("out").exists()
 
 
 def test_a_run_of_another_benchmark_cannot_be_scored(run: Run) -> None:
     good(run("run", "-m", "own.py:net", "-d", "test.npz", "-b", "three.toml", "-s", 2, "-o", "run"))
-    how = ["leak", "-a", "none", "-b", "three.toml", *SMALL, "--results", "run", "-o", "out"]
+    how = ["augment", "leak", "-a", "none", "-b", "three.toml", *SMALL, "--results", "run", "-o", "out"]
     refused(run(*how, columns=400), "no model of the run has results on all of 'three'")

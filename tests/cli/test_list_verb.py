@@ -30,7 +30,7 @@ def test_no_id_or_parameter_is_cut(run: Run, columns: int) -> None:
         (["--source", "imagenet-c"], "fog", "plasma_noise"),
         (["--benchmark", "imagenet-c-extra"], "saturate", "fog"),
         (["--benchmark", "imagenet-c", "--family", "weather"], "snow", "spatter"),
-        (["--size", "32", "--family", "noise"], "500", "0.38"),
+        (["--image-size", "32", "--family", "noise"], "500", "0.38"),
     ],
 )
 def test_a_part_of_the_list(run: Run, options: list[str], there: str, missing: str) -> None:
@@ -53,7 +53,7 @@ def test_a_bare_name_means_imagenet_c_or_the_set_that_was_chosen(run: Run, argum
 
 
 def test_json_has_every_level(run: Run) -> None:
-    found = json.loads(run("list", "--json", "--size", 64).stdout)
+    found = json.loads(run("list", "--json", "--image-size", 64).stdout)
     assert [item["id"] for item in found] == [corruption.id for corruption in brittle.list_corruptions()]
     for item in found:
         assert item["parameters"]["4"] == brittle.get_corruption(item["id"]).parameters(4, 64)
@@ -73,7 +73,7 @@ def test_those_that_move_pixels_are_marked_and_the_mark_is_explained(run: Run, c
 
 @pytest.mark.parametrize("corruption", brittle.list_corruptions(), ids=lambda corruption: corruption.id)
 def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
-    result = run("list", corruption.id, "--size", 100)
+    result = run("list", corruption.id, "--image-size", 100)
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
     flat = " ".join(result.stdout.split())
@@ -92,7 +92,7 @@ def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
         (["--source", "x"], "there is no source 'x'"),
         (["--benchmark", "imagenet"], "did you mean"),
         (["--benchmark", "missing.toml"], "there is no recipe file"),
-        (["--size", "0"], "at least 1 px"),
+        (["--image-size", "0"], "at least 1 px"),
         (["--benchmark", "imagenet-c", "--family", "geometry"], "no corruption is of that"),
         (["fog", "--family", "noise"], "imagenet-c/fog is not among those"),
     ],

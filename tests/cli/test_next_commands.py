@@ -20,7 +20,7 @@ Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")
 
 CLI = Path(__file__).parents[2] / "src" / "brittle" / "cli"
-HERE = {"run", "import_", "overlap", "train", "failure_points"}
+HERE = {"run", "import_", "design/overlap", "augment/train", "failure_points"}
 SLIDES = {"slide/train", "slide/sample", "slide/measure", "slide/filter"}
 """Tried in slide/test_slide_next.py."""
 
@@ -76,7 +76,7 @@ def test_after_failure_points(run: Run) -> None:
 
 
 def test_after_an_overlap(run: Run) -> None:
-    how = ["overlap", *TRAIN, "--standard-epochs", 1, "--mode", "batchnorm", "--images", 64]
+    how = ["design", "overlap", *TRAIN, "--standard-epochs", 1, "--mode", "batchnorm", "--train-limit", 64]
     works(good(run(*how, "-o", "out")))
     assert {entry.levels for entry in brittle.load_benchmark("recipe.toml").entries} == {((3.0, 5.0),)}
     assert OverlapMatrix.load("out/overlap.parquet").candidates == brittle.load_benchmark("two.toml")
@@ -84,7 +84,7 @@ def test_after_an_overlap(run: Run) -> None:
 
 @pytest.mark.parametrize("table", ["noc-table7", "noc-table8"])
 def test_after_a_published_overlap(run: Run, table: str) -> None:
-    works(good(run("overlap", "--from-table", table, "-o", "published")))
+    works(good(run("design", "overlap", "--from-table", table, "-o", "published")))
     known = {
         entry.id: entry.levels
         for name in ("imagenet-c", "imagenet-noc")
@@ -97,7 +97,7 @@ def test_after_a_published_overlap(run: Run, table: str) -> None:
 
 def test_after_a_training(run: Run) -> None:
     how = ["--network", "small:4", "--batch-size", 32, "--epochs", 1, "-o", "net.safetensors"]
-    command = works(good(run("train", "-d", "test.npz", "--training", "train.npz", *how)))
+    command = works(good(run("augment", "train", "-d", "test.npz", "--train-data", "train.npz", *how)))
     assert command[1:6] == ["run", "-m", "net.safetensors", "-d", "test.npz"]
 
 

@@ -22,11 +22,11 @@ def test_a_small_network_is_shown_a_small_photograph(run: Run) -> None:
 
 
 def test_a_photograph_of_another_size_is_warned_of(run: Run) -> None:
-    result = run("probe", "cat", "-m", "demo:standard", "--size", 64, *QUICK)
+    result = run("probe", "cat", "-m", "demo:standard", "--image-size", 64, *QUICK)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stderr.split())
     assert "trained on 32×32 px and is shown 64×64 px" in words
-    assert "--size 32 fits" in words
+    assert "--image-size 32 fits" in words
 
 
 def test_the_side_is_that_of_the_preprocessing() -> None:
@@ -40,6 +40,6 @@ def test_the_side_is_that_of_the_preprocessing() -> None:
 def test_a_network_that_brittle_trained_knows_its_classes(run: Run, tmp_path: Path) -> None:
     network = build_network("small:4", 3, seed=0)
     save_trained(network, tmp_path / "net.safetensors", "small:4", ["owl", "emu", "kea"], [0.5] * 3, [0.25] * 3)
-    result = run("probe", "cat", "-m", tmp_path / "net.safetensors", "--size", 32, *QUICK)
+    result = run("probe", "cat", "-m", tmp_path / "net.safetensors", "--image-size", 32, *QUICK)
     assert result.exit_code == 0, result.output
     assert any(f"net sees {name}" in result.stdout for name in ("owl", "emu", "kea"))

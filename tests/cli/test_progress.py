@@ -77,7 +77,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["show -c fog,frost --size 32", "probe cat -m demo:standard --size 32 -c fog --draws 1"]
+    "verb", ["show -c fog,frost --image-size 32", "probe cat -m demo:standard --image-size 32 -c fog --draws 1"]
 )
 def test_verbs_that_draw_say_once_that_loops_are_compiled(verb: str, tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "OMP_NUM_THREADS": "1"}

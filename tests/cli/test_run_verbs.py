@@ -122,13 +122,17 @@ def test_failure_points_are_found_and_counted(run: Run, models: Path, tmp_path: 
 
 
 def test_probe_says_what_flips_first(run: Run, models: Path, tmp_path: Path) -> None:
-    result = run("probe", "cat", "-m", f"{models}:tones", "--size", 32, "-c", "fog,contrast", "-o", tmp_path / "p.png")
+    result = run(
+        "probe", "cat", "-m", f"{models}:tones", "--image-size", 32, "-c", "fog,contrast", "-o", tmp_path / "p.png"
+    )
     assert result.exit_code == 0, result.stderr
     assert "tones sees class" in result.stdout
     with Pil.open(tmp_path / "p.png") as picture:
         assert picture.width > 200
     names = ["-m", f"{models}:tones", "-m", f"{models}:reds"]
-    both = run("probe", "cat", *names, "--size", 32, "-c", "fog,contrast", "-o", tmp_path / "two.png", columns=200)
+    both = run(
+        "probe", "cat", *names, "--image-size", 32, "-c", "fog,contrast", "-o", tmp_path / "two.png", columns=200
+    )
     assert both.exit_code == 0, both.stderr
     assert "px, of tones, reds" in both.stdout
     with Pil.open(tmp_path / "two.png") as picture:
@@ -169,12 +173,12 @@ def test_the_report_is_one_file(run: Run, finished: Path) -> None:
     [
         (["run", "-m", "NETS:nan", "-d", "demo", "-o", "OUT"], "the model 'nan' gave scores that are not numbers"),
         (["run", "-m", "NETS:tone", "-d", "demo", "-o", "OUT"], "has no 'tone'; did you mean 'tones'?"),
-        (["run", "-m", "resnet50", "-d", "demo", "-o", "OUT"], "does not say what kind of model it is"),
+        (["run", "-m", "resnet50", "-d", "demo", "-o", "OUT"], "has no model scheme"),
         (["run", "-m", "NETS:tones", "-d", "nowhere", "-o", "OUT"], "nowhere"),
         (["run", "-m", "NETS:tones", "-d", "demo", "-b", "cifar-c", "-o", "OUT"], "there is no benchmark 'cifar-c'"),
         (["run", "-m", "NETS:tones", "-d", "demo", "-s", "3", "-o", "OUT"], "need a --benchmark or a --corruption"),
         (["run", "-m", "NETS:tones", "-d", "demo", "--clean", "demo", "-o", "OUT"], "--clean belongs to published"),
-        (["run", "-m", "NETS:tones", "-d", "demo", "--engine", "dask", "-o", "OUT"], "there are: local, ray"),
+        (["run", "-m", "NETS:tones", "-d", "demo", "--engine", "dask", "-o", "OUT"], "not one of 'local', 'ray'"),
         (
             ["run", "-m", "NETS:tones", "-d", "demo", "--limit", "0", "-o", "OUT"],
             "a limit is at least one image, got 0",
@@ -182,7 +186,10 @@ def test_the_report_is_one_file(run: Run, finished: Path) -> None:
         (["run", "-m", "NETS:tones", "-d", "demo", "-o", "."], "is not empty and holds no run of brittle"),
         (["compare", "OUT"], "holds no run of brittle"),
         (["report", "OUT", "-o", "page.pdf"], "the report is an .html file, got 'page.pdf'"),
-        (["failure-points", "-m", "NETS:tones", "-d", "demo", "--step", "3", "-o", "OUT"], "whole steps must end at 5"),
+        (
+            ["failure-points", "-m", "NETS:tones", "-d", "demo", "--search-step", "3", "-o", "OUT"],
+            "whole steps must end at 5",
+        ),
         (["probe", "no.jpg", "-m", "NETS:tones"], "there is no photograph 'no.jpg'"),
         (["fetch", "imagenet"], "there is nothing called 'imagenet' to fetch; there is: cifar10"),
     ],

@@ -21,9 +21,14 @@ Run = Callable[..., Result]
         (["-c", "fog,snow", "-s", "1,2.5"], ["fog", "snow"], [1, 2.5], {}),
         (["-c", "snow", "-c", "fog", "-s", "3", "-s", "1"], ["snow", "fog"], [3, 1], {}),
         (["coffee", "-c", "saturate"], ["saturate"], [1, 2, 3, 4, 5], {}),
-        (["-b", "imagenet-c-extra", "--size", "32", "--thumb", "32"], None, [1, 2, 3, 4, 5], {"size": 32, "thumb": 32}),
+        (
+            ["-b", "imagenet-c-extra", "--image-size", "32", "--thumb", "32"],
+            None,
+            [1, 2, 3, 4, 5],
+            {"size": 32, "thumb": 32},
+        ),
         (["-c", "shot_noise", "--seed", "9"], ["shot_noise"], [1, 2, 3, 4, 5], {"seed": 9}),
-        (["--size", "32", "--thumb", "48", "-s", "2"], "all", [2], {"size": 32, "thumb": 48}),
+        (["--image-size", "32", "--thumb", "48", "-s", "2"], "all", [2], {"size": 32, "thumb": 48}),
     ],
 )
 def test_the_sheet_is_the_one_asked_for(

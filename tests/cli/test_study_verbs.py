@@ -1,4 +1,4 @@
-"""`brittle study`, as a user calls it."""
+"""`brittle augment study`, as a user calls it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +16,12 @@ from tests.cli.verb_checks import good, refused, words_of
 Run = Callable[..., Result]
 pytestmark = pytest.mark.usefixtures("distance_folder", "one_thread")
 
-LOOK = ["--images", 5, "--samples", 20, "--corruption-samples", 2]
+LOOK = ["--feature-images", 5, "--samples", 20, "--corruption-samples", 2]
 
 
 def test_a_study_of_distance_and_error_in_one_command(run: Run) -> None:
-    how = ["study", "distance", *TRAIN, "-b", "three.toml", "-s", "3,5", "--schemes", 5, *LOOK, "-o", "out"]
-    printed = good(run(*how, "--training-images", 64))
+    how = ["augment", "study", "distance", *TRAIN, "-b", "three.toml", "-s", "3,5", "--schemes", 5, *LOOK, "-o", "out"]
+    printed = good(run(*how, "--train-limit", 64))
     assert "of 3 above 0.6" in printed
     assert "(the paper: 12 of 15)" in " ".join(printed.split())
     points, found = pl.read_csv("out/points.csv"), pl.read_csv("out/correlations.csv")
@@ -29,13 +29,25 @@ def test_a_study_of_distance_and_error_in_one_command(run: Run) -> None:
     assert found["schemes"].to_list() == [5, 5, 5]
     assert words_of("out/study.svg").count("ρ =") + words_of("out/study.svg").count("no correlation") == 3
     assert len(brittle.load_results("out/run").models) == 5
-    assert good(run(*how, "--training-images", 64)) == printed
-    refused(run(*how, "--training-images", 96, columns=400), "choose another folder")
+    assert good(run(*how, "--train-limit", 64)) == printed
+    refused(run(*how, "--train-limit", 96, columns=400), "choose another folder")
 
 
 def test_a_study_of_mixtures_in_one_command(run: Run) -> None:
-    look = ["--images", 5, "--samples", 20, "--corruption-samples", 40]
-    mix = ["study", "mixing", *TRAIN, "-b", "three.toml", "--near", "gaussian_noise", *look, "--training-images", 64]
+    look = ["--feature-images", 5, "--samples", 20, "--corruption-samples", 40]
+    mix = [
+        "augment",
+        "study",
+        "mixing",
+        *TRAIN,
+        "-b",
+        "three.toml",
+        "--near",
+        "gaussian_noise",
+        *look,
+        "--train-limit",
+        64,
+    ]
     printed = good(run(*mix, "--far", "contrast", "--shares", "1,0.5,0", "-o", "out"))
     table = pl.read_csv("out/mixing.csv")
     assert table.columns == ["share", "msd", "mmd", "picked", "error"]
@@ -52,7 +64,20 @@ def test_a_study_of_mixtures_in_one_command(run: Run) -> None:
 
 def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
     how = [one for one in TRAIN if one not in ("--standard-epochs", 2)]
-    mix = ["study", "mixing", *how, "-b", "three.toml", "--near", "contrast", "--far", "none", "--no-errors", *LOOK]
+    mix = [
+        "augment",
+        "study",
+        "mixing",
+        *how,
+        "-b",
+        "three.toml",
+        "--near",
+        "contrast",
+        "--far",
+        "none",
+        "--no-errors",
+        *LOOK,
+    ]
     for folder, seed in (("a", 0), ("b", 1)):
         Path(folder).mkdir()
         network, about = (
@@ -70,18 +95,24 @@ def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("study distance -d test.npz --training train.npz --schemes 3 -o out", "take 4 to 512 schemes"),
-        ("study distance -d bare.npz -o out", "bare.npz"),
-        ("study mixing -d test.npz --training train.npz --shares 0.5 -o out", "two --shares or more"),
-        ("study mixing -d test.npz --training train.npz --shares 0.5,2 -o out", "a share lies between 0 and 1"),
-        ("study mixing -d test.npz --training train.npz --far blurr -o out", "there is no augmentation 'blurr'"),
+        ("augment study distance -d test.npz --train-data train.npz --schemes 3 -o out", "take 4 to 512 schemes"),
+        ("augment study distance -d bare.npz -o out", "bare.npz"),
+        ("augment study mixing -d test.npz --train-data train.npz --shares 0.5 -o out", "two --shares or more"),
         (
-            "study distance -d test.npz --training train.npz --images 9 --samples 0 -o out",
+            "augment study mixing -d test.npz --train-data train.npz --shares 0.5,2 -o out",
+            "a share lies between 0 and 1",
+        ),
+        (
+            "augment study mixing -d test.npz --train-data train.npz --far blurr -o out",
+            "there is no augmentation 'blurr'",
+        ),
+        (
+            "augment study distance -d test.npz --train-data train.npz --feature-images 9 --samples 0 -o out",
             "--samples must be at least 1",
         ),
         (
-            "study distance -d test.npz --training train.npz --training-images 8 -o out",
-            "--training-images 8 do not fill a batch of 128",
+            "augment study distance -d test.npz --train-data train.npz --train-limit 8 -o out",
+            "--train-limit 8 do not fill a batch of 128",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from brittle.models import load_model
 
 Run = Callable[..., Result]
 COLOURS = np.random.default_rng(0).integers(40, 216, (4, 3))
-TRAIN = ["train", "-d", "train.npz", "--training", "train.npz", "--network", "small:4", "--batch-size", 32]
+TRAIN = ["augment", "train", "-d", "train.npz", "--train-data", "train.npz", "--network", "small:4", "--batch-size", 32]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_training_goes_on_from_its_checkpoint_and_from_no_other(
 ) -> None:
     module = sys.modules["brittle.training.trainer"]
     good(run(*TRAIN, "--epochs", 3, "-o", "calm.safetensors"))
-    keep, calls = module._keep, []
+    keep, calls = module._save_checkpoint, []
 
     def stop(*given: object) -> None:
         keep(*given)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_training_goes_on_from_its_checkpoint_and_from_no_other(
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_keep", stop)
+    monkeypatch.setattr(module, "_save_checkpoint", stop)
     assert run(*TRAIN, "--epochs", 3, "-o", "cut.safetensors").exit_code != 0
     assert len(list(folder.glob("cut.*.pt"))) == 1
     good(run(*TRAIN, "--epochs", 3, "-a", "augmix", "-o", "cut.safetensors"))
@@ -84,9 +84,9 @@ def test_training_goes_on_from_its_checkpoint_and_from_no_other(
         (["-o", "net.pt"], "change the ending"),
         (["-o", "n.safetensors", "-a", "augmux"], "did you mean 'augmix'?"),
         (["-o", "n.safetensors", "--network", "large"], "small:WIDTH"),
-        (["-o", "n.safetensors", "--optimiser", "lion"], "sgd, adamw"),
+        (["-o", "n.safetensors", "--optimizer", "lion"], "'sgd', 'adamw'"),
         (["-o", "n.safetensors", "--start", "nowhere.pt"], "no file of weights"),
-        (["-o", "n.safetensors", "--images", "8"], "do not fill a batch"),
+        (["-o", "n.safetensors", "--train-limit", "8"], "do not fill a batch"),
     ],
 )
 def test_bad_trainings_are_told(run: Run, arguments: list[str], words: str) -> None:
@@ -102,23 +102,39 @@ def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
     names = ("contrast", "gray_scale", "hue")
     entries = "".join(f'[[corruption]]\nid = "noc/{name}"\n' for name in names)
     Path("three.toml").write_text(f'name = "three"\nuniform = [3, 5]\n{entries}')
-    how = ["--network", "small:4", "--batch-size", 32, "--standard-epochs", 12, "--images", 64, "--no-control"]
-    good(run("overlap", "-d", "test.npz", "--training", "train.npz", "-C", "three.toml", *how, "-o", "overlap"))
-    printed = good(run("balance", "overlap", "-b", "three.toml", "-b", "contrast,hue", "-o", "sub/balance.csv"))
+    how = ["--network", "small:4", "--batch-size", 32, "--standard-epochs", 12, "--train-limit", 64, "--no-control"]
+    good(
+        run(
+            "design",
+            "overlap",
+            "-d",
+            "test.npz",
+            "--train-data",
+            "train.npz",
+            "--candidates",
+            "three.toml",
+            *how,
+            "-o",
+            "overlap",
+        )
+    )
+    printed = good(
+        run("design", "balance", "overlap", "-b", "three.toml", "-b", "contrast,hue", "-o", "sub/balance.csv")
+    )
     assert printed.count("standard deviation") == 2
     assert "divided by the errors of the standard model" in " ".join(printed.split())
     table = pl.read_csv("sub/balance.csv")
     assert table["reference"].unique().to_list() == ["the standard model"]
     good(run("run", "-m", "overlap/models/standard.safetensors", "-d", "test.npz", "-b", "three.toml", "-o", "ref"))
     assert "divided by the errors of standard;" in " ".join(
-        good(run("balance", "overlap", "--reference", "ref")).split()
+        good(run("design", "balance", "overlap", "--reference", "ref")).split()
     )
-    refusal = refused(run("balance", "overlap", "--reference", "alexnet"))
+    refusal = refused(run("design", "balance", "overlap", "--reference", "alexnet"))
     assert "noc/contrast of 'three' has other levels" in refusal
-    assert "got 'nowhere'" in refused(run("balance", "overlap", "--reference", "nowhere"))
+    assert "got 'nowhere'" in refused(run("design", "balance", "overlap", "--reference", "nowhere"))
     assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,hue"]
     assert len(table) == 5
     assert (folder / "sub" / "balance.svg").is_file()
-    assert "no models that know one corruption" in refused(run("balance", "sub"))
-    assert "snow" in refused(run("balance", "overlap", "-b", "snow,contrast"))
-    assert "change the ending" in refused(run("balance", "overlap", "-o", "balance.txt"))
+    assert "no models that know one corruption" in refused(run("design", "balance", "sub"))
+    assert "snow" in refused(run("design", "balance", "overlap", "-b", "snow,contrast"))
+    assert "change the ending" in refused(run("design", "balance", "overlap", "-o", "balance.txt"))

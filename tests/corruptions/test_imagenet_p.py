@@ -129,7 +129,7 @@ def test_cropping_hides_the_border() -> None:
     ("how", "message"),
     [
         ({"perturbation": "rotat"}, "did you mean 'rotate'"),
-        ({"perturbation": "rotate", "difficulty": 2}, "must be 1; step over the frames instead, got 2"),
+        ({"perturbation": "rotate", "difficulty": 2}, "must be 1; skip frames instead, got 2"),
         ({"perturbation": "shot_noise", "difficulty": 4}, "must be 1, 2 or 3, got 4"),
         ({"perturbation": "rotate", "crop": 99}, "crop must lie between 1 and the smaller, got 99"),
     ],
@@ -162,9 +162,9 @@ def test_published_films_are_read(tmp_path) -> None:
     np.testing.assert_array_equal(read_sequence_array(tmp_path / "brightness.npy")[0], frames)
     (tmp_path / "broken.mp4").write_text("no film")
     for call, wrong, message in (
-        (read_sequence, "broken.mp4", "is not a film that OpenCV can read"),
+        (read_sequence, "broken.mp4", "is not a video that OpenCV can read"),
         (read_sequence_array, "n01440764", "there is no file"),
-        (read_sequence, "none.mp4", "there is no film"),
+        (read_sequence, "none.mp4", "there is no video"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=message):
             call(tmp_path / wrong)

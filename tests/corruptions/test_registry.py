@@ -54,7 +54,7 @@ def test_calling_it_is_corrupting() -> None:
         ("fogg", "did you mean 'imagenet-c/fog'"),
         ("gaussian-noise", "did you mean 'imagenet-c/gaussian_noise'"),
         ("Defocus Blur", "did you mean 'imagenet-c/defocus_blur'"),
-        ("xyzzy", "`brittle list` shows them all"),
+        ("xyzzy", "`brittle list` lists them all"),
         ("imagenet-c/fgo", "did you mean 'imagenet-c/fog'"),
         ("imagenet_c/fog", "did you mean 'imagenet-c/fog'"),
         ("motion blur", "did you mean 'imagenet-c/motion_blur' or 'syn2nat/motion_blur'"),
@@ -171,7 +171,7 @@ def test_a_wrong_declaration_is_refused() -> None:
 
     with pytest.raises(BrittleError, match="family must be one of noise"):
         corruption(family="funny", source="mine", sigma=levels(1, clean=0))
-    with pytest.raises(BrittleError, match="are for the same severities"):
+    with pytest.raises(BrittleError, match="the same number of severities"):
         corruption(family="blur", source="mine", a=levels(1, clean=0), b=levels(1, 2, clean=0))
     with pytest.raises(BrittleError, match="needs the same number of values"):
         levels(1, 2, clean=0, at32=(1,))

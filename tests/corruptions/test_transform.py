@@ -116,7 +116,7 @@ def test_a_wrong_input_fails_at_the_first_call_also_if_it_is_not_drawn(wrong: ob
     [
         (lambda: brittle.Transform("fog", severity=(3, 1)), "goes from low to high"),
         (lambda: brittle.Transform("fog", severity=(0, 6)), "between 0"),
-        (lambda: brittle.Transform("fog", p=2), "p is a share between 0 and 1, got 2"),
+        (lambda: brittle.Transform("fog", p=2), "p is a probability between 0 and 1, got 2"),
         (lambda: brittle.Transform([]), "at least one corruption"),
         (lambda: brittle.Transform("fgo"), "did you mean"),
     ],

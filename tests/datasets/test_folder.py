@@ -85,7 +85,7 @@ BROKEN = {
     "cut png": (_saved(PHOTO, "PNG")[:700], "truncated"),
     "nothing": (b"", "the file is empty"),
     "text": (b"not a picture", "not an image"),
-    "not numbers": (_saved(Pil.fromarray(np.full((4, 4), np.nan, np.float32)), "TIFF"), "not numbers"),
+    "not numbers": (_saved(Pil.fromarray(np.full((4, 4), np.nan, np.float32)), "TIFF"), "NaN"),
 }
 
 

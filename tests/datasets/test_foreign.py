@@ -179,8 +179,8 @@ def test_a_hugging_face_split() -> None:
 @pytest.mark.parametrize(
     ("dataset", "options", "sentence"),
     [
-        (Split({"pixels": [IMAGE]}), {}, "no column of images; say which with image=…: pixels"),
-        (Split({"image": [IMAGE]}), {"label": "y"}, "no column 'y' to take as label; there are: image"),
+        (Split({"pixels": [IMAGE]}), {}, "no image column; name one of the columns with image=…: pixels"),
+        (Split({"image": [IMAGE]}), {"label": "y"}, "no column 'y' for the label; there are: image"),
         (type("Dict", (), {"column_names": {"train": [], "test": []}})(), {}, "give one of them: train, test"),
         ([IMAGE], {}, "not a Hugging Face dataset"),
         (Split({"image": [IMAGE], "label": [2]}, features={"label": _split().features["label"]}), {}, "out of range"),

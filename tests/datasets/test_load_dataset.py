@@ -57,7 +57,7 @@ def test_paths_and_datasets_are_taken_too(disk: Path) -> None:
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("cifer10:{}/cifar", {}, "no kind of dataset 'cifer10'; did you mean 'cifar10'"),
+    ("cifer10:{}/cifar", {}, "no dataset scheme 'cifer10'; did you mean 'cifar10'"),
     ("xyz:{}", {}, "there are: array, cifar-c, cifar10"),
     ("cifar10:", {}, "write cifar10:PATH"),
     ("cifar10", {}, "write cifar10:PATH"),

@@ -65,7 +65,7 @@ def test_what_cifar_c_does_not_have_is_told(cifar: Path, arguments: tuple[str, i
 def test_labels_that_do_not_fit_are_told(cifar: Path) -> None:
     with pytest.raises(BrittleError, match=naming(4)):
         cifar_c(cifar, "fog", 1, levels=4)
-    with pytest.raises(BrittleError, match="not 3 severities"):
+    with pytest.raises(BrittleError, match="into 3 severities"):
         cifar_c(cifar, "fog", 1, levels=3)
     np.save(cifar / "labels.npy", LABELS)  # once is as good as five times
     assert cifar_c(cifar, "fog", 2).labels is not None
@@ -169,7 +169,7 @@ def test_cns_bench(tmp_path: Path) -> None:
     assert data.columns["scale"].tolist() == [0.5, 0, 1, 2.5]
     assert data.columns["seed"].tolist() == [1, 34, 34, 34]
     assert data.columns["shift"].tolist() == ["heavy_snow"] + ["painting_style"] * 3
-    assert data.notes == ("1 images have other names and were left out: 'heavy_snow/008_rooster/preview.png'",)
+    assert data.notes == ("1 images have other file names and were skipped: 'heavy_snow/008_rooster/preview.png'",)
     assert data.subset([3]).columns["scale"].tolist() == [2.5]
     one = cns_bench(tmp_path, shift="painting_style", scale=2.5)
     assert one.ids == ("painting_style/022_bald eagle/seed_0034_scale_2500.jpg",)
@@ -184,7 +184,7 @@ def test_cns_bench(tmp_path: Path) -> None:
 def test_cns_classes_that_do_not_fit_are_noted_or_refused(tmp_path: Path) -> None:
     picture(tmp_path / "fog/023_bald eagle/seed_1_scale_0000.jpg")
     assert cns_bench(tmp_path).notes == (
-        "1 of 1 class folders are not called as in ImageNet's class table: '023_bald eagle'",
+        "1 of 1 class folders are not named as in ImageNet's class table: '023_bald eagle'",
     )
     picture(tmp_path / "other/x.jpg")
     with pytest.raises(BrittleError, match="no images of CNS-Bench"):

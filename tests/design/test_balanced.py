@@ -125,7 +125,7 @@ def test_no_substitution_is_possible() -> None:
 
 @pytest.mark.parametrize("benchmark", [["a0", "z9"], ["a0", "a0"], []])
 def test_bad_benchmarks(benchmark: list[str]) -> None:
-    with pytest.raises(BrittleError, match=r"no category holds 'z9'|named more than once|one name or more"):
+    with pytest.raises(BrittleError, match=r"no category contains 'z9'|named more than once|one name or more"):
         imbalance(benchmark, SMALL)
 
 

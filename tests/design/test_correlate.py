@@ -116,7 +116,7 @@ def test_drops_on_natural_shifts() -> None:
     found = shift_drops(results(RUN), {"sketch": sketch})
     assert found.models == ("m", "n")
     assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
-    with pytest.raises(BrittleError, match="no model was run on all of these"):
+    with pytest.raises(BrittleError, match="no model has results on all of these"):
         shift_drops(results(RUN), {"sketch": results({("o", "clean", 0): 0.3})})
 
 

@@ -85,5 +85,5 @@ def test_a_spread_needs_five_levels(tmp_path) -> None:
         error_spread(np.full((2, 3), 0.5))
     with pytest.raises(BrittleError, match=naming(0)):
         error_spread([[0, 0, 0, 0.5, 1]])
-    with pytest.raises(BrittleError, match="a baseline has five levels for each corruption"):
+    with pytest.raises(BrittleError, match="a baseline needs five levels for each corruption"):
         error_target(evaluate(MODEL, DATA, RECIPE, tmp_path / "run"), RECIPE, MODEL.name)

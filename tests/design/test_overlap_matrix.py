@@ -109,7 +109,7 @@ def test_bad_tables(tmp_path: Path) -> None:
         with pytest.raises(BrittleError, match=message):
             OverlapMatrix.load(tmp_path / "odd.parquet")
     (tmp_path / "odd.parquet").write_text("no table")
-    with pytest.raises(BrittleError, match="it cannot be read"):
+    with pytest.raises(BrittleError, match="the file cannot be read"):
         OverlapMatrix.load(tmp_path / "odd.parquet")
     with pytest.raises(BrittleError, match=naming("overlap.txt")):
         masked().save(tmp_path / "overlap.txt")
@@ -152,7 +152,7 @@ def test_what_was_measured_goes_with_the_matrix(ending: str, tmp_path: Path) -> 
 def test_candidates_and_masks_must_be_those_of_the_matrix() -> None:
     with pytest.raises(BrittleError, match=naming("c/fog")):
         OverlapMatrix(("noc/hue",), np.eye(1), candidates=RECIPE)
-    with pytest.raises(BrittleError, match="b was hardly learned by its own model, so its overlaps must be NaN"):
+    with pytest.raises(BrittleError, match="b is listed as unlearned, so all its overlaps must be NaN"):
         OverlapMatrix(("a", "b"), np.eye(2), unlearned=("b",))
 
 

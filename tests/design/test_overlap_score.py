@@ -103,8 +103,8 @@ def test_relative_errors_give_the_overlaps_of_the_accuracies() -> None:
         ((3, 3), 0.5, None, r"4 × 3 relative errors.*\(3, 3\)"),
         ((4, 3), np.nan, None, "finite"),
         ((4, 3), 87, None, "divide percents by 100"),
-        ((4, 3), 0.5, [0.2, 0.2], "one clean error a row, 4"),
-        ((4, 3), 0.5, [0.2, 1, 0.2, 0.2], "knows nothing"),
+        ((4, 3), 0.5, [0.2, 0.2], "one clean error per row, 4"),
+        ((4, 3), 0.5, [0.2, 1, 0.2, 0.2], "a clean error of 1"),
     ],
 )
 def test_bad_relative_errors(shape: tuple, value: float, clean: list | None, message: str) -> None:

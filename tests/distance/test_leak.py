@@ -114,7 +114,7 @@ def test_a_corruption_that_moves_nothing_is_not_covered() -> None:
         ({"margin": 0}, "margin must be above 0"),
         ({"alpha": 1}, "alpha between 0 and 1"),
         ({"blocks": 500}, "at most as many as the 50 samples; got 500 blocks"),
-        ({"blocks": 1}, "cut into blocks, at least 2"),
+        ({"blocks": 1}, "split into blocks, at least 2"),
     ],
 )
 def test_bad_input_is_named(how: dict, message: str) -> None:

@@ -158,7 +158,7 @@ def test_feature_images_are_a_seeded_subset() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: feature_images(load_dataset("demo"), 1001), ValueError, "'demo' has 1000 images, 1001 were asked for"),
+        (lambda: feature_images(load_dataset("demo"), 1001), ValueError, "'demo' has 1000 images, got count=1001"),
         (lambda: feature_images(load_dataset("demo"), 0), ValueError, "count must be at least 1, got 0"),
         (
             lambda: transform_features(
@@ -168,7 +168,7 @@ def test_feature_images_are_a_seeded_subset() -> None:
                 samples=3,  # type: ignore[arg-type]
             ),
             TypeError,
-            r"the model 'f' \(CallableModel\) shows no features",
+            r"the model 'f' \(CallableModel\) has no features method",
         ),
         (
             lambda: transform_features(
@@ -188,7 +188,7 @@ def test_feature_images_are_a_seeded_subset() -> None:
                 type("Bare", (), {"name": "bare", "features": Linear().features})(), few_images(), AugMix(), samples=1
             ),
             TypeError,
-            "needs a key, a text, by which they are found again; Bare has none",
+            "needs a key, a string, to identify stored features; Bare has none",
         ),
         (
             lambda: transform_features(Linear(), few_images(), lambda x, _: x * np.nan, samples=1),

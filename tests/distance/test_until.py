@@ -85,5 +85,5 @@ def test_an_augmentation_from_a_file_is_known_by_its_text(tmp_path: Path) -> Non
         scheme_by_name(f"{file}:darkr")
     with pytest.raises(TypeError, match="must be a function of an image"):
         scheme_by_name(f"{file}:NUMBER")
-    with pytest.raises(FileNotFoundError, match="nowhere.py"):
+    with pytest.raises(FileNotFoundError, match=naming("nowhere.py")):
         scheme_by_name("nowhere.py:augment")

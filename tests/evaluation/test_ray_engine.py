@@ -96,7 +96,7 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
         return brightness(images)
 
     recipe = Benchmark("grey", (Entry("imagenet-c/contrast", (5,)),))
-    sentence = "^the worker process that had contrast 5 died 2 times; .* what was finished is kept, the same command"
+    sentence = "^the worker process that had contrast 5 died 2 times; .* finished results are kept, the same command"
     with pytest.raises(RuntimeError, match=sentence) as caught:
         evaluate(from_callable(deadly, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
     assert isinstance(caught.value.__cause__, ray.exceptions.WorkerCrashedError)
@@ -127,7 +127,7 @@ def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
     told = ray_error(ray, error, "fog 3", 6)
     assert type(told) is RunError
     assert re.search(sentence, str(told))
-    assert str(told).endswith("; what was finished is kept, the same command resumes")
+    assert str(told).endswith("; finished results are kept, the same command resumes")
 
 
 def test_an_error_of_the_models_own_code_travels_with_its_traceback(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_rates_are_means_of_ratios() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: metrics.flips([1, 2]), "films × frames"),
+        (lambda: metrics.flips([1, 2]), "sequences × frames"),
         (lambda: metrics.flips([[1, 2]], difficulty=4), "1, 2 or 3"),
         (lambda: metrics.flips([[1, 2]], difficulty=2), "more than 2 frames"),
         (lambda: metrics.top5_distances(np.zeros((1, 3, 4))), "at least 5 classes"),

@@ -129,7 +129,7 @@ def test_wrong_names_are_told_the_right_ones() -> None:
     for wrong in (lambda: table["mCE"], lambda: table.row("ResNet-51")):
         with pytest.raises(KeyError, match="it has"):
             wrong()
-    with pytest.raises(BrittleError, match="words"):
+    with pytest.raises(BrittleError, match="text"):
         table.numbers("model")
     with pytest.raises(BrittleError, match="no error for haze"):
         metrics.baseline().of(["imagenet-c/fog", "haze"])

@@ -74,7 +74,7 @@ def test_an_estimate_says_its_name_and_its_error_bar(estimate: Estimate, text: s
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: Estimate("CE", 0.7), "says too little"),
+        (lambda: Estimate("CE", 0.7), "is ambiguous"),
         (lambda: Estimate("mCE", 0.7, low=0.6), "two ends"),
         (lambda: metrics.mce([58.1], [0.8]), "divide percents by 100"),
         (lambda: metrics.mce([0.5], [0.0]), "undefined"),

@@ -28,7 +28,7 @@ def test_a_trained_network_comes_back_as_it_was_saved(tmp_path: Path) -> None:
 
 def test_weights_of_an_unknown_network_are_refused(tmp_path: Path) -> None:
     save_weights(torch.nn.Linear(2, 2), tmp_path / "net.safetensors")
-    with pytest.raises(BrittleError, match="not of which network"):
+    with pytest.raises(BrittleError, match="not their network"):
         load_model(str(tmp_path / "net.safetensors"))
     with pytest.raises(FileNotFoundError, match="no file of weights"):
         load_model(str(tmp_path / "none.safetensors"))

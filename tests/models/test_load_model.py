@@ -87,13 +87,13 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "options", "error", "message"),
     [
-        ("tim:resnet50", {}, ValueError, "there is no kind of model 'tim'; did you mean 'timm'?"),
+        ("tim:resnet50", {}, ValueError, "there is no model scheme 'tim'; did you mean 'timm'?"),
         ("keras:resnet50", {}, ValueError, f"there are: {', '.join(sorted(model_sources()))}"),
         ("timm:", {}, ValueError, "'timm:' has no name; write one of demo:standard"),
-        ("timm", {}, ValueError, r"'timm' does not say what kind of model it is; did you mean timm:…\?"),
-        ("resnet50", {}, ValueError, "does not say what kind of model it is; write one of demo:standard"),
-        (".", {}, ValueError, r"a folder of Hugging Face is transformers:\."),
-        (str(Path(__file__).parents[2] / "pyproject.toml"), {}, ValueError, "weights alone are no network"),
+        ("timm", {}, ValueError, r"'timm' has no model scheme; did you mean timm:…\?"),
+        ("resnet50", {}, ValueError, "has no model scheme; write one of demo:standard"),
+        (".", {}, ValueError, r"for a Hugging Face folder write transformers:\."),
+        (str(Path(__file__).parents[2] / "pyproject.toml"), {}, ValueError, "weights alone are not a network"),
         ("demo:best", {}, ValueError, "the demo models are standard and augmix, got 'best'"),
         ("demo:standard", {"size": 3}, TypeError, "demo has no option 'size'; it has: device, bf16, folder"),
         ("a.onnx", {"bf16": True}, ValueError, "'a.onnx' has its own precision; leave bf16 out"),
@@ -110,7 +110,7 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
             from_callable(len, name="a", version="1"),
             {"size": 3},
             TypeError,
-            "a model that is there already takes no opt",
+            "a loaded model takes no opt",
         ),
         (3, {}, TypeError, "a model is a text such as timm:resnet50.*got 3"),
     ],
@@ -123,10 +123,10 @@ def test_texts_that_name_no_model(spec, options: dict, error: type, message: str
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
-        ("model", {"size": 3}, "gave a model, which takes no size"),
-        ("callable_", {"bf16": True}, "gave a function on batches, which takes no bf16"),
-        ("callable_", {"weights": "a.pt"}, "gave a function on batches, which takes no weights"),
-        ("gives_number", {}, "gave 3; it must give a torch.nn.Module, a model, or a function"),
+        ("model", {"size": 3}, "returned a model, which takes no size"),
+        ("callable_", {"bf16": True}, "returned a function on batches, which takes no bf16"),
+        ("callable_", {"weights": "a.pt"}, "returned a function on batches, which takes no weights"),
+        ("gives_number", {}, "returned 3; it must return a torch.nn.Module, a model, or a function"),
     ],
 )
 def test_functions_that_give_something_else(code: Path, function: str, options: dict, message: str) -> None:

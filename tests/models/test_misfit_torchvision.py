@@ -52,7 +52,7 @@ def beside(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def slide(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    call = ("slide", "train", "tiny", "-c", "bag", "-s", "heavy_fog", "--steps", "1", "-o", "sliders")
+    call = ("slide", "train", "tiny", "--class", "bag", "--shift", "heavy_fog", "--steps", "1", "-o", "sliders")
     command = [sys.executable, "-m", "brittle", *call]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 

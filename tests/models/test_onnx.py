@@ -69,9 +69,9 @@ def test_the_key_names_all_weights_and_a_model_can_travel(tmp_path: Path, alone:
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
-        (("n", "c", "h", "w"), {}, r"does not tell the channels; give layout='NCHW' or 'NHWC'"),
-        (("n", 3, 3, 3), {}, r"does not tell the channels"),
-        (("n", 3, 32, 32), {"layout": "NHWC"}, "has not 3 channels as NHWC"),
+        (("n", "c", "h", "w"), {}, r"does not show its channel axis; give layout='NCHW' or 'NHWC'"),
+        (("n", 3, 3, 3), {}, r"does not show its channel axis"),
+        (("n", 3, 32, 32), {"layout": "NHWC"}, "does not have 3 channels as NHWC"),
         (("n", 3, 32, 32), {"layout": "HWC"}, "layout must be one of auto, NCHW, NHWC, got 'HWC'"),
         (("n", 3, 32, 32), {"size": 64}, r"takes images of \(32, 32\); size and crop would give \(64, 64\)"),
         (("n", 3, "h", 32), {"size": 64, "crop": 40}, r"takes images of \('h', 32\)"),

@@ -58,7 +58,7 @@ def test_images_of_the_final_size_are_left_alone(options: dict) -> None:
         ({"size": 0}, "size is a whole number above 0.*got 0"),
         ({"size": 2.5}, r"size is a whole number above 0.*got 2\.5"),
         ({"crop": (1, 2, 3)}, "crop is a whole number above 0"),
-        ({"size": 32, "crop": 40}, "cannot be larger; got size=32, crop=40"),
+        ({"size": 32, "crop": 40}, "cannot be larger than size; got size=32, crop=40"),
         ({"interpolation": "cubic"}, "one of nearest, bilinear.*got 'cubic'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from brittle import BrittleError
-from brittle._parallel import PATIENCE, check_threads, cores, torch_threads, use_threads
+from brittle._parallel import PASSIVE_WAIT, check_threads, cores, torch_threads, use_threads
 from tests.errors import naming
 
 CODE = """
@@ -23,8 +23,8 @@ print(json.dumps({{name: os.environ.get(name) for name in {names}}}))
 
 def environment(first: str = "", **given: str) -> dict[str, str | None]:
     """What OpenMP is told in a fresh process by the time torch is loaded."""
-    kept = {name: value for name, value in os.environ.items() if name not in PATIENCE}
-    code = CODE.format(first=first, names=list(PATIENCE))
+    kept = {name: value for name, value in os.environ.items() if name not in PASSIVE_WAIT}
+    code = CODE.format(first=first, names=list(PASSIVE_WAIT))
     done = subprocess.run(
         [sys.executable, "-c", code], env={**kept, **given}, capture_output=True, text=True, check=True
     )
@@ -33,23 +33,23 @@ def environment(first: str = "", **given: str) -> dict[str, str | None]:
 
 
 def test_waiting_threads_sleep_unless_somebody_said_otherwise() -> None:
-    assert environment() == PATIENCE
+    assert environment() == PASSIVE_WAIT
     asked = environment(OMP_WAIT_POLICY="ACTIVE")
-    assert asked == {**dict.fromkeys(PATIENCE), "OMP_WAIT_POLICY": "ACTIVE"}
-    assert environment("import torch") == dict.fromkeys(PATIENCE)  # too late, so nothing is changed
+    assert asked == {**dict.fromkeys(PASSIVE_WAIT), "OMP_WAIT_POLICY": "ACTIVE"}
+    assert environment("import torch") == dict.fromkeys(PASSIVE_WAIT)  # too late, so nothing is changed
 
 
 def test_the_command_line_says_so_first() -> None:
     code = "import sys, os; from brittle.cli import main; sys.argv = ['brittle', '--version']\ntry: main()\n"
     code += "except SystemExit: pass\nprint(os.environ['GOMP_SPINCOUNT'], 'torch' in sys.modules)"
-    kept = {name: value for name, value in os.environ.items() if name not in PATIENCE}
+    kept = {name: value for name, value in os.environ.items() if name not in PASSIVE_WAIT}
     done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 False"
 
 
 def test_torch_computes_with_so_many_threads_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr("brittle._parallel._given", None)
+    monkeypatch.setattr("brittle._parallel._thread_count", None)
     before = torch.get_num_threads()
     with torch_threads(before + 1):
         assert torch.get_num_threads() == before + 1

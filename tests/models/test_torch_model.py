@@ -132,7 +132,7 @@ def test_a_network_without_a_last_linear_layer_has_no_features(network: nn.Modul
         ("gpu", "device must be auto, cpu, mps, cuda or cuda:<number>, got 'gpu'"),
         ("cpu:1", "got 'cpu:1'"),
         ("cuda:x", "got 'cuda:x'"),
-        ("cuda", "there is no CUDA device here, but 'cuda' was asked for; use device='cpu' or 'auto'"),
+        ("cuda", "there is no CUDA device here, but 'cuda' was requested; use device='cpu' or 'auto'"),
         ("mps", "there is no MPS device here"),
     ],
 )

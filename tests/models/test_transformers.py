@@ -101,7 +101,7 @@ def test_the_key_names_weights_and_processor(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     torch.save({}, tmp_path / "old" / "pytorch_model.bin")
-    with pytest.raises(FileNotFoundError, match=r"has no \.safetensors weights, and others are not read"):
+    with pytest.raises(FileNotFoundError, match=r"has no \.safetensors weights, and no others are read"):
         from_transformers(tmp_path / "old")
     folder = save(tmp_path / "net")
     (folder / "preprocessor_config.json").unlink()
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         from_transformers(folder)
     transformers.ViTModel(transformers.ViTConfig(**VIT)).save_pretrained(tmp_path / "headless")
     PROCESSORS["vit"].save_pretrained(tmp_path / "headless")
-    with pytest.raises(BrittleError, match=r"is no trained classifier: it has no weights classifier\.bias"):
+    with pytest.raises(BrittleError, match=r"is not a trained classifier: it has no weights classifier\.bias"):
         from_transformers(tmp_path / "headless")
     config = json.loads((tmp_path / "headless" / "config.json").read_text())
     (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "model_type": "bert"}))

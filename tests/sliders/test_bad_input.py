@@ -16,7 +16,11 @@ from tests.errors import naming
 from tests.sliders import tiny_world
 
 CASES: dict[str, tuple[type[Exception], str, Callable]] = {
-    "a shift without words": (ValueError, "a shift is words", lambda w: sliders.train_slider(w.pipeline, "bag", " _ ")),
+    "a shift without words": (
+        ValueError,
+        "a shift is a text",
+        lambda w: sliders.train_slider(w.pipeline, "bag", " _ "),
+    ),
     "no steps": (
         ValueError,
         "steps is a whole number of at least 1, got 0",
@@ -39,19 +43,19 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     ),
     "an unknown class token": (
         ValueError,
-        "does not know the class token '<bald eagle-22>'; load it with load_tokens",
+        "has no class token '<bald eagle-22>'; load it with load_tokens",
         lambda w: sliders.train_slider(w.pipeline, "<bald eagle-22>", "fog"),
     ),
     "a prompt that is cut off": (
         ValueError,
-        "tokens and 48 are read; shorten it",
+        "tokens and at most 48 are read; shorten it",
         lambda w: sliders.train_slider(w.pipeline, "bag " * 60, "fog"),
     ),
     "no pipeline": (TypeError, "this int has no unet", lambda _: sliders.train_slider(7, "bag", "fog")),
     "no folder": (FileNotFoundError, "there is no folder 'nowhere'", lambda _: load_pipeline("nowhere")),
     "a folder that is no pipeline": (
         FileNotFoundError,
-        "is no diffusers pipeline, since it has no model_index.json",
+        "is not a diffusers pipeline: it has no model_index.json",
         lambda w: sliders.train_slider(w.tmp, "bag", "fog"),
     ),
     "another kind of pipeline": (
@@ -105,7 +109,7 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     ),
     "a slider of another network": (
         ValueError,
-        "is for another network: it turns 'nowhere'",
+        "is for another network: it adapts 'nowhere'",
         lambda w: sliders.draw_trajectory(
             w.pipeline, Slider("bag", "fog", {"nowhere.lora_A.weight": torch.ones(4, 3)}), [0], [1]
         ),
@@ -124,17 +128,17 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     ),
     "a scale that cannot be a file's name": (
         ValueError,
-        "files are named by thousandths of a scale of at least 0; -1.0 cannot be, use slide",
+        "files are named by thousandths of a scale of at least 0; -1.0 cannot be, use draw_trajectory",
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, [0, -1], [1], number=0, name="bag"),
     ),
     "a class out of range": (
         ValueError,
-        "number is the class's index between 0 and 999, got 1000",
+        "number is the class index between 0 and 999, got 1000",
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=1000, name="bag"),
     ),
     "a class with a slash": (
         ValueError,
-        "name is the class in words, without slashes",
+        "name is the class name, without slashes",
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=0, name="a/b"),
     ),
     "an unknown file format": (
@@ -153,10 +157,10 @@ CASES: dict[str, tuple[type[Exception], str, Callable]] = {
         "does not say which shift it is",
         lambda w: sliders.load_published_slider("x.pt", w.pipeline, prompt="bag"),
     ),
-    "no pictures": (ValueError, "at least one picture", lambda w: sliders.train_token(w.pipeline, [], "bag", 0)),
+    "no pictures": (ValueError, "at least one image", lambda w: sliders.train_token(w.pipeline, [], "bag", 0)),
     "grey pictures": (
         ValueError,
-        r"pictures are H×W×3 of uint8, got shape \(4, 4\)",
+        r"images are H×W×3 of uint8, got shape \(4, 4\)",
         lambda w: sliders.train_token(w.pipeline, [np.zeros((4, 4), np.uint8)], "bag", 0),
     ),
     "a template without a place": (

@@ -97,9 +97,9 @@ def test_floats_are_in_0_to_1_whichever_way_they_come_in(way: int) -> None:
         (lambda image, _: image.astype(np.float32), "to 2[0-9][0-9]; it must give floats in"),
         (lambda image, _: image / 255 * 2 - 1, "from -0.*floats in"),
         (lambda image, _: image.astype(np.int32) - 300, "from -.*whole numbers from 0 to 255"),
-        (lambda image, _: image // 255, "black picture"),
-        (lambda image, _: (image / 255).astype(np.uint8), "black picture"),
-        (lambda image, _: image / 255 * 0, "black picture"),
+        (lambda image, _: image // 255, "black image"),
+        (lambda image, _: (image / 255).astype(np.uint8), "black image"),
+        (lambda image, _: image / 255 * 0, "black image"),
         (lambda image, _: np.full(image.shape, np.nan), "not numbers"),
     ],
 )

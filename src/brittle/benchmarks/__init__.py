@@ -1,4 +1,4 @@
-"""Which corruptions make a test."""
+"""Benchmarks: recipes of corruptions, levels and seeds."""
 
 from brittle.benchmarks.benchmark import (
     CLEAN,

@@ -25,7 +25,7 @@ Level = float | tuple[float, float]
 
 
 def check_level(level: Any, corruption: Corruption) -> Level:
-    """The level as a float or as a pair of floats, or one sentence that says what is wrong with it."""
+    """The level as a float or as a pair of floats; raises if it is invalid."""
     if not isinstance(level, list | tuple):
         return check_severity(level, corruption.max_severity)
     if len(level) != 2:
@@ -37,7 +37,7 @@ def check_level(level: Any, corruption: Corruption) -> Level:
 
 
 def severity_of(level: Level, seed: int, corruption: Corruption, sample: Sample) -> float:
-    """The severity of one sample: the level itself, or the sample's own draw from the range."""
+    """The severity of one sample: the level itself, or a draw for this sample from the range."""
     if not isinstance(level, tuple):
         return level
     return Draws(seed, corruption.id, sample).uniform("severity", *level)
@@ -51,7 +51,7 @@ def level_name(level: Level) -> str:
 
 
 def ends(level: Level) -> tuple[float, float]:
-    """The smallest and the largest severity of a level, by which levels are put in order."""
+    """The smallest and the largest severity of a level, the sort key of levels."""
     return level if isinstance(level, tuple) else (level, level)
 
 
@@ -67,14 +67,14 @@ class Entry:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        chosen = get_corruption(self.id)
-        object.__setattr__(self, "id", chosen.id)
+        corruption = get_corruption(self.id)
+        object.__setattr__(self, "id", corruption.id)
         if not self.levels:
-            raise BrittleError(f"{chosen.id} has no levels; give it at least one severity")
-        object.__setattr__(self, "levels", tuple(check_level(level, chosen) for level in self.levels))
+            raise BrittleError(f"{corruption.id} has no levels; give it at least one severity")
+        object.__setattr__(self, "levels", tuple(check_level(level, corruption) for level in self.levels))
         if len(set(self.levels)) != len(self.levels):
-            raise BrittleError(f"{chosen.id} names a level twice: {list(self.levels)}")
-        chosen.check_options(self.options)
+            raise BrittleError(f"{corruption.id} has a level twice: {list(self.levels)}")
+        corruption.check_options(self.options)
 
     @property
     def corruption(self) -> Corruption:
@@ -82,16 +82,16 @@ class Entry:
         return get_corruption(self.id)
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as it stands in a recipe."""
+        """The entry as a table of a recipe."""
         if len(self.levels) == 1 and isinstance(self.levels[0], tuple):
-            where: dict[str, Any] = {"uniform": list(self.levels[0])}
+            levels: dict[str, Any] = {"uniform": list(self.levels[0])}
         else:
-            where = {"levels": [list(x) if isinstance(x, tuple) else x for x in self.levels]}
-        return {"id": self.id, **where, **({"options": dict(self.options)} if self.options else {})}
+            levels = {"levels": [list(x) if isinstance(x, tuple) else x for x in self.levels]}
+        return {"id": self.id, **levels, **({"options": dict(self.options)} if self.options else {})}
 
 
 def levels_in(table: Mapping[str, Any], where: str) -> tuple[Level, ...] | None:
-    """What a table of a recipe says about levels: `levels = [1, 2, 3]`, or `uniform = [1, 5]`, or nothing."""
+    """The levels in a table of a recipe: `levels = [1, 2, 3]`, or `uniform = [1, 5]`; None if neither."""
     if "levels" in table and "uniform" in table:
         raise BrittleError(f"{where} has both levels and uniform; give one of them")
     if "uniform" in table:
@@ -157,10 +157,10 @@ STORAGES = ("none", "jpeg85")
 
 @dataclass(frozen=True, repr=False)
 class Benchmark:
-    """A recipe: what is done to each image, at which levels, from which seed.
+    """A recipe: the corruptions, their levels and options, and the seed.
 
-    `image_size` is the side for which published numbers exist; the recipe runs at any size. `table` forces the
-    published parameters of one side on images of any size.
+    `image_size` is the side for which published numbers exist; the recipe runs at any size. `table` selects the
+    published parameters of one side for images of any size.
     """
 
     name: str
@@ -179,9 +179,9 @@ class Benchmark:
         if not self.entries:
             raise BrittleError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
         ids = [entry.id for entry in self.entries]
-        twice = sorted({identity for identity in ids if ids.count(identity) > 1})
-        if twice:
-            raise BrittleError(f"the benchmark {self.name!r} names a corruption twice: {', '.join(twice)}")
+        duplicates = sorted({identity for identity in ids if ids.count(identity) > 1})
+        if duplicates:
+            raise BrittleError(f"the benchmark {self.name!r} has a corruption twice: {', '.join(duplicates)}")
         if self.storage not in STORAGES:
             raise BrittleError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
         object.__setattr__(self, "seed", check_seed(self.seed))
@@ -212,25 +212,25 @@ class Benchmark:
         return Cell(entry.id, level, digest({"recipe": recipe, "code": code}, length=8) if code else recipe[:8])
 
     def entry(self, corruption: str | Corruption) -> Entry:
-        """The entry of one corruption: by its id, or by its name where this recipe has one of that name."""
-        mine = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
-        wanted = mine[0].id if len(mine) == 1 else get_corruption(corruption).id
+        """The entry of one corruption, by its id, or by its name if only one corruption of the recipe has it."""
+        matches = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
+        identity = matches[0].id if len(matches) == 1 else get_corruption(corruption).id
         for entry in self.entries:
-            if entry.id == wanted:
+            if entry.id == identity:
                 return entry
         raise BrittleError(
-            f"{wanted} is not part of {self.name!r}; `brittle list --benchmark {self.name}` shows what is"
+            f"{identity} is not part of {self.name!r}; `brittle list --benchmark {self.name}` lists its corruptions"
         )
 
     def apply(self, image: Any, corruption: str | Corruption, level: Level, sample: Any) -> Any:
         """One image, or a batch with one sample id each, as this benchmark corrupts it.
 
-        With a range as the level, the severity of each image is its own draw, addressed by its sample id.
+        With a range as the level, the severity of each image is drawn, addressed by its sample id.
         """
         entry = self.entry(corruption)
         if isinstance(level, tuple) and isinstance(image, np.ndarray) and image.ndim == 4:
             ids = batch_ids(sample, len(image))
-            return np.stack([self.apply(one, corruption, level, i) for one, i in zip(image, ids, strict=True)])
+            return np.stack([self.apply(single, corruption, level, i) for single, i in zip(image, ids, strict=True)])
         return corrupt(
             image,
             entry.corruption,
@@ -246,22 +246,22 @@ class Benchmark:
 
     @cached_property
     def hash(self) -> str:
-        """Identifies what the recipe does to pixels: two recipes that differ only in words have the same hash."""
-        words = ("name", "title", "source", "image_size")
-        return digest({name: value for name, value in settings(self).items() if name not in words})
+        """A digest of what the recipe does to pixels: recipes that differ only in names and texts share it."""
+        ignored = ("name", "title", "source", "image_size")
+        return digest({name: value for name, value in settings(self).items() if name not in ignored})
 
     def draws_like(self, other: Benchmark) -> bool:
-        """Whether two recipes make the same test, whatever they are called.
+        """Whether two recipes define the same test, whatever their names.
 
-        The same corruptions at the same levels, with the same parameters, options and storage. Their order, the seed
-        and the version do not matter, and neither does where textures lie: those are draws of the same test.
+        They have the same corruptions at the same levels, with the same parameters, options and storage. Order, seed,
+        version and the folder of textures do not matter.
         """
 
-        def test(recipe: Benchmark) -> tuple[Any, ...]:
+        def signature(recipe: Benchmark) -> tuple[Any, ...]:
             options = {e.id: {k: v for k, v in e.options.items() if k != "textures"} for e in recipe.entries}
             return {e.id: set(e.levels) for e in recipe.entries}, options, recipe.storage, recipe.table
 
-        return test(self) == test(other)
+        return signature(self) == signature(other)
 
     def cut(
         self,
@@ -270,11 +270,11 @@ class Benchmark:
         severities: Sequence[Level] | None = None,
         seed: int | None = None,
     ) -> Benchmark:
-        """The recipe with some of its corruptions only, at other severities, or from another seed.
+        """The recipe with a subset of its corruptions, other severities, or another seed.
 
-        If that changes what it does to pixels, its name says so: no published number belongs to it.
+        If that changes pixels, its name gets the suffix -custom: published numbers no longer apply.
         """
-        entries = tuple(self.entry(each) for each in corruptions) if corruptions else self.entries
+        entries = tuple(self.entry(name) for name in corruptions) if corruptions else self.entries
         if severities:
             entries = tuple(replace(entry, levels=tuple(severities)) for entry in entries)
         changed = replace(self, entries=entries, seed=self.seed if seed is None else seed)
@@ -283,21 +283,21 @@ class Benchmark:
         return replace(changed, name=f"{self.name}-custom", title=f"Made from {self.name}")
 
     def with_textures(self, folder: str | Path) -> Benchmark:
-        """The same recipe with the pictures of a folder as the textures of every corruption that has some."""
+        """The same recipe with the images of a folder as the textures of every corruption with textures."""
         from brittle.corruptions.imagenet_c.weather import find_textures
 
         find_textures(folder)
-        takes = [entry for entry in self.entries if "textures" in entry.corruption.options]
-        if not takes:
+        textured = [entry for entry in self.entries if "textures" in entry.corruption.options]
+        if not textured:
             raise BrittleError(f"no corruption of {self.name!r} has textures; imagenet-c/frost has")
         entries = tuple(
-            replace(entry, options={**entry.options, "textures": str(folder)}) if entry in takes else entry
+            replace(entry, options={**entry.options, "textures": str(folder)}) if entry in textured else entry
             for entry in self.entries
         )
         return replace(self, entries=entries)
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain data, as it stands in a file: without defaults, and levels that all share said once."""
+        """The recipe as plain data, as in a file: without defaults, and levels shared by all corruptions only once."""
         head = {name: value for name, value in settings(self).items() if name != "entries"}
         entries = [entry.to_dict() for entry in self.entries]
         for levels in ("levels", "uniform"):
@@ -311,23 +311,23 @@ class Benchmark:
         """A benchmark from plain data; unknown or missing keys raise."""
         head = dict(recipe)
         shared = levels_in(head, where)
-        listed = head.pop("corruption", None)
-        known = {f.name for f in fields(cls)} - {"entries"} | {"levels", "uniform", "corruption"}
-        _check_keys(head, known, where)
+        tables = head.pop("corruption", None)
+        allowed = {f.name for f in fields(cls)} - {"entries"} | {"levels", "uniform", "corruption"}
+        _check_keys(head, allowed, where)
         head = {key: value for key, value in head.items() if key not in ("levels", "uniform")}
-        if "name" not in head or not isinstance(listed, list):
+        if "name" not in head or not isinstance(tables, list):
             raise BrittleError(f"{where} needs a name and at least one [[corruption]] with an id")
         entries = []
-        for item in listed:
-            if not isinstance(item, Mapping) or not isinstance(item.get("options", {}), Mapping):
+        for table in tables:
+            if not isinstance(table, Mapping) or not isinstance(table.get("options", {}), Mapping):
                 raise BrittleError(
-                    f"a corruption of {where} is a table with an id, and so are its options; got {item!r}"
+                    f"a corruption of {where} is a table with an id, and its options are a table; got {table!r}"
                 )
-            _check_keys(item, {"id", "levels", "uniform", "options"}, f"a [[corruption]] of {where}")
-            levels = levels_in(item, where) or shared
-            if "id" not in item or levels is None:
-                raise BrittleError(f"a [[corruption]] of {where} needs an id, and levels of its own or of the recipe")
-            entries.append(Entry(item["id"], levels, item.get("options", {})))
+            _check_keys(table, {"id", "levels", "uniform", "options"}, f"a [[corruption]] of {where}")
+            levels = levels_in(table, where) or shared
+            if "id" not in table or levels is None:
+                raise BrittleError(f"a [[corruption]] of {where} needs an id, and levels here or for the whole recipe")
+            entries.append(Entry(table["id"], levels, table.get("options", {})))
         return cls(entries=tuple(entries), **head)
 
     @classmethod
@@ -348,10 +348,10 @@ class Benchmark:
             part.write_text(toml_text(self.to_dict()), encoding="utf-8")
 
 
-def _check_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
-    for key in given:
-        if key not in known:
-            raise BrittleError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(known))}")
+def _check_keys(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise BrittleError(f"{where} has an unknown key {key!r}; known are: {', '.join(sorted(allowed))}")
 
 
 def list_benchmarks() -> list[str]:
@@ -360,11 +360,11 @@ def list_benchmarks() -> list[str]:
 
 
 def load_benchmark(name: str | Path) -> Benchmark:
-    """A bundled benchmark by its name, or any other by the path of its recipe."""
+    """A bundled benchmark by name, or any other by the path of its recipe file."""
     if str(name) in list_benchmarks():
         return Benchmark.load(RECIPES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return Benchmark.load(name)
     close = get_close_matches(str(name), list_benchmarks(), n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(list_benchmarks())}."
-    raise BrittleError(f"there is no benchmark {str(name)!r}; {hint} A recipe of your own is named by its .toml file")
+    raise BrittleError(f"there is no benchmark {str(name)!r}; {hint} Name your own recipe by its .toml file")

@@ -11,32 +11,22 @@ import typer
 
 from brittle._parallel import keep_freed_memory, use_threads, wait_passively
 from brittle.cli import (
-    balance,
-    build,
-    calibrate,
-    categories,
+    augment,
     compare,
-    correlate,
     corrupt,
-    coverage,
     demo,
-    dissimilar,
-    distance,
+    design,
     failure_points,
     fetch,
     import_,
-    overlap,
     probe,
     report,
     run,
     show,
     slide,
-    study,
-    train,
 )
-from brittle.cli import distance as leak
 from brittle.cli import list as list_
-from brittle.cli.console import Verbs, import_files
+from brittle.cli.console import Verb, Verbs, import_files, set_verbosity
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -46,11 +36,16 @@ EXAMPLES = (
     ("brittle corrupt photos/ out/", "make ImageNet-C of your own photographs"),
 )
 
+EXIT_CODES = (
+    "Exit codes: 0 fine; 1 a check failed, or a model or worker did; 2 something asked for cannot be; 130 interrupted."
+)
+
+TEST, IMAGES, BUILD, START = "Test a model", "Corrupt images", "Build better tests", "Get started"
+
 app = typer.Typer(
     cls=Verbs,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -68,44 +63,60 @@ def _examples(examples: Iterable[tuple[str, str]]) -> str:
     return "Examples\n" + "\n".join(f"  [bold cyan]{line}[/]\n      [dim]{words}[/]" for line, words in examples)
 
 
-@app.callback(epilog=_examples(EXAMPLES))
+@app.callback(epilog=f"{_examples(EXAMPLES)}\n\n[dim]{EXIT_CODES}[/]")
 def brittle(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only: no progress.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also print all settings, the time and the memory that were used.")
+    ] = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
-    threads: Annotated[
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Options from a TOML file, such as the command.toml of a run's folder."
+        ),
+    ] = None,
+    workers: Annotated[
         int | None,
         typer.Option(
-            "--threads",
+            "--workers",
             "-j",
-            help="Number of threads of any verb: so many corrupt images and compute.",
+            help="Number of workers of any verb that corrupt images and compute side by side.",
             show_default="by the number of processors",
         ),
     ] = None,
     imports: Annotated[
         builtins.list[str] | None,  # `list` is a verb here
-        typer.Option(
-            "--import",
-            metavar="FILE",
-            help="Python file with corruptions of your own, run first; may also stand after the verb.",
-        ),
+        typer.Option("--import", metavar="FILE", help="Python file with corruptions of your own, run first."),
     ] = None,
 ) -> None:
-    """Find out where an image classifier breaks, and build the tests that find it."""
-    del version, traceback  # the first is done by its callback, the second is read by Verbs
-    use_threads(threads)
+    """Find out where an image classifier breaks, and build the tests that find it.
+
+    The options below may stand before or after the verb.
+    """
+    del version, traceback, config  # done by a callback, or read by Verbs
+    set_verbosity(quiet=quiet, verbose=verbose)
+    use_threads(workers)
     import_files(imports or ())
 
 
+Examples = Iterable[tuple[str, str]]
+
+
 def _add(
-    name: str, verb: Callable[..., None], examples: Iterable[tuple[str, str]], *, group: typer.Typer = app
+    name: str, verb: Callable[..., None], examples: Examples, *, panel: str | None = None, group: typer.Typer = app
 ) -> None:
     paragraphs = (inspect.getdoc(verb) or "").split("\n\n")  # each becomes one line, to be wrapped by the terminal
-    group.command(name, help="\n\n".join(" ".join(p.split()) for p in paragraphs), epilog=_examples(examples))(verb)
+    words = "\n\n".join(" ".join(p.split()) for p in paragraphs)
+    group.command(name, cls=Verb, help=words, epilog=_examples(examples), rich_help_panel=panel)(verb)
 
 
-def _group(name: str, words: str, examples: Iterable[tuple[str, str]]) -> typer.Typer:
+def _group(
+    name: str, words: str, examples: Examples, *, panel: str | None = None, of: typer.Typer = app
+) -> typer.Typer:
     """A verb that has verbs of its own."""
     group = typer.Typer(
         help=words,
@@ -114,44 +125,30 @@ def _group(name: str, words: str, examples: Iterable[tuple[str, str]]) -> typer.
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.add_typer(group, name=name)
+    of.add_typer(group, name=name, rich_help_panel=panel)
     return group
 
 
-_add("list", list_.list_verb, list_.EXAMPLES)
-_add("show", show.show_verb, show.EXAMPLES)
-_add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
-_add("run", run.run_verb, run.EXAMPLES)
-_add("import", import_.import_verb, import_.EXAMPLES)
-_add("compare", compare.compare_verb, compare.EXAMPLES)
-_add("report", report.report_verb, report.EXAMPLES)
-_add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES)
-_add("probe", probe.probe_verb, probe.EXAMPLES)
-_add("fetch", fetch.fetch_verb, fetch.EXAMPLES)
-_add("demo", demo.demo_verb, demo.EXAMPLES)
-_add("train", train.train_verb, train.EXAMPLES)
-_add("overlap", overlap.overlap_verb, overlap.EXAMPLES)
-_add("categories", categories.categories_verb, categories.EXAMPLES)
-_add("coverage", coverage.coverage_verb, coverage.EXAMPLES)
-_add("balance", balance.balance_verb, balance.EXAMPLES)
-_add("correlate", correlate.correlate_verb, correlate.EXAMPLES)
-_add("calibrate", calibrate.calibrate_verb, calibrate.EXAMPLES)
-_add("distance", distance.distance_verb, distance.EXAMPLES)
-_add("leak", leak.leak_verb, leak.LEAK_EXAMPLES)
+_add("demo", demo.demo_verb, demo.EXAMPLES, panel=START)
+_add("fetch", fetch.fetch_verb, fetch.EXAMPLES, panel=START)
+_add("run", run.run_verb, run.EXAMPLES, panel=TEST)
+_add("compare", compare.compare_verb, compare.EXAMPLES, panel=TEST)
+_add("report", report.report_verb, report.EXAMPLES, panel=TEST)
+_add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES, panel=TEST)
+_add("probe", probe.probe_verb, probe.EXAMPLES, panel=TEST)
+_add("import", import_.import_verb, import_.EXAMPLES, panel=TEST)
+_add("list", list_.list_verb, list_.EXAMPLES, panel=IMAGES)
+_add("show", show.show_verb, show.EXAMPLES, panel=IMAGES)
+_add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES, panel=IMAGES)
 
-builds = _group(
-    "build",
-    "Build a benchmark: corruptions that do not overlap, that balance categories, or that are far away.",
-    (*build.EXAMPLES, *dissimilar.DISSIMILAR),
-)
-_add("non-overlapping", build.non_overlapping_verb, build.NON_OVERLAPPING, group=builds)
-_add("balanced", build.balanced_verb, build.BALANCED, group=builds)
-_add("dissimilar", dissimilar.dissimilar_verb, dissimilar.DISSIMILAR, group=builds)
-
-for _group_name, _room in (("study", study), ("slide", slide)):
-    _its = _group(_group_name, _room.HELP, _room.EXAMPLES)
+for _word, _room in (("design", design), ("augment", augment), ("slide", slide)):
+    _outer = _group(_word, _room.HELP, _room.EXAMPLES, panel=BUILD)
     for _name, _verb, _lines in _room.VERBS:
-        _add(_name, _verb, _lines, group=_its)
+        _add(_name, _verb, _lines, group=_outer)
+    for _name, _words, _verbs in getattr(_room, "GROUPS", ()):
+        _inner = _group(_name, _words, tuple(line for _, _, lines in _verbs for line in lines), of=_outer)
+        for _name, _verb, _lines in _verbs:
+            _add(_name, _verb, _lines, group=_inner)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, tell_files
+from brittle.cli.options import option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
 
@@ -31,27 +32,17 @@ EXAMPLES = (
 
 def compare_verb(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")],
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="One of the recipes that were run.", show_default="all")
-    ] = None,
+    benchmark: Annotated[str | None, option("--benchmark", show_default="all")] = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference",
-            metavar="MODEL",
-            help="Reference whose errors divide mCE: a model of the runs, the folder of another run on the same images "
-            "(or FOLDER:MODEL), or a published baseline.",
-            show_default="the published one, where it is comparable",
-        ),
+        option("--reference", show_default="the published one, where it is comparable"),
     ] = None,
-    others: Annotated[
-        bool, typer.Option("--published/--no-published", help="Show what others published, where it is comparable.")
-    ] = True,
+    others: Annotated[bool, option("--published/--no-published")] = True,
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", metavar="FILE.svg", help="Also draw each model's accuracy under each corruption."),
+        option("--figure"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
 

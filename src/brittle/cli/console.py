@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from traceback import print_exc
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, ModelError, RunError
 from brittle._io import DamagedFile, atomic_write
 from brittle._user_code import load_module
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -66,6 +68,27 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
+def print_json(value: Any) -> None:
+    """Print a result for programs: dataclasses and tables as plain JSON, on standard output and nothing else there."""
+    import json
+    from dataclasses import asdict, is_dataclass
+
+    def plain(thing: Any) -> Any:
+        if is_dataclass(thing) and not isinstance(thing, type):
+            return asdict(thing)
+        if hasattr(thing, "to_dicts"):
+            return thing.to_dicts()
+        return thing.tolist() if hasattr(thing, "tolist") else str(thing)
+
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, default=plain))
+
+
+def hint(text: str) -> None:
+    """Print what helps to go on and is no result: not with --quiet."""
+    if not QUIET.get():
+        console().print(f"[dim]{text}[/]", soft_wrap=True)
+
+
 def say_if_compiling(corruptions: Iterable[Corruption] | None = None) -> None:
     """Say why the very first use of some corruptions, or of any at all, takes its time."""
     from importlib.util import find_spec
@@ -77,7 +100,7 @@ def say_if_compiling(corruptions: Iterable[Corruption] | None = None) -> None:
         spec = find_spec("brittle.corruptions.kernels")
         kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
         first = kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
-    if first:
+    if first and not QUIET.get():
         screen = console(stderr=True)
         screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
 
@@ -111,7 +134,7 @@ def progress_bar() -> Progress:
     """What is done and the time that is left, on stderr: a bar in a terminal, else a plain line every so often."""
     from brittle.cli.progress import WorkProgress
 
-    return WorkProgress(console(stderr=True))
+    return WorkProgress(console(stderr=True), quiet=QUIET.get())
 
 
 def interrupted() -> NoReturn:
@@ -141,45 +164,89 @@ def say_next(*arguments: object, after: Path | str = "") -> None:
     """Print the command that comes next, ready to be typed: quoted, and with the --import of this call."""
     from rich.text import Text
 
+    if QUIET.get():
+        return
+
     words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
     line = Text(f"next: {shlex.join(words)}", style="dim")
     console().print(Text.assemble(str(after), "  ", line) if str(after) else line, soft_wrap=True)
+
+
+QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
+VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
+
+
+def set_verbosity(*, quiet: bool, verbose: bool) -> None:
+    """Whether progress and hints are printed, and whether settings, time and memory are."""
+    if quiet and verbose:
+        raise BrittleError("--quiet and --verbose contradict each other; give one of them")
+    QUIET.set(quiet)
+    VERBOSE.set(verbose)
+
+
+ANYWHERE = {"--import": 1, "--config": 1, "--traceback": 0, "--quiet": 0, "-q": 0, "--verbose": 0, "-v": 0}
+"""Options of the whole command line that may also stand after the verb, and how many values they take."""
 
 
 class Verbs(TyperGroup):
     """The group of all verbs: a user's mistake becomes one red sentence and exit code 2, ours keeps its traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let --import and --traceback also stand after the verb, where one thinks of them."""
+        """Let some options also stand after the verb, where one thinks of them, and add those of --config."""
         front: list[str] = []
         rest: list[str] = []
         words = iter(args)
         for word in words:
             if word == "--":
                 rest += [word, *words]
-            elif word == "--import":
-                front += [word, *islice(words, 1)]
-            elif word == "--traceback" or word.startswith("--import="):
-                front.append(word)
+            elif word.partition("=")[0] in ANYWHERE:
+                values = 0 if "=" in word else ANYWHERE[word.partition("=")[0]]
+                front += [word, *islice(words, values)]
             else:
                 rest.append(word)
+        path = _value_of("--config", front)
+        if path is not None:
+            from brittle.cli.config import with_config
+
+            with self._one_sentence(ctx, "--traceback" in front):
+                rest = with_config(self, rest, path)
         return super().parse_args(ctx, [*front, *rest])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb."""
+        """Run the verb, and keep its call in the folder that it writes to."""
+        from time import monotonic
+
+        began = monotonic()
+        with self._one_sentence(ctx, bool(ctx.params.get("traceback"))), warnings.catch_warnings():
+            tell_damage()
+            try:
+                result = super().invoke(ctx)
+            finally:
+                keep_command()
+        if VERBOSE.get():
+            tell_cost(monotonic() - began)
+        return result
+
+    @contextmanager
+    def _one_sentence(self, ctx: Any, traceback: bool) -> Iterator[None]:
         hint = ""
         try:
-            with warnings.catch_warnings():
-                tell_damage()
-                return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, USAGE_ERROR, BrokenPipeError):
+            yield
+            return
+        except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except USAGE_ERROR as error:
+            context = getattr(error, "ctx", None) or ctx
+            if type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            code, sentence = 2, error.format_message().rstrip(".").replace("Value error, ", "")  # type: ignore[attr-defined]
+            hint = f"`{context.command_path} --help` shows its options."
         except MISTAKES as error:
-            if ctx.params.get("traceback") or _is_our_own(error):
+            if traceback or _is_our_own(error):
                 raise
             code, sentence = 2, _missing(error) or str(error) or type(error).__name__
         except RunError as error:
-            if ctx.params.get("traceback"):
+            if traceback:
                 raise
             code, sentence = 1, str(error)
             if isinstance(error, ModelError):
@@ -197,6 +264,60 @@ class Verbs(TyperGroup):
         if hint:
             screen.print(Text(hint, style="dim"), soft_wrap=True)
         raise typer.Exit(code)
+
+
+class Verb(TyperCommand):
+    """A verb that notes how it was called, for the folder that it writes to."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        CALLED.set(ctx)
+        if VERBOSE.get():
+            tell_settings(ctx)
+        return super().invoke(ctx)
+
+
+CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)
+"""The call of the verb that runs."""
+
+
+def keep_command() -> None:
+    """Write command.toml into the folder that the verb's output is, if there is one now."""
+    ctx = CALLED.get()
+    CALLED.set(None)
+    output = None if ctx is None else ctx.params.get("output")
+    if not isinstance(output, Path) or not output.is_dir() or not any(output.iterdir()):
+        return
+    from brittle.cli.config import save_command
+
+    with suppress(OSError):  # a full disk is told by what failed there first
+        save_command(output, ctx.command_path.split()[1:], ctx.command, ctx, IMPORTED.get())
+
+
+def tell_settings(ctx: Any) -> None:
+    """Print every option of a call with its value."""
+    from brittle.cli.config import all_settings
+
+    screen = console(stderr=True)
+    for name, value in all_settings(ctx).items():
+        screen.print(f"[dim]{name} = {value}[/]", soft_wrap=True, markup=True)
+
+
+def tell_cost(seconds: float) -> None:
+    """Print the time and the largest memory of a call."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    console(stderr=True).print(f"[dim]{seconds:.1f} s, {peak:,.0f} MiB of memory at most[/]")
+
+
+def _value_of(name: str, words: Sequence[str]) -> str | None:
+    for word, after in pairwise([*words, ""]):
+        if word == name:
+            return after
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _missing(error: BaseException) -> str | None:
@@ -267,12 +388,7 @@ def save_picture(picture: Picture, output: Path) -> None:
 
 TEXTURES = Annotated[
     Path | None,
-    typer.Option(
-        "--textures",
-        metavar="FOLDER",
-        help="Pictures that frost is made of, such as the published photographs.",
-        show_default="textures that come with brittle",
-    ),
+    option("--textures", show_default="textures that come with brittle"),
 ]
 
 
@@ -319,12 +435,12 @@ OVERLAP = Annotated[
     str,
     typer.Argument(
         metavar="OVERLAP",
-        help="A folder of `brittle overlap`, a .csv or .parquet matrix, or `noc-table7`, `noc-table8`.",
+        help="A folder of `brittle design overlap`, a .csv or .parquet matrix, or `noc-table7`, `noc-table8`.",
     ),
 ]
 FIGURE = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE.svg", help="File of the figure.", show_default="beside the output"),
+    option("--figure", show_default="beside the output"),
 ]
 
 

@@ -18,6 +18,7 @@ from brittle.cli.console import (
     split_commas,
     split_numbers,
 )
+from brittle.cli.options import ImageFormat, option
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -28,7 +29,7 @@ LISTED = 5
 
 EXAMPLES = (
     ("brittle corrupt val/ imagenet-c/ --prepare imagenet", "ImageNet-C as published: 15 corruptions, 5 levels"),
-    ("brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --format png", "a few, at levels of your own"),
+    ("brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --image-format png", "a few, at levels of your own"),
     ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
     ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "a recipe of yours, 8 processes"),
 )
@@ -39,43 +40,26 @@ def corrupt_verb(
     destination: Annotated[Path, typer.Argument(metavar="DST", help="The folder to write to.")],
     benchmark: Annotated[
         str | None,
-        typer.Option(
-            "--benchmark",
-            "-b",
-            help="The recipe: its name, or its .toml file.",
-            show_default="imagenet-c; cifar10-c for arrays",
-        ),
+        option("--benchmark", show_default="imagenet-c; cifar10-c for arrays"),
     ] = None,
     corruptions: Annotated[
         list[str] | None,
-        typer.Option("--corruptions", "-c", metavar="NAMES", help="Corruptions to apply, repeated or with commas."),
+        option("--corruption"),
     ] = None,
     severities: Annotated[
         list[str] | None,
-        typer.Option(
-            "--severities", "-s", metavar="S", help="Severities to apply, real numbers from 0 to 5 (c-bar: 10)."
-        ),
+        option("--severity"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the draws, instead of the recipe's.", show_default="0")
-    ] = None,
+    seed: Annotated[int | None, option("--seed", show_default="0")] = None,
     textures: TEXTURES = None,
-    prepare: Annotated[
-        str, typer.Option("--prepare", help="`imagenet`: short side to 256, central 224, as published. Or `none`.")
-    ] = "none",
+    prepare: Annotated[str, option("--prepare")] = "none",
     form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="`jpeg`: quality 85, as published. `png`: the exact pixels.", show_default="jpeg"
-        ),
+        ImageFormat | None,
+        option("--image-format", show_default="jpeg"),
     ] = None,
-    labels: Annotated[Path | None, typer.Option("--labels", help="An .npy file of labels for an .npy array.")] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Worker processes.", show_default="one for each processor")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Remove what an earlier recipe wrote to DST, and start anew.")
-    ] = False,
+    labels: Annotated[Path | None, option("--array-labels")] = None,
+    jobs: Annotated[int | None, option("--workers", show_default="one for each processor")] = None,
+    overwrite: Annotated[bool, option("--overwrite")] = False,
 ) -> None:
     """Corrupt a data set, in the layout of the published ones.
 
@@ -89,9 +73,11 @@ def corrupt_verb(
     """
     is_array = source.suffix in (".npy", ".npz")
     if is_array and (form is not None or prepare != "none"):
-        raise BrittleError("--format and --prepare are for folders of images; an array stays as it is and becomes .npy")
+        raise BrittleError(
+            "--image-format and --prepare are for folders of images; an array stays as it is and becomes .npy"
+        )
     if labels is not None and not is_array:
-        raise BrittleError("--labels is for arrays; in a folder the names of the class folders are the labels")
+        raise BrittleError("--array-labels is for arrays; in a folder the names of the class folders are the labels")
     default = "cifar10-c" if is_array else "imagenet-c"
     recipe = chosen_recipe(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, default, textures

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
-from brittle.cli.run import follow, load_data
+from brittle.cli.inputs import follow, load_data
+from brittle.cli.options import option
 from brittle.cli.scores import print_scores
 
 BENCHMARKS = ("cifar10-c", "cifar10-c-bar")
@@ -25,12 +24,10 @@ EXAMPLES = (
 def demo_verb(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The run's folder.", show_default="demo, or demo-N with a limit of N"),
+        option("--output", help="The run's folder.", show_default="demo, or demo-N with a limit of N"),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", help="Number of images to use, evenly over the classes.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help=f"The same as --limit {QUICK}.")] = False,
+    limit: Annotated[int | None, option("--limit")] = None,
+    quick: Annotated[bool, option("--quick")] = False,
 ) -> None:
     """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar, and write the report.
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
-from brittle.cli.probe import class_name
-from brittle.cli.run import (
+from brittle.cli.inputs import (
     CLASSES,
     CROP,
     DATA,
@@ -28,6 +25,8 @@ from brittle.cli.run import (
     load_models,
     tell_models,
 )
+from brittle.cli.options import option
+from brittle.cli.probe import class_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,17 +43,15 @@ EXAMPLES = (
 def failure_points_verb(
     models: MODEL,
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; an existing one is resumed.")],
+    output: Annotated[Path, option("--output", help="The run's folder; an existing one is resumed.")],
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", "-b", help="Recipe whose corruptions are searched.", show_default="imagenet-c"),
+        option("--benchmark", show_default="imagenet-c"),
     ] = None,
-    corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to search, with commas.")
-    ] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Precision of a failure point.")] = 0.05,
-    step: Annotated[float, typer.Option("--step", help="Steps tried upwards before the halving.")] = 1.0,
-    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
+    corruptions: Annotated[list[str] | None, option("--corruption")] = None,
+    tolerance: Annotated[float, option("--tolerance")] = 0.05,
+    step: Annotated[float, option("--search-step")] = 1.0,
+    limit: Annotated[int | None, option("--limit")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
     classes: CLASSES = None,
@@ -63,15 +60,10 @@ def failure_points_verb(
     size: SIZE = None,
     crop: CROP = None,
     threads: THREADS = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="the recipe's")] = None,
+    seed: Annotated[int | None, option("--seed", show_default="the recipe's")] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(
-            "--figure",
-            help="Picture of images at their failure points: a .png, .jpg or .webp file.",
-            show_default="failure-points.png in the run's folder",
-            dir_okay=False,
-        ),
+        option("--figure", show_default="failure-points.png in the run's folder", dir_okay=False),
     ] = None,
     device: DEVICE = "auto",
     overwrite: OVERWRITE = False,

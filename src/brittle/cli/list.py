@@ -9,6 +9,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console
+from brittle.cli.options import option
 from brittle.corruptions import Corruption
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def print_detail(corruption: Corruption, size: int | None) -> None:
     screen.print(table)
     published = ", ".join(map(str, corruption.table_sides))
     screen.print(
-        Text(f"Columns are severities. Sizes with a published table: {published} px; `--size` shows any other.", "dim")
+        Text(
+            f"Columns are severities. Sizes with a published table: {published} px; `--image-size` shows any other.",
+            "dim",
+        )
     )
 
 
@@ -66,7 +70,7 @@ MOVES = " ↔"
 EXAMPLES = (
     ("brittle list", "all of them"),
     ("brittle list --family weather", "one family"),
-    ("brittle list --benchmark cifar10-c --size 32", "a benchmark, at its image size"),
+    ("brittle list --benchmark cifar10-c --image-size 32", "a benchmark, at its image size"),
     ("brittle list fog frost", "two in detail: docs, every level, every size"),
     ("brittle list --json", "for programs"),
 )
@@ -76,17 +80,11 @@ def list_verb(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Show these in detail: docs, every level and size.")
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", "-S", help="Only those of one published set.")] = None,
-    family: Annotated[
-        str | None, typer.Option("--family", "-f", help="Only one family: noise, blur, weather, digital, …")
-    ] = None,
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="Only those of a benchmark: its name, or its .toml file.")
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option("--size", help="The image side in pixels that parameters are for.", show_default="224")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything, all levels, for programs.")] = False,
+    source: Annotated[str | None, option("--source")] = None,
+    family: Annotated[str | None, option("--family")] = None,
+    benchmark: Annotated[str | None, option("--benchmark")] = None,
+    size: Annotated[int | None, option("--image-size", show_default="224")] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """List the corruptions, set by set, with their parameters at a weak, a middle and the strongest severity.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import console, progress_bar, say_if_compiling, split_commas
-from brittle.cli.run import DEVICE, MEAN, STD, THREADS, load_models, tell_models
+from brittle.cli.inputs import DEVICE, MEAN, STD, THREADS, load_models, tell_models
+from brittle.cli.options import option
 from brittle.cli.show import photograph
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
-    ("brittle probe cat -m demo:standard --size 32 -o flips.png", "with a picture of each flip"),
+    ("brittle probe cat -m demo:standard --image-size 32 -o flips.png", "with a picture of each flip"),
     ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models beside each other"),
     ("brittle probe photo.jpg -m net.onnx -c fog,snow,noc/rain --tolerance 0.01", "your own list, finely"),
 )
@@ -26,36 +27,26 @@ EXAMPLES = (
 
 def probe_verb(
     photo: Annotated[str, typer.Argument(metavar="PHOTO", help="An image file; or `cat` or `coffee`.")],
-    models: Annotated[list[str], typer.Option("--model", "-m", help="As in `brittle run`; may be repeated.")],
+    models: Annotated[list[str], option("--model")],
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", "-b", help="Recipe whose corruptions are tried.", show_default="imagenet-c"),
+        option("--benchmark", show_default="imagenet-c"),
     ] = None,
-    corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to try, with commas.")
-    ] = None,
+    corruptions: Annotated[list[str] | None, option("--corruption")] = None,
     size: Annotated[
         int | None,
-        typer.Option(
-            "--size",
-            help="The side that the photograph's central square is brought to.",
-            show_default="the models' own, else 224",
-        ),
+        option("--image-size", show_default="the models' own, else 224"),
     ] = None,
     mean: MEAN = None,
     std: STD = None,
     threads: THREADS = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Precision of the severity of a flip.")] = 0.05,
-    draws: Annotated[int, typer.Option("--draws", help="Seeds tried; the table gives their median and range.")] = 5,
-    classes: Annotated[
-        Path | None, typer.Option("--classes", help="A text file with a class name on each line.", dir_okay=False)
-    ] = None,
+    tolerance: Annotated[float, option("--tolerance")] = 0.05,
+    draws: Annotated[int, option("--draws")] = 5,
+    classes: Annotated[Path | None, option("--classes", dir_okay=False)] = None,
     device: DEVICE = "auto",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Also draw each flip, of every model: a .png, .jpg or .webp.", dir_okay=False
-        ),
+        option("--output", help="Also draw each flip, of every model: a .png, .jpg or .webp.", dir_okay=False),
     ] = None,
 ) -> None:
     """Find out which corruption flips a model's prediction for a photograph first, and at what severity.
@@ -123,7 +114,7 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
     resizes = getattr(getattr(model, "prepare", None), "shown", None) is not None
     screen = console(stderr=True)
     if own is None:
-        why = "" if given else f", as {model.name} does not say its own size (--size sets another)"
+        why = "" if given else f", as {model.name} does not say its own size (--image-size sets another)"
         screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)
     elif own == side:
         screen.print(f"[dim]The photograph is shown at {side}×{side} px, the size of {model.name}.[/]", soft_wrap=True)
@@ -132,7 +123,7 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
         screen.print(f"[dim]{words}[/]", soft_wrap=True)
     else:
         words = f"{model.name} was trained on {own}×{own} px and is shown {side}×{side} px: what it says means little."
-        screen.print(f"[yellow]{words}[/] --size {own} fits.", soft_wrap=True)
+        screen.print(f"[yellow]{words}[/] --image-size {own} fits.", soft_wrap=True)
 
 
 def _usual_names(model: Model, picture: Image) -> list[str]:

@@ -30,7 +30,9 @@ class WorkProgress(Progress):
     before the first line is due prints nothing.
     """
 
-    def __init__(self, console: Console, *, first: float = FIRST, every: float = EVERY, tenth: float = TENTH) -> None:
+    def __init__(
+        self, console: Console, *, first: float = FIRST, every: float = EVERY, tenth: float = TENTH, quiet: bool = False
+    ) -> None:
         super().__init__(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -38,19 +40,20 @@ class WorkProgress(Progress):
             TextColumn("·"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=console,
-            disable=not console.is_terminal,
+            disable=quiet or not console.is_terminal,
             transient=True,
             expand=True,
             speed_estimate_period=PERIOD,
         )
         self._first, self._every, self._tenth = first, every, tenth
+        self._quiet = quiet
         self._over = Event()
         self._thread: Thread | None = None
 
     def start(self) -> None:
         """Begin to show how far it is."""
         super().start()
-        if self.disable and self._thread is None:
+        if self.disable and not self._quiet and self._thread is None:
             self._over.clear()
             self._thread = Thread(target=self._lines, name="progress", daemon=True)
             self._thread.start()

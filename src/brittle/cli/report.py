@@ -9,6 +9,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console
+from brittle.cli.options import option
 
 EXAMPLES = (
     ("brittle report run", "to run/report.html"),
@@ -21,17 +22,12 @@ def report_verb(
         list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` or `brittle failure-points` wrote.")
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="An .html file.", show_default="report.html in the first run")
+        Path | None, option("--output", help="An .html file.", show_default="report.html in the first run")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    title: Annotated[str | None, option("--title")] = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference",
-            metavar="MODEL",
-            help="Reference model whose errors divide mCE, as for `brittle compare`.",
-            show_default="the published one, where it is comparable",
-        ),
+        option("--reference", show_default="the published one, where it is comparable"),
     ] = None,
 ) -> None:
     """Write a page about the models of some runs: what breaks them, at what strength, and how sure that is.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
 from brittle.cli.console import (
     TEXTURES,
@@ -19,13 +17,31 @@ from brittle.cli.console import (
     split_commas,
     split_numbers,
 )
+from brittle.cli.inputs import (
+    CLASSES,
+    CROP,
+    DATA,
+    DEVICE,
+    MEAN,
+    MODEL,
+    OVERWRITE,
+    PARTIAL,
+    PREPARE,
+    SIZE,
+    STD,
+    THREADS,
+    fit_data,
+    follow,
+    load_data,
+    load_models,
+    tell_models,
+)
+from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brittle.models import Model
+    pass
 
 EXAMPLES = (
     ("brittle run -m demo:standard -d demo -b cifar10-c -o run", "a bundled model on bundled data"),
@@ -37,80 +53,17 @@ EXAMPLES = (
     ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
 
-MODEL = Annotated[
-    list[str],
-    typer.Option(
-        "--model",
-        "-m",
-        help="`demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …, with options "
-        "such as `timm:resnet50,checkpoint=FILE`; may be repeated.",
-    ),
-]
-DATA = Annotated[
-    str, typer.Option("--data", "-d", help="`demo`, a folder of class folders, an .npz file, `cifar10:FOLDER` …")
-]
-PARTIAL = Annotated[bool, typer.Option("--partial", help="Allow for fewer classes than the full set has.")]
-PREPARE = Annotated[
-    str | None,
-    typer.Option(
-        "--prepare",
-        help="`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; or `none`.",
-        show_default="what ImageNet and photographs of different sizes need",
-    ),
-]
-CLASSES = Annotated[
-    Path | None,
-    typer.Option(
-        "--classes",
-        metavar="FILE",
-        help="Text file with one class name or WordNet id a line, in the order of the model's outputs.",
-        show_default="the sorted class folders",
-    ),
-]
-MEAN = Annotated[
-    str | None,
-    typer.Option("--mean", help="Mean of each channel that images are normalised with, such as `0.5,0.5,0.5`."),
-]
-STD = Annotated[str | None, typer.Option("--std", help="Standard deviation of each channel, likewise.")]
-SIZE = Annotated[
-    str | None, typer.Option("--size", help="Side that models resize images to; with --crop, the shorter side.")
-]
-CROP = Annotated[str | None, typer.Option("--crop", help="Side of the central square that models see.")]
-THREADS = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        "-j",
-        help="Number of threads: so many corrupt images and compute.",
-        show_default="by the number of processors",
-    ),
-]
-OVERWRITE = Annotated[
-    bool,
-    typer.Option(
-        "--overwrite",
-        help="Remove the run that the folder holds, its predictions and failure points, and start anew.",
-    ),
-]
-DEVICE = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`.")]
-
 
 def run_verb(
     models: MODEL,
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The run's folder; an existing one is resumed.")],
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="A recipe: its name or .toml file. None: clean images only.")
-    ] = None,
-    corruptions: Annotated[
-        list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to run, with commas.")
-    ] = None,
-    severities: Annotated[
-        list[str] | None, typer.Option("--severity", "-s", metavar="S", help="Severities to run at, real numbers.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="the recipe's")] = None,
+    output: Annotated[Path, option("--output", help="The run's folder; an existing one is resumed.")],
+    benchmark: Annotated[str | None, option("--benchmark")] = None,
+    corruptions: Annotated[list[str] | None, option("--corruption")] = None,
+    severities: Annotated[list[str] | None, option("--severity")] = None,
+    seed: Annotated[int | None, option("--seed", show_default="the recipe's")] = None,
     textures: TEXTURES = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
+    limit: Annotated[int | None, option("--limit")] = None,
     partial: PARTIAL = False,
     prepare: PREPARE = None,
     classes: CLASSES = None,
@@ -118,34 +71,22 @@ def run_verb(
     std: STD = None,
     size: SIZE = None,
     crop: CROP = None,
-    clean: Annotated[
-        str | None, typer.Option("--clean", help="The clean images that belong to published corrupted ones.")
-    ] = None,
+    clean: Annotated[str | None, option("--clean")] = None,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="FILE", help="Only these samples of cns-bench: kept.csv of `brittle slide`."),
+        option("--keep"),
     ] = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(
-            "--batch-size",
-            help="Number of images shown to a model at once.",
-            show_default="64, 32 above 64 px, or more",
-        ),
+        option("--batch-size", show_default="64, 32 above 64 px, or more"),
     ] = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
-    bf16: Annotated[
-        bool, typer.Option("--bf16", help="Compute in bfloat16: half the memory, where the device is good at it.")
-    ] = False,
-    engine: Annotated[
-        str, typer.Option("--engine", help="`local`, or `ray` to spread cells over a cluster.")
-    ] = "local",
-    address: Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")] = None,
+    bf16: Annotated[bool, option("--bf16")] = False,
+    engine: Annotated[Engine, option("--engine")] = "local",
+    address: Annotated[str | None, option("--address")] = None,
     overwrite: OVERWRITE = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write the page about it as well, report.html in the run's folder.")
-    ] = False,
+    report: Annotated[bool, option("--report")] = False,
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
@@ -229,71 +170,6 @@ def kept_ids(path: Path) -> list[str]:
         return [row["sample"] for row in reader]
 
 
-def load_models(
-    specs: list[str],
-    *,
-    device: str,
-    bf16: bool,
-    mean: str | None = None,
-    std: str | None = None,
-    size: str | None = None,
-    crop: str | None = None,
-) -> list[Model]:
-    """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
-    from brittle.models import load_model
-    from brittle.models.load import model_texts, option_value, options_of
-
-    given = {"mean": mean, "std": std, "size": size, "crop": crop}
-    shown = {option: option_value(option, text) for option, text in given.items() if text is not None}
-    texts = list(dict.fromkeys(text for spec in specs for text in model_texts(spec)))
-    loaded, taken = [], set()
-    for text in texts:
-        takes = {key: shown[key] for key in shown if key in options_of(text)}
-        taken |= set(takes)
-        loaded.append(load_model(text, device=device, bf16=bf16, **takes))
-    for option in shown:
-        if option not in taken:
-            raise BrittleError(f"--{option} does not apply: {', '.join(texts)} prepare images in a way of their own")
-    return loaded
-
-
-def load_data(data: str, limit: int | None, prepare: str | None, options: dict[str, Any], *, tell: bool = True) -> Any:
-    """The dataset of a command line; a limit takes images evenly, so that every class is there.
-
-    Says what is done to photographs of different sizes, unless `tell` is false.
-    """
-    from brittle.datasets import load_dataset
-
-    dataset = load_dataset(data, prepare=prepare, **options).limited(limit)
-    if tell:
-        _tell_prepared(dataset)
-    return dataset
-
-
-def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
-    """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
-    from brittle.evaluation.inputs import fitted
-
-    fits = fitted(dataset, models, folder)
-    _tell_prepared(fits)
-    if fits.classes != dataset.classes:
-        console().print(f"[dim]{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs[/]")
-    return fits
-
-
-def _tell_prepared(dataset: Any) -> None:
-    if dataset.prepared_in_words is not None:
-        console().print(f"[dim]{dataset.name}: {dataset.prepared_in_words} (--prepare none leaves them)[/]")
-
-
-def tell_models(models: list[Model]) -> None:
-    """Say what each model does to images before its network sees them."""
-    from brittle.models.preprocessing import preprocessing_in_words
-
-    for model in models:
-        console().print(f"[dim]{model.name}: {preprocessing_in_words(model)}[/]")
-
-
 def tell_guessing(results: Any, models: list[str]) -> None:
     """Warn of models that are no better than guessing on clean images."""
     from rich.text import Text
@@ -310,16 +186,6 @@ def tell_batches(results: Any) -> None:
     sizes = [call.batch_size for run in results.runs for call in run.calls if call.batch_size]
     if sizes:
         console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
-
-
-def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None], None]:
-    """A callback that moves a progress bar; `unit` names what is counted, such as images, and shows their speed."""
-    task = bar.add_task("starting", total=None, unit=unit)
-
-    def progress(what: str, done: int, total: int | None) -> None:
-        bar.update(task, description=f"{what:<24.24}", completed=done, total=total)
-
-    return progress
 
 
 def tell_skipped(results: Any) -> None:

@@ -17,6 +17,7 @@ from brittle.cli.console import (
     split_commas,
     split_numbers,
 )
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from brittle._types import Image
@@ -27,7 +28,7 @@ EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
     ("brittle show photo.jpg -c fog,snow -o weather.png", "two of them on a photograph of yours"),
     ("brittle show -s 0.5,1,2.5", "at severities between the published ones"),
-    ("brittle show -b cifar10-c --size 32", "what a 32 px classifier gets to see"),
+    ("brittle show -b cifar10-c --image-size 32", "what a 32 px classifier gets to see"),
 )
 
 
@@ -37,32 +38,24 @@ def show_verb(
     ] = "cat",
     corruptions: Annotated[
         list[str] | None,
-        typer.Option(
-            "--corruption",
-            "-c",
-            metavar="NAME",
-            help="Corruptions to show, repeated or with commas.",
-            show_default="all",
-        ),
+        option("--corruption", show_default="all"),
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", "-S", help="All of one published set.")] = None,
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", "-b", help="Those of a benchmark, at its levels and with its options.")
-    ] = None,
+    source: Annotated[str | None, option("--source")] = None,
+    benchmark: Annotated[str | None, option("--benchmark")] = None,
     severities: Annotated[
         list[str] | None,
-        typer.Option("--severity", "-s", metavar="S", help="Numbers from 0, likewise.", show_default="five steps"),
+        option("--severity", show_default="five steps"),
     ] = None,
-    size: Annotated[int, typer.Option("--size", help="The side in pixels at which the photograph is corrupted.")] = 224,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draws.", show_default="0")] = None,
-    thumb: Annotated[int, typer.Option("--thumb", help="The side in pixels at which each picture is shown.")] = 112,
+    size: Annotated[int, option("--image-size")] = 224,
+    seed: Annotated[int | None, option("--seed", show_default="0")] = None,
+    thumb: Annotated[int, option("--thumb")] = 112,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: a .png, .jpg or .webp file.", dir_okay=False)
+        Path, option("--output", help="File to write: a .png, .jpg or .webp file.", dir_okay=False)
     ] = Path("grid.png"),
 ) -> None:
     """Draw a labelled contact sheet: a row for each corruption, a column for each severity.
 
-    The photograph's central square is brought to --size, corrupted there and then reduced to --thumb.
+    The photograph's central square is brought to --image-size, corrupted there and then reduced to --thumb.
     """
     import brittle
     from brittle.benchmarks import Entry

@@ -1,4 +1,4 @@
-"""What can happen to an image."""
+"""Corruptions: the registry, `corrupt` and `Transform`."""
 
 from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.images import batch_ids, corrupt

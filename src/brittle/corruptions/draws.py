@@ -1,4 +1,4 @@
-"""Randomness is addressed, not consumed: every draw has a name, and no draw depends on another."""
+"""Addressed randomness: every draw has a name, and no draw depends on another."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from brittle._errors import BrittleTypeError
 from brittle._types import Key
 
 Sample = int | str
-"""What names an image: its index in a dataset, or its file name."""
+"""The id of an image: its index in a dataset, or its file name."""
 
 
-WORDS = np.dtype("<u8")
+UINT64 = np.dtype("<u8")
 
 
 class Draws:
     """The random numbers of one (seed, corruption, sample), each stream addressed by a name.
 
     Severity, batch, order, thread, process and machine are not part of the address, so the same flakes fall at
-    every severity and on every computer. Large fields come from `key`, which a kernel turns into any
-    number of random words by counting (see kernels/words.py); NumPy's generators are never used.
+    every severity and on every machine. Large fields come from `key`, which a kernel turns into any
+    number of random words by counting (see kernels/random_words.py); NumPy's generators are never used.
     """
 
     __slots__ = ("_address",)
@@ -32,7 +32,7 @@ class Draws:
 
     @property
     def name(self) -> str:
-        """What names these draws among all others, fit to be a sample id."""
+        """A unique name of these draws, usable as a sample id."""
         return self._address.replace("\0", "/")
 
     def _digest(self, name: str) -> bytes:
@@ -41,7 +41,7 @@ class Draws:
 
     def key(self, name: str) -> Key:
         """The two words that address one stream inside a compiled kernel."""
-        return np.frombuffer(bytearray(self._digest(name)), dtype=WORDS)
+        return np.frombuffer(bytearray(self._digest(name)), dtype=UINT64)
 
     def uniform(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
         """One number, uniform on [low, high)."""

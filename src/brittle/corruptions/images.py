@@ -1,4 +1,4 @@
-"""Corrupt an image of any kind: what comes in, what is computed, what goes out."""
+"""Corrupt images of all accepted types: check, convert, corrupt, convert back."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ACCEPTED = (
 
 
 def is_pil(image: object) -> bool:
-    """Whether it is a PIL image, without importing PIL for those who have none."""
+    """Whether it is a PIL image, without importing PIL."""
     return hasattr(image, "getbands") and hasattr(image, "convert")
 
 
 def check(image: object) -> None:
-    """Raise one clear sentence unless the image is of a kind listed in ACCEPTED."""
+    """Raise unless the image is of a type listed in ACCEPTED."""
     shape: tuple[int, ...]
     if isinstance(image, np.ndarray):
         if isinstance(image, np.ma.MaskedArray | np.matrix):
@@ -57,7 +57,7 @@ def check(image: object) -> None:
 
 
 def _advice(image: object) -> str:
-    """What to do about the mistakes that everybody makes."""
+    """How to fix common mistakes."""
     if isinstance(image, np.ndarray):
         if image.ndim in (3, 4) and image.shape[-3] in (1, 3, 4):
             return "; this one has its channels first, so transpose it"
@@ -72,7 +72,7 @@ def _advice(image: object) -> str:
 
 
 def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
-    """Show one checked image to `change` as H×W×C uint8 and give the result back in the kind it came in."""
+    """Call `change` with one checked image as H×W×C uint8, and return the result in the type of the input."""
     if not isinstance(image, np.ndarray):
         from PIL import Image as Pil
 
@@ -87,7 +87,7 @@ def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
     if image.shape[2] == 1 and channels == "rgb":
         return _luminance(change(np.repeat(image, 3, axis=2)))
     if not (image.flags.c_contiguous and image.flags.writeable):
-        image = image.copy()  # kernels are compiled for one kind of array; a read-only one would be another
+        image = image.copy()  # kernels are compiled for contiguous, writable arrays
     return change(image)
 
 
@@ -106,24 +106,22 @@ def corrupt(
     jpeg85: bool = False,
     **options: Any,
 ) -> Any:
-    """Corrupt an image, or a batch of images, and give it back in the kind it came in.
+    """Corrupt an image, or a batch of images, and return it in the type of the input.
 
-    The result depends on the image, the corruption, the severity, the seed and the sample id, and on nothing
-    else. The input is never changed, and severity 0 gives an equal copy of it.
+    The result depends only on the image, the corruption, the severity, the seed and the sample id. The input is never
+    changed, and severity 0 returns a copy.
 
     Args:
         image: H×W, H×W×1, H×W×3 or H×W×4 (alpha is kept) as uint8 or as float in [0, 1]; a PIL image (L, RGB,
-            RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first: that is what corruptions are
-            defined on.
+            RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first, because corruptions are
+            defined on 8-bit images.
         corruption: an id such as "imagenet-c/fog", or "fog" if only one set has it.
         severity: any real number from 0 (clean) to the largest published level, usually 5.
         seed: the benchmark's seed.
-        sample: what names this image among others, an index or a file name; for a batch one for each image
-            (0, 1, 2 … if not given).
-        table: use the published parameters for this image side (32, 64, 224, 299) whatever the size of the
-            image.
-        jpeg85: finish with a JPEG pass of quality 85, as the files of the released ImageNet-C have it.
-        options: what the corruption itself offers, such as `textures=` of frost.
+        sample: the id of this image, an index or a file name; for a batch one for each image (by default 0, 1, 2 …).
+        table: use the published parameters for this image side (32, 64, 224, 299) at any size of the image.
+        jpeg85: end with a JPEG pass of quality 85, as in the files of the released ImageNet-C.
+        options: options of the corruption, such as `textures=` of frost.
     """
     chosen = get_corruption(corruption)
     severity = check_severity(severity, chosen.max_severity)
@@ -133,34 +131,34 @@ def corrupt(
     images.check(image)
     if isinstance(image, np.ndarray) and image.ndim == 4:
         ids = batch_ids(sample, len(image))
-        one = [
-            corrupt(each, chosen, severity, seed=seed, sample=i, table=table, jpeg85=jpeg85, **options)
-            for each, i in zip(image, ids, strict=True)
+        results = [
+            corrupt(single, chosen, severity, seed=seed, sample=i, table=table, jpeg85=jpeg85, **options)
+            for single, i in zip(image, ids, strict=True)
         ]
-        return np.stack(one)
+        return np.stack(results)
     draws = Draws(seed, chosen.id, check_sample(0 if sample is None else sample))
 
-    def at(level: float, clean: Image) -> Image:
+    def corrupt_at(level: float, clean: Image) -> Image:
         if level == 0:
             return clean
         parameters = chosen.parameters(level, clean.shape[:2], table=table)
         if not chosen.bundled:
-            clean = clean.copy()  # a stranger's function may write to what it is shown
+            clean = clean.copy()  # a user's function may write to its input
         out: Image = chosen.function(clean, draws, **parameters, **options)
         if not isinstance(out, np.ndarray) or out.dtype.char != "B" or out.shape != clean.shape:
-            what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            returned = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise BrittleTypeError(
-                f"{chosen.id} must return uint8 of shape {clean.shape}, as it was given; it returned {what}"
+                f"{chosen.id} must return uint8 of shape {clean.shape}, as its input; it returned {returned}"
             )
         return out
 
     def change(clean: Image) -> Image:
         step = severity % 1
         if chosen.blends and step:
-            weak, strong = at(severity - step, clean), at(severity - step + 1, clean)
+            weak, strong = corrupt_at(severity - step, clean), corrupt_at(severity - step + 1, clean)
             out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
         else:
-            out = at(severity, clean)
+            out = corrupt_at(severity, clean)
         if jpeg85:
             from brittle.corruptions.kernels.jpeg import jpeg
 
@@ -173,7 +171,7 @@ def corrupt(
 
 
 def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
-    """One sample id for each image of a batch: those given, or 0, 1, 2 …"""
+    """One sample id for each image of a batch; by default 0, 1, 2 …"""
     if sample is None:
         return range(count)
     if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:

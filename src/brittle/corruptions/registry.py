@@ -1,4 +1,4 @@
-"""Every corruption there is, found by its name."""
+"""The registry of corruptions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SETS = ("imagenet_c", "c_bar", "noc", "syn2nat")
 """The folders that hold the published sets, in the order in which they are listed."""
 
 BARE = "imagenet-c"
-"""The set that a name without a set means, where that set has it."""
+"""The default set of a name without a set."""
 
 ON_OFF_SEVERITY = 5
-"""The largest severity of a corruption without parameters, which is the same at all of them."""
+"""The largest severity of a corruption without parameters, which has the same effect at all severities above 0."""
 
 STAND_IN = "brittle stand-in"
-"""The module of a corruption that is known by its description only."""
+"""The module name of a corruption whose code is not loaded, see `stand_in`."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Channels = Literal["any", "rgb"]
@@ -61,22 +61,22 @@ class Corruption:
 
     @property
     def bundled(self) -> bool:
-        """Whether it comes with brittle."""
+        """Whether it is part of brittle."""
         return self.function.__module__.startswith("brittle.")
 
     @cached_property
     def code(self) -> str:
-        """A digest of its code, if it is somebody's own; "" for those that come with brittle."""
+        """A digest of its code if it is a user's; "" for those that are part of brittle."""
         return "" if self.bundled or not self.loaded else code_digest(self.function) or ""
 
     @property
     def loaded(self) -> bool:
-        """Whether its code is here; a run knows a user's own corruption also without."""
+        """Whether its code is loaded; stored runs keep a description of a user's corruption without it."""
         return self.function.__module__ != STAND_IN
 
     @property
     def docs(self) -> str:
-        """What it does, which published quirks it keeps, and where it comes from."""
+        """Its docstring: the effect, and the published quirks that are kept."""
         return inspect.getdoc(self.function) or ""
 
     @property
@@ -114,26 +114,26 @@ class Corruption:
     def check_table(self, table: int | None) -> None:
         """Raise unless there is a published table for that image side."""
         if table is not None and table not in self.table_sides:
-            known = ", ".join(map(str, self.table_sides))
-            raise BrittleError(f"{self.id} has published tables for {known} px, got table={table!r}")
+            sides = ", ".join(map(str, self.table_sides))
+            raise BrittleError(f"{self.id} has published tables for {sides} px, got table={table!r}")
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise on an option this corruption does not have."""
+        """Raise on an unknown option."""
         for name in options:
             if name not in self.options:
                 allowed = ", ".join(self.options) or "none"
                 raise BrittleTypeError(f"{self.id} has no option {name!r}; its options are: {allowed}")
 
-    def __call__(self, image: Any, severity: float, **how: Any) -> Any:
+    def __call__(self, image: Any, severity: float, **options: Any) -> Any:
         """Corrupt an image: the same as `brittle.corrupt(image, self, severity, …)`."""
         from brittle.corruptions.images import corrupt
 
-        return corrupt(image, self, severity, **how)
+        return corrupt(image, self, severity, **options)
 
 
 @lru_cache(maxsize=4096)
 def _parameters(corruption: Corruption, severity: float, side: int, table: int | None) -> tuple[tuple[str, float], ...]:
-    side = table or side  # a table that is asked for is that of an image of its own side
+    side = table or side  # a requested table is applied as for an image of that side
     return tuple(
         (name, level.at(severity, *choose_table(level.sides, side))) for name, level in corruption.levels.items()
     )
@@ -154,7 +154,7 @@ def corruption(
     aliases: tuple[str, ...] = (),
     **parameters: Levels,
 ) -> Callable[[Function], Function]:
-    """Register a function as a corruption. The function itself stays as it is: pure, with physical parameters.
+    """Register a function as a corruption. The function itself is unchanged: pure, with physical parameters.
 
     It is called as `function(image, rng, **parameters, **options)` with an H×W×C uint8 image that it must not
     change, and returns one of the same shape. Keyword arguments with a default are its options.
@@ -162,22 +162,22 @@ def corruption(
     Args:
         family: one of noise, blur, weather, digital, colour, geometry, occlusion.
         source: the published set, the first half of the id.
-        channels: "any" if the function also takes one-channel images; "rgb" if grey must be shown to it as RGB.
-        monotone: False if the published series does not go further from the clean image with every severity.
+        channels: "any" if the function also takes one-channel images; "rgb" if grey images must be converted to RGB.
+        monotone: False if the distance to the clean image does not grow with every published severity.
         fades: False if the effect does not vanish towards severity 0 but jumps there.
-        blends: True for a linear filter whose kernels have no natural path between the levels: the results of the two
-            neighbouring levels are then blended.
-        moves_pixels: True if what a picture shows at one place may come to lie at another, in any of its channels, so
-            that a mask, a box or a keypoint no longer fits; by default it is so for geometry. A blur that spreads a
-            place about itself or draws a trail from it moves nothing, nor do noise, colours, occlusions and blocks.
-        aliases: other names under which the same thing is published; each is listed too.
+        blends: True for a linear filter whose kernels cannot be interpolated between the levels: the results of the two
+            neighbouring levels are blended instead.
+        moves_pixels: True if the content of the image may be displaced, in any of its channels, so that a mask, a box
+            or a keypoint no longer fits; by default True for geometry. Blurs, also along a trail, do not move pixels,
+            nor do noise, colours, occlusions and blocks.
+        aliases: other published names of the same corruption; each is listed too.
         parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
             is on or off: every severity above 0 is the published one.
     """
     if family not in FAMILIES:
         raise BrittleError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
     if len({level.count for level in parameters.values()}) > 1:
-        raise BrittleError("all levels of a corruption are for the same severities, as many of each")
+        raise BrittleError("all levels of a corruption need the same number of severities")
 
     def register(function: Function) -> Function:
         keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -189,13 +189,13 @@ def corruption(
                 "give every keyword-only argument without a default its levels"
             )
         if not function.__module__.startswith("brittle."):
-            _discover()  # so that nobody takes a published name unawares
-        first = f"{source}/{function.__name__}"
-        for identity in (first, *(f"{source}/{alias}" for alias in aliases)):
-            known = _by_id.get(identity)
-            if known is not None and known.function.__module__ not in (function.__module__, STAND_IN):
-                raise BrittleError(f"there is already a corruption {identity!r}, in {known.function.__module__}")
-            alias_of = None if identity == first else first
+            _discover()  # so that a published name is not taken by accident
+        main_id = f"{source}/{function.__name__}"
+        for identity in (main_id, *(f"{source}/{alias}" for alias in aliases)):
+            registered = _by_id.get(identity)
+            if registered is not None and registered.function.__module__ not in (function.__module__, STAND_IN):
+                raise BrittleError(f"there is already a corruption {identity!r}, in {registered.function.__module__}")
+            alias_of = None if identity == main_id else main_id
             _by_id[identity] = Corruption(
                 identity,
                 family,
@@ -216,25 +216,25 @@ def corruption(
 
 
 def describe(corruption: Corruption) -> dict[str, Any]:
-    """All about a corruption but its code and the values of its options, as plain data for `stand_in`."""
-    plain = {name: getattr(corruption, name) for name in ("id", "family", "source", "channels", "alias_of")}
+    """A corruption as plain data for `stand_in`, without its code and the values of its options."""
+    texts = {name: getattr(corruption, name) for name in ("id", "family", "source", "channels", "alias_of")}
     flags = {name: getattr(corruption, name) for name in ("monotone", "fades", "blends", "moves_pixels")}
     levels = {
         name: {**asdict(level), "tables": list(level.tables.items())} for name, level in corruption.levels.items()
     }
-    return {**plain, **flags, "levels": levels, "options": list(corruption.options)}
+    return {**texts, **flags, "levels": levels, "options": list(corruption.options)}
 
 
 def stand_in(about: Mapping[str, Any]) -> None:
-    """Know a corruption by its description, unless it is known already: enough for tables, not for drawing."""
+    """Register a corruption by its description, unless it is registered: enough for tables, not to corrupt images."""
     _discover()
     if about["id"] in _by_id:
         return
 
     def missing(*_: Any, **__: Any) -> None:
         raise BrittleError(
-            f"the code of {about['id']} is not loaded, so it cannot be drawn; give the Python file that defines it by "
-            "--import, or import it"
+            f"the code of {about['id']} is not loaded, so it cannot be applied; give the Python file that defines it "
+            "with --import, or import it"
         )
 
     missing.__module__ = STAND_IN
@@ -242,13 +242,13 @@ def stand_in(about: Mapping[str, Any]) -> None:
         name: Levels(**{**level, "tables": {side: tuple(values) for side, values in level["tables"]}})
         for name, level in about["levels"].items()
     }
-    rest = {key: value for key, value in about.items() if key not in ("levels", "options")}
-    _by_id[about["id"]] = Corruption(function=missing, levels=levels, options=dict.fromkeys(about["options"]), **rest)
+    fields = {key: value for key, value in about.items() if key not in ("levels", "options")}
+    _by_id[about["id"]] = Corruption(function=missing, levels=levels, options=dict.fromkeys(about["options"]), **fields)
 
 
 @cache
 def _discover() -> None:
-    """Import every file of the published sets once; this is where Numba and OpenCV get loaded."""
+    """Import every module of the published sets once; this loads Numba and OpenCV."""
     for folder in SETS:
         package = importlib.import_module(f"brittle.corruptions.{folder}")
         for module in pkgutil.iter_modules(package.__path__):
@@ -258,36 +258,40 @@ def _discover() -> None:
 def get_corruption(name: str | Corruption) -> Corruption:
     """The corruption of that id, or of that name: the one of imagenet-c, else the only set that has it.
 
-    So "contrast" is "imagenet-c/contrast" though noc has one too, and "blur", which noc and syn2nat have, is refused.
+    So "contrast" is "imagenet-c/contrast" although noc has one too, and "blur", which noc and syn2nat have, raises.
     """
     if isinstance(name, Corruption):
         return name
     if not isinstance(name, str):
         raise BrittleTypeError(f"a corruption is named by a string such as 'fog', got {name!r} ({type(name).__name__})")
     _discover()
-    found = _by_id.get(name) or _by_id.get(f"{BARE}/{name}")
-    if found is not None:
-        return found
+    corruption = _by_id.get(name) or _by_id.get(f"{BARE}/{name}")
+    if corruption is not None:
+        return corruption
     matches = [identity for identity in _by_id if identity.endswith(f"/{name}")]
     if len(matches) == 1:
         return _by_id[matches[0]]
     if matches:
-        raise BrittleError(f"{name!r} is the name of several corruptions; say which: {', '.join(sorted(matches))}")
+        raise BrittleError(
+            f"{name!r} is the name of several corruptions; give one of the ids: {', '.join(sorted(matches))}"
+        )
     raise BrittleError(f"there is no corruption {name!r}; {_suggestion(name)}")
 
 
 def _suggestion(name: str) -> str:
     sources = {identity.partition("/")[0] for identity in _by_id}
     if name in sources:
-        return f"{name!r} is a set of corruptions: `brittle list --source {name}` shows them"
-    wanted_source, _, wanted = name.lower().replace(" ", "_").rpartition("/")
-    shorts = sorted({identity.rpartition("/")[2] for identity in _by_id})
-    for short in difflib.get_close_matches(wanted.replace("-", "_"), shorts, n=1, cutoff=0.5):
-        same = [identity for identity in _by_id if identity.endswith(f"/{short}")]
-        near = difflib.get_close_matches(wanted_source.replace("_", "-"), [i.partition("/")[0] for i in same], n=1)
-        close = [f"{near[0]}/{short}"] if near else same
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return "`brittle list` shows them all"
+        return f"{name!r} is a set of corruptions: `brittle list --source {name}` lists them"
+    source, _, short_name = name.lower().replace(" ", "_").rpartition("/")
+    short_names = sorted({identity.rpartition("/")[2] for identity in _by_id})
+    for match in difflib.get_close_matches(short_name.replace("-", "_"), short_names, n=1, cutoff=0.5):
+        same_name = [identity for identity in _by_id if identity.endswith(f"/{match}")]
+        close_sources = difflib.get_close_matches(
+            source.replace("_", "-"), [i.partition("/")[0] for i in same_name], n=1
+        )
+        suggestions = [f"{close_sources[0]}/{match}"] if close_sources else same_name
+        return f"did you mean {' or '.join(map(repr, suggestions))}?"
+    return "`brittle list` lists them all"
 
 
 def list_corruptions(*, source: str | None = None, family: str | None = None) -> list[Corruption]:
@@ -298,5 +302,5 @@ def list_corruptions(*, source: str | None = None, family: str | None = None) ->
         raise BrittleError(f"there is no source {source!r}; there are: {', '.join(sources)}")
     if family is not None and family not in FAMILIES:
         raise BrittleError(f"there is no family {family!r}; there are: {', '.join(FAMILIES)}")
-    chosen = [c for c in _by_id.values() if source in (None, c.source) and family in (None, c.family)]
-    return sorted(chosen, key=lambda c: (sources.index(c.source), FAMILIES.index(c.family), c.name))
+    selected = [c for c in _by_id.values() if source in (None, c.source) and family in (None, c.family)]
+    return sorted(selected, key=lambda c: (sources.index(c.source), FAMILIES.index(c.family), c.name))

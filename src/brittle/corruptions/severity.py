@@ -1,4 +1,4 @@
-"""Severity is a real number; the published levels are the points it passes through."""
+"""Severity as a real number: parameters are interpolated between the published levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Levels:
 
     @property
     def count(self) -> int:
-        """How many levels are published, which is also the largest severity."""
+        """The number of published levels, which is the largest severity."""
         return len(self.tables[DRAWN_SIZE])
 
     @property
@@ -38,18 +38,18 @@ class Levels:
     def at(self, severity: float, table: int, ratio: float) -> float:
         """The value at a real severity, from the table of one side, for an image `ratio` times as large."""
         published = self.tables[table]
-        path = (published[0] if self.clean is None else self.clean, *published)
+        values = (published[0] if self.clean is None else self.clean, *published)
         if self.scale == "shares" and severity >= 1:
-            return _share(severity, path[1], path[-1], len(path) - 1) * ratio**self.px
-        below = min(int(severity), len(path) - 2)
-        step = severity - below
+            return _integer_at(severity, values[1], values[-1], len(values) - 1) * ratio**self.px
+        lower = min(int(severity), len(values) - 2)
+        step = severity - lower
         if step == 0:
-            value = path[below]
+            value = values[lower]
         elif step == 1:
-            value = path[below + 1]
+            value = values[lower + 1]
         else:
-            start, end = _straighten(path[below], self.scale), _straighten(path[below + 1], self.scale)
-            value = _bend(start + step * (end - start), self.scale)
+            start, end = _to_scale(values[lower], self.scale), _to_scale(values[lower + 1], self.scale)
+            value = _from_scale(start + step * (end - start), self.scale)
         value *= ratio**self.px
         return float(round(value)) if self.whole else float(value)
 
@@ -68,11 +68,11 @@ def levels(
 
     Args:
         values: one value per severity, for 224 px images.
-        clean: the value for which the corruption does nothing (`inf` is allowed with "inverse-sqrt"), or None for a
-            parameter that stays as it is at severity 1 while another one fades.
+        clean: the value without effect (`inf` is allowed with "inverse-sqrt"), or None for a parameter that keeps its
+            value of severity 1 while another one fades.
         at32: published values for 32 px images (CIFAR); `at64` (Tiny-ImageNet) and `at299` likewise.
         px: the power of length in the unit: 1 for a radius, which then grows with the image, 0 for a strength.
-        whole: round to a whole number; between the levels the corruption then moves in steps.
+        whole: round to a whole number; between the levels the corruption then changes in steps.
         scale: what is interpolated linearly: the value, or 1/√value, the noise that `value` photons make.
     """
     tables = {DRAWN_SIZE: values, 32: at32, 64: at64, 299: at299}
@@ -92,12 +92,12 @@ def evenly(
     px: int = 0,
     whole: bool = False,
 ) -> Levels:
-    """Declare a parameter that moves evenly: from `clean` at severity 0 to `last` at severity `steps`.
+    """Declare a parameter that changes linearly: from `clean` at severity 0 to `last` at severity `steps`.
 
     Args:
         last: the value at the largest severity, for 224 px images; `at32` likewise for 32 px, where it differs.
-        clean: the value for which the corruption does nothing.
-        first: the value at severity 1, if it is published too; the rest is then even between the two.
+        clean: the value without effect.
+        first: the value at severity 1, if it is published too; in between it is linear.
         steps: the largest severity.
         px: as in `levels`; so is `whole`.
     """
@@ -111,30 +111,30 @@ def evenly(
 
 
 def integers(first: int, last: int, *, clean: float, steps: int = 5, px: int = 0) -> Levels:
-    """Declare a whole number from `first` at severity 1 to `last` at severity `steps`, each with an equal share.
+    """Declare an integer from `first` at severity 1 to `last` at severity `steps`, each on an equal interval.
 
-    A severity that is uniform between the two then draws each number equally often, as a published range of whole
-    numbers means it. Below severity 1 the number goes on to `clean`, rounded.
+    A severity drawn uniformly between the two then gives each integer with equal probability, as published ranges of
+    integers do. Below severity 1 it is interpolated to `clean`, rounded.
     """
     ends = (float(first), *(first + (last - first) * (k - 1) / (steps - 1) for k in range(2, steps)), float(last))
     return Levels({DRAWN_SIZE: ends}, float(clean), px=px, whole=True, scale="shares")
 
 
 def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
-    """The published table for an image side, and how much larger the image is than that table's.
+    """The published table for an image side, and the ratio of the image side to that of the table.
 
-    A published side has its own table. Any other side takes the nearest of the others on a logarithmic axis,
-    and lengths in pixels grow in proportion, so that a severity looks alike at every size. The 299 px
-    table is one network's variant of the 224 px one and serves 299 px only.
+    A published side has its own table. Any other side takes the closest on a logarithmic scale, and lengths in pixels
+    grow in proportion, so that a severity looks alike at every size. The 299 px table is a variant of the 224 px one
+    for one network and is used for 299 px only.
     """
     if side in sides:
         return side, 1.0
-    nearest = min(sorted(sides - {299}), key=lambda known: abs(math.log(side / known)))
-    return nearest, side / nearest
+    closest = min(sorted(sides - {299}), key=lambda published: abs(math.log(side / published)))
+    return closest, side / closest
 
 
 def check_severity(severity: object, largest: float) -> float:
-    """The severity as a float, or one sentence that says what is wrong with it."""
+    """The severity as a float; raises if it is invalid."""
     if isinstance(severity, bool) or not (isinstance(severity, float | int) or hasattr(severity, "__float__")):
         raise BrittleTypeError(
             f"severity must be a number from 0 (clean) to {largest:g}, got {severity!r} ({type(severity).__name__})"
@@ -148,18 +148,18 @@ def check_severity(severity: object, largest: float) -> float:
     return value
 
 
-def _straighten(value: float, scale: Scale) -> float:
+def _to_scale(value: float, scale: Scale) -> float:
     return 1 / math.sqrt(value) if scale == "inverse-sqrt" else value
 
 
-def _bend(value: float, scale: Scale) -> float:
+def _from_scale(value: float, scale: Scale) -> float:
     if scale != "inverse-sqrt":
         return value
     return 1 / value**2 if value > 1e-150 else math.inf
 
 
-def _share(severity: float, first: float, last: float, steps: int) -> float:
-    """The whole number in whose equal share of [1, steps] the severity lies."""
+def _integer_at(severity: float, first: float, last: float, steps: int) -> float:
+    """The integer in whose interval of [1, steps] the severity lies; all intervals are equally long."""
     count = abs(last - first) + 1
     index = min(int((severity - 1) / (steps - 1) * count), int(count) - 1)
     return first + math.copysign(index, last - first)

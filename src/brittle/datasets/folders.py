@@ -15,7 +15,7 @@ from brittle.datasets.images import find_images
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """What lies below a folder: its class folders in sorted order, and its images as sorted relative paths."""
+    """The contents of a folder: its class folders in sorted order, and its images as sorted relative paths."""
 
     path: Path
     folders: tuple[str, ...]
@@ -29,28 +29,28 @@ class ClassFolders:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on empty class folders, if there are any."""
+        """A warning about empty class folders, if there are any."""
         if not self.empty:
             return ()
         count = "1 class folder has" if len(self.empty) == 1 else f"{len(self.empty)} class folders have"
-        return (f"{count} no images: {some(self.empty)}",)
+        return (f"{count} no images: {first_few(self.empty)}",)
 
 
 def find_classes(path: str | Path) -> ClassFolders:
-    """The class folders and their images. Images beside class folders have no label, so they are a mistake.
+    """The class folders and their images. Images beside class folders have no label and raise.
 
     A folder without class folders is flat: `folders` is empty then.
     """
     path = Path(path)
     images = tuple(find_images(path))
-    beside = [name for name in images if "/" not in name]
-    if len(beside) == len(images):
+    unlabelled = [name for name in images if "/" not in name]
+    if len(unlabelled) == len(images):
         return ClassFolders(path, (), images)
     folders = tuple(sorted(item.name for item in path.iterdir() if item.is_dir() and not item.name.startswith(".")))
-    if beside:
+    if unlabelled:
         raise BrittleError(
-            f"{str(path)!r} has {len(folders)} class folders and {len(beside)} images beside them ({some(beside)}), "
-            "which class are those? Move them into a class folder or away"
+            f"{str(path)!r} has {len(folders)} class folders and {len(unlabelled)} images beside them "
+            f"({first_few(unlabelled)}), which have no class; move them into a class folder, or remove them"
         )
     return ClassFolders(path, folders, images)
 
@@ -60,29 +60,29 @@ def folder_of(name: str) -> str:
     return name.partition("/")[0]
 
 
-def check_folders(found: ClassFolders, wanted: Collection[str], what: str, *, partial: bool) -> None:
-    """Raise unless the class folders are exactly the wanted ones, or with `partial` some of them."""
-    strange = [folder for folder in found.folders if folder not in wanted]
-    where, number = repr(str(found.path)), f"{what} has {len(wanted)} class folders"
-    if not found.folders:
-        raise BrittleError(f"{where} has no class folders; {number}: give the folder that holds them")
-    if strange:
+def check_folders(layout: ClassFolders, expected: Collection[str], set_name: str, *, partial: bool) -> None:
+    """Raise unless the class folders are exactly the expected ones, or with `partial` a subset of them."""
+    unknown = [folder for folder in layout.folders if folder not in expected]
+    where, requirement = repr(str(layout.path)), f"{set_name} has {len(expected)} class folders"
+    if not layout.folders:
+        raise BrittleError(f"{where} has no class folders; {requirement}: give the folder that holds them")
+    if unknown:
         raise BrittleError(
-            f"{where} has {len(found.folders)} class folders, {len(strange)} of them unknown ({some(strange)}); "
-            f"{number} such as {next(iter(wanted))!r}: give the folder that holds them"
+            f"{where} has {len(layout.folders)} class folders, {len(unknown)} of them unknown ({first_few(unknown)}); "
+            f"{requirement} such as {next(iter(expected))!r}: give the folder that holds them"
         )
-    missing = [folder for folder in wanted if folder not in set(found.folders)]
+    missing = [folder for folder in expected if folder not in set(layout.folders)]
     if missing and not partial:
         raise BrittleError(
-            f"{where} has {len(found.folders)} class folders and lacks {some(missing)}; {number}: complete the copy, "
-            "or read a part of it with --partial (partial=True in Python)"
+            f"{where} has {len(layout.folders)} class folders and lacks {first_few(missing)}; {requirement}: "
+            "complete the copy, or read a part of it with --partial (partial=True in Python)"
         )
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
-    """The first few of many names."""
-    listed = ", ".join(map(repr, names[:most]))
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+def first_few(names: Sequence[str], limit: int = 3) -> str:
+    """The first names of a list, and how many more there are."""
+    listed = ", ".join(map(repr, names[:limit]))
+    return listed if len(names) <= limit else f"{listed} and {len(names) - limit} more"
 
 
 @dataset_source("folder")
@@ -95,89 +95,91 @@ def image_folder(
 ) -> Dataset:
     """The images of `path/<class>/…`, labelled by the sorted class folders; a flat folder has no labels.
 
-    Class folders that are WordNet ids of ImageNet (n01440764) get ImageNet's class numbers and names, also when
-    only some of the 1000 are there. `imagenet=False` counts them like any other, for a model with just these
-    classes. Folders whose names are those of ImageNet classes are counted in sorted order too, and `for_outputs(1000)`
-    gives them ImageNet's numbers, as `evaluate` does for a model with 1000 outputs. `classes` are the names or WordNet
-    ids in the order of a model's outputs, if that is another one; every folder must be among them. The sample ids are
-    the relative paths. An empty class folder keeps its number and is noted.
+    Class folders that are WordNet ids of ImageNet (n01440764) get ImageNet's class numbers and names, even if only some
+    of the 1000 exist. `imagenet=False` numbers them like any other, for a model with just these classes. Folders named
+    like ImageNet classes are numbered in sorted order too, and `for_outputs(1000)` gives them ImageNet's numbers, as
+    `evaluate` does for a model with 1000 outputs. `classes` are the names or WordNet ids in the order of a model's
+    outputs, if it is not the sorted order; every folder must be among them. The sample ids are the relative paths. An
+    empty class folder keeps its number, with a note.
     """
-    found = find_classes(path)
-    name = name or found.path.resolve().name
+    layout = find_classes(path)
+    name = name or layout.path.resolve().name
     if classes is not None:
-        return _in_order(found, tuple(map(str, classes)), name)
-    if imagenet or (imagenet is None and _is_imagenet(found)):
-        return wnid_folders(found, name=name)
-    files = Files(found.path, found.images)
-    number = {folder: index for index, folder in enumerate(found.folders)}
-    labels = [number[folder_of(image)] for image in found.images] if number else None
+        return _labelled_by(layout, tuple(map(str, classes)), name)
+    if imagenet or (imagenet is None and _is_imagenet(layout)):
+        return wnid_folders(layout, name=name)
+    files = Files(layout.path, layout.images)
+    number = {folder: index for index, folder in enumerate(layout.folders)}
+    labels = [number[folder_of(image)] for image in layout.images] if number else None
     return Dataset(
         name,
         files,
-        found.images,
+        layout.images,
         content=files.content,
         labels=labels,
-        classes=found.folders,
-        notes=found.notes,
-        other_numbering=_numbers_of_imagenet(found.folders) if imagenet is None else None,
+        classes=layout.folders,
+        notes=layout.notes,
+        other_numbering=_imagenet_numbering(layout.folders) if imagenet is None else None,
     )
 
 
-def wnid_folders(found: ClassFolders, *, name: str, class_subset: list[int] | None = None) -> Dataset:
+def wnid_folders(layout: ClassFolders, *, name: str, class_subset: list[int] | None = None) -> Dataset:
     """Images in folders named by WordNet id, with ImageNet's class numbers."""
-    known = imagenet_index()
-    strange = [folder for folder in found.folders if folder not in known]
-    if strange or not found.folders:
+    numbers = imagenet_index()
+    unknown = [folder for folder in layout.folders if folder not in numbers]
+    if unknown or not layout.folders:
         raise BrittleError(
-            f"{str(found.path)!r} is not a folder of ImageNet classes such as 'n01440764': "
-            f"{some(strange) if strange else 'it has no class folders'}"
+            f"{str(layout.path)!r} is not a folder of ImageNet classes such as 'n01440764': "
+            f"{first_few(unknown) if unknown else 'it has no class folders'}"
         )
-    files = Files(found.path, found.images)
+    files = Files(layout.path, layout.images)
     return Dataset(
         name,
         files,
-        found.images,
+        layout.images,
         content=files.content,
-        labels=[known[folder_of(image)] for image in found.images],
+        labels=[numbers[folder_of(image)] for image in layout.images],
         classes=imagenet_names(),
         class_subset=class_subset,
-        notes=found.notes,
-        other_numbering=None if class_subset is not None else _sorted_folders(found.folders),
+        notes=layout.notes,
+        other_numbering=None if class_subset is not None else _sorted_numbering(layout.folders),
     )
 
 
-def _in_order(found: ClassFolders, classes: tuple[str, ...], name: str) -> Dataset:
-    """Images labelled by the places of their folders in a list of classes."""
-    if not found.folders:
-        raise BrittleError(f"{str(found.path)!r} has no class folders that could be put in the order of the classes")
-    number = dict(zip(found.folders, class_places(found.folders, classes, name), strict=True))
-    files = Files(found.path, found.images)
-    labels = [number[folder_of(image)] for image in found.images]
-    return Dataset(name, files, found.images, content=files.content, labels=labels, classes=classes, notes=found.notes)
+def _labelled_by(layout: ClassFolders, classes: tuple[str, ...], name: str) -> Dataset:
+    """Images labelled by the position of their folder in a list of classes."""
+    if not layout.folders:
+        raise BrittleError(f"{str(layout.path)!r} has no class folders, so `classes` cannot be assigned to images")
+    number = dict(zip(layout.folders, class_places(layout.folders, classes, name), strict=True))
+    files = Files(layout.path, layout.images)
+    labels = [number[folder_of(image)] for image in layout.images]
+    return Dataset(
+        name, files, layout.images, content=files.content, labels=labels, classes=classes, notes=layout.notes
+    )
 
 
-def _numbers_of_imagenet(folders: Sequence[str]) -> Numbering | None:
-    """ImageNet's numbers of folders that are called as its classes are, if all of them are."""
+def _imagenet_numbering(folders: Sequence[str]) -> Numbering | None:
+    """ImageNet's numbers of the folders, if all of them are named like ImageNet classes."""
     numbers = [imagenet_number(folder) for folder in folders]
-    known = [number for number in numbers if number is not None]
-    if not folders or len(set(known)) < len(folders):
+    matched = [number for number in numbers if number is not None]
+    if not folders or len(set(matched)) < len(folders):
         return None
-    return imagenet_names(), dict(enumerate(known))
+    return imagenet_names(), dict(enumerate(matched))
 
 
-def _sorted_folders(folders: Sequence[str]) -> Numbering:
+def _sorted_numbering(folders: Sequence[str]) -> Numbering:
     """The sorted order of folders that are WordNet ids, for a model with just these classes."""
-    known = imagenet_index()
-    return tuple(folders), {known[folder]: place for place, folder in enumerate(folders)}
+    numbers = imagenet_index()
+    return tuple(folders), {numbers[folder]: position for position, folder in enumerate(folders)}
 
 
-def _is_imagenet(found: ClassFolders) -> bool:
-    known = imagenet_index()
-    strange = [folder for folder in found.folders if folder not in known]
-    if strange and len(strange) < len(found.folders):
+def _is_imagenet(layout: ClassFolders) -> bool:
+    numbers = imagenet_index()
+    others = [folder for folder in layout.folders if folder not in numbers]
+    if others and len(others) < len(layout.folders):
         raise BrittleError(
-            f"{str(found.path)!r} has {len(found.folders) - len(strange)} folders named like ImageNet classes and "
-            f"{len(strange)} others ({some(strange)}); take the others away, or say the order of all "
-            "by listing them in a file: --classes FILE (imagenet=False in Python)"
+            f"{str(layout.path)!r} has {len(layout.folders) - len(others)} folders named like ImageNet classes and "
+            f"{len(others)} others ({first_few(others)}); remove the others, or list all classes in order "
+            "in a file: --classes FILE (imagenet=False in Python)"
         )
-    return bool(found.folders) and not strange
+    return bool(layout.folders) and not others

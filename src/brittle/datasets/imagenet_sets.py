@@ -11,23 +11,23 @@ from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets.cifar import check_whole
 from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
 from brittle.datasets.dataset import Dataset, Files, dataset_source
-from brittle.datasets.folders import check_folders, find_classes, folder_of, image_folder, some, wnid_folders
+from brittle.datasets.folders import check_folders, find_classes, first_few, folder_of, image_folder, wnid_folders
 
 MAGNITUDE = re.compile(r"\d+\.\d\d")
-"""How ImageNet-C-bar names its folders before they are renamed 1 to 5."""
+"""Folder names of the released ImageNet-C-bar, before they are renamed 1 to 5."""
 
 
 def imagenet_c(path: str | Path, corruption: str, severity: int | str, *, partial: bool = False) -> Dataset:
     """One corruption at one severity of ImageNet-C or ImageNet-C-bar: `path/<corruption>/<severity>/<wnid>/*.JPEG`.
 
-    A severity is 1 to 5, also where folders are named by magnitude (2.35, 3.20 …): then it counts them from the
-    weakest. A text is the folder's very name. The archives' family folders (`noise/gaussian_noise`) may be there
-    or not. The sample ids are those of the clean images. `partial=True` allows for fewer than 1000 classes.
+    A severity is 1 to 5; folders named by magnitude (2.35, 3.20 …) are numbered from the weakest. A string is the name
+    of the folder. The family folders of the archives (`noise/gaussian_noise`) are optional. The sample ids are those
+    of the clean images. `partial=True` allows fewer than 1000 classes.
     """
     folder = severity_folder(path, corruption, severity)
-    found = find_classes(folder)
-    check_folders(found, imagenet_index(), "ImageNet-C", partial=partial)
-    return wnid_folders(found, name=_name(path, corruption, folder))
+    layout = find_classes(folder)
+    check_folders(layout, imagenet_index(), "ImageNet-C", partial=partial)
+    return wnid_folders(layout, name=_name(path, corruption, folder))
 
 
 def tiny_imagenet_c(path: str | Path, corruption: str, severity: int | str, *, partial: bool = False) -> Dataset:
@@ -37,7 +37,7 @@ def tiny_imagenet_c(path: str | Path, corruption: str, severity: int | str, *, p
     if len(dataset.classes) != 200 and not partial:
         raise BrittleError(
             f"{str(folder)!r} has {len(dataset.classes)} class folders; Tiny-ImageNet-C has 200: complete the copy, or "
-            "number the folders there are with partial=True"
+            "number the existing folders with partial=True"
         )
     return dataset
 
@@ -61,28 +61,30 @@ def severity_folder(path: str | Path, corruption: str, severity: int | str) -> P
     if len(names) == 5 and all(MAGNITUDE.fullmatch(name) for name in names):
         return folder / names[severity - 1]
     raise BrittleError(
-        f"{str(folder)!r} has no severity {severity}; there are: {', '.join(names)}: give one of these as a text"
+        f"{str(folder)!r} has no severity {severity}; there are: {', '.join(names)}: give one of these as a string"
     )
 
 
 def folder_corruptions(path: str | Path) -> dict[str, Path]:
-    """The corruptions below a folder, directly or inside family folders, each with its place."""
+    """The corruptions below a folder, directly or inside family folders, each with its path."""
     path = Path(path)
     if not path.is_dir():
         raise FileNotFoundError(f"{str(path)!r} is not a folder; give the one that holds the corruptions")
-    found: dict[str, Path] = {}
+    corruptions: dict[str, Path] = {}
     for folder in _folders(path):
-        places = [folder] if severities(folder) else [inner for inner in _folders(folder) if severities(inner)]
-        for place in places:
-            if place.name in found:
-                twice = some([str(found[place.name]), str(place)])
-                raise BrittleError(f"the corruption {place.name!r} is there twice: {twice}; take one away")
-            found[place.name] = place
-    return found
+        corruption_folders = (
+            [folder] if severities(folder) else [inner for inner in _folders(folder) if severities(inner)]
+        )
+        for corruption_folder in corruption_folders:
+            if corruption_folder.name in corruptions:
+                both = first_few([str(corruptions[corruption_folder.name]), str(corruption_folder)])
+                raise BrittleError(f"the corruption {corruption_folder.name!r} exists twice: {both}; remove one")
+            corruptions[corruption_folder.name] = corruption_folder
+    return corruptions
 
 
 def severities(folder: Path) -> list[str]:
-    """The severity folders of a corruption, from the weakest; none if other folders lie between them."""
+    """The severity folders of a corruption, from the weakest; empty if any folder is not a number."""
     names = [item.name for item in _folders(folder)]
     return sorted(names, key=float) if names and all(_is_number(name) for name in names) else []
 
@@ -92,8 +94,8 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _is_number(name: str) -> bool:
-    whole, _, rest = name.partition(".")
-    return name.isascii() and whole.isdecimal() and (rest.isdecimal() or rest == "")
+    integer, _, decimals = name.partition(".")
+    return name.isascii() and integer.isdecimal() and (decimals.isdecimal() or decimals == "")
 
 
 def _name(path: str | Path, corruption: str, folder: Path) -> str:
@@ -129,15 +131,15 @@ def imagenet_r(path: str | Path, *, partial: bool = False) -> Dataset:
 @dataset_source("imagenet-v2")
 def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
     """ImageNet-V2: 1000 folders named by class number, which is read as a number ("10" is 10 and comes after "2")."""
-    found = find_classes(path)
-    where = repr(str(found.path))
-    strange = [folder for folder in found.folders if not (folder.isascii() and folder.isdecimal())]
-    if strange or not found.folders:
+    layout = find_classes(path)
+    where = repr(str(layout.path))
+    unknown = [folder for folder in layout.folders if not (folder.isascii() and folder.isdecimal())]
+    if unknown or not layout.folders:
         raise BrittleError(
-            f"{where} has {f'folders such as {some(strange)}' if strange else 'no class folders'}; those of "
+            f"{where} has {f'folders such as {first_few(unknown)}' if unknown else 'no class folders'}; those of "
             "ImageNet-V2 are class numbers, 0 to 999: give the folder that holds them"
         )
-    numbers = {folder: int(folder) for folder in found.folders}
+    numbers = {folder: int(folder) for folder in layout.folders}
     if len(set(numbers.values())) != len(numbers) or max(numbers.values()) > 999:
         raise BrittleError(f"{where} has folders that are the same number, or one above 999; ImageNet-V2 has 0 to 999")
     if len(numbers) != 1000 and not partial:
@@ -145,28 +147,28 @@ def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
             f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "
             "with --partial (partial=True in Python)"
         )
-    files = Files(found.path, found.images)
+    files = Files(layout.path, layout.images)
     return Dataset(
         "imagenet-v2",
         files,
-        found.images,
+        layout.images,
         content=files.content,
-        labels=[numbers[folder_of(image)] for image in found.images],
+        labels=[numbers[folder_of(image)] for image in layout.images],
         classes=imagenet_names(),
-        notes=found.notes,
+        notes=layout.notes,
     )
 
 
-def _wnids(path: str | Path, name: str, what: str, subset: list[int] | None, *, partial: bool) -> Dataset:
+def _wnids(path: str | Path, name: str, set_name: str, subset: list[int] | None, *, partial: bool) -> Dataset:
     classes = imagenet_classes()
-    wanted = imagenet_index() if subset is None else {classes[index].wnid: index for index in subset}
-    found = find_classes(path)
-    check_folders(found, wanted, what, partial=partial)
-    return wnid_folders(found, name=name, class_subset=subset)
+    expected = imagenet_index() if subset is None else {classes[index].wnid: index for index in subset}
+    layout = find_classes(path)
+    check_folders(layout, expected, set_name, partial=partial)
+    return wnid_folders(layout, name=name, class_subset=subset)
 
 
 FRAME = 2
-"""Pixels of red around every image, put there by the authors to tell their images from others."""
+"""Width in pixels of the red frame that the authors put around every image."""
 
 
 @dataset_source("objectnet")
@@ -174,31 +176,31 @@ def objectnet(path: str | Path, *, partial: bool = False) -> Dataset:
     """The 113 classes of ObjectNet that ImageNet has too, without their red frame.
 
     `path` is the folder of the 313 class folders, or the one above (`images/`). Images of the other 200 classes are
-    left out and counted in the notes. Labels count the 113; several ImageNet classes may be one of them (three
-    kinds of chair), so `class_map` takes a model's output to it, and -1, always wrong, is any other output.
+    left out and counted in the notes. Labels number the 113 classes; several ImageNet classes may map to one of them
+    (three kinds of chair), so `class_map` maps a model's output to its class, or to -1, always wrong.
     """
     path = Path(path)
-    found = find_classes(path / "images" if (path / "images").is_dir() else path)
+    layout = find_classes(path / "images" if (path / "images").is_dir() else path)
     table = objectnet_folders()
-    check_folders(found, table, "ObjectNet", partial=partial)
-    classes = tuple(folder for folder, same in table.items() if same)
+    check_folders(layout, table, "ObjectNet", partial=partial)
+    classes = tuple(folder for folder, indices in table.items() if indices)
     number = {folder: index for index, folder in enumerate(classes)}
-    kept = [image for image in found.images if folder_of(image) in number]
-    if not kept:
-        raise BrittleError(f"{str(found.path)!r} has no images of the {len(classes)} classes that ImageNet has too")
+    images = [image for image in layout.images if folder_of(image) in number]
+    if not images:
+        raise BrittleError(f"{str(layout.path)!r} has no images of the {len(classes)} classes that ImageNet has too")
     class_map = np.full(1000, -1)
     for folder in classes:
         class_map[list(table[folder])] = number[folder]
-    dropped, folders = len(found.images) - len(kept), sum(folder not in number for folder in found.folders)
+    dropped, folders = len(layout.images) - len(images), sum(folder not in number for folder in layout.folders)
     note = f"{dropped:,} images in {folders} folders have no ImageNet class and were left out"
-    files = Files(found.path, kept, crop=FRAME)
+    files = Files(layout.path, images, crop=FRAME)
     return Dataset(
         "objectnet",
         files,
-        kept,
+        images,
         content=files.content,
-        labels=[number[folder_of(image)] for image in kept],
+        labels=[number[folder_of(image)] for image in images],
         classes=classes,
         class_map=class_map,
-        notes=(*found.notes, *([note] if dropped else [])),
+        notes=(*layout.notes, *([note] if dropped else [])),
     )

@@ -1,4 +1,4 @@
-"""One image from a file: read it, prepare it, or say why it cannot be read."""
+"""One image from a file: read it, prepare it, or raise with the reason why it cannot be read."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 
 PREPARATIONS = ("none", "imagenet")
-"""Names of preparations; two numbers such as "342,299" are one too: the short side, and the central square of it."""
+"""Names of preparations; two numbers such as "342,299" are allowed too: short side and central square."""
 
 STANDARD = (256, 224)
 """Short side and central square of ImageNet-C, in pixels."""
 
 LARGEST = 512
-"""Images that all have one size, and no side longer than this, were prepared by somebody: they are left alone."""
+"""Images of one common size with no side longer than this, in pixels, are not prepared by default."""
 
 Size = tuple[int, int]
 """Width and height in pixels."""
 
 
 def sides_of(how: str) -> tuple[int, int] | None:
-    """Short side and central square of a preparation; None for "none". Anything else is refused."""
+    """Short side and central square of a preparation; None for "none". Raises on anything else."""
     if how == "none":
         return None
     if how == "imagenet":
@@ -46,30 +46,30 @@ def sides_of(how: str) -> tuple[int, int] | None:
 
 
 def automatic_preparation(sizes: Collection[Size], square: int | None = None) -> str:
-    """What is done to images of these sizes if nobody said: nothing, if they all have one size that is no large one.
+    """The default preparation for images of these sizes: "none" if they all have one size that is not large.
 
     Photographs of mixed or large sizes are prepared as ImageNet-C prepares them. If a model sees another `square` than
-    224×224, it is that one, and the short side is longer by the same share.
+    224×224, the crop has that side, and the short side is scaled in proportion.
     """
     if not sizes or (len(sizes) == 1 and max(next(iter(sizes))) <= LARGEST):
         return "none"
-    short, usual = STANDARD
-    if square is None or square == usual:
+    short, standard = STANDARD
+    if square is None or square == standard:
         return "imagenet"
-    return f"{round(square * short / usual)},{square}"
+    return f"{round(square * short / standard)},{square}"
 
 
 def in_words(how: str) -> str:
-    """A preparation as people say it."""
+    """A preparation in words, for messages."""
     sides = sides_of(how)
     return "as they are" if sides is None else f"short side to {sides[0]} px, central {sides[1]}×{sides[1]}"
 
 
 def prepared(picture: Pil.Image, how: str) -> Pil.Image:
-    """A photograph prepared for a benchmark: "none" leaves it, "imagenet" is what ImageNet-C does.
+    """A photograph prepared for a benchmark: "none" leaves it, "imagenet" prepares it as ImageNet-C does.
 
-    That is the short side to 256 px (bilinear, as Pillow averages), then the central 224×224. Two other numbers, such
-    as "342,299", do the same with these.
+    That is the short side to 256 px (Pillow's antialiased bilinear), then the central 224×224. Two other numbers, such
+    as "342,299", do the same with other sides.
     """
     sides = sides_of(how)
     return picture if sides is None else _central(_short_side(picture, sides[0]), sides[1])
@@ -90,14 +90,14 @@ def _central(picture: Pil.Image, side: int) -> Pil.Image:
 def any_image(value: Any) -> Image:
     """A Pillow image, an array (H×W×C), a tensor (C×H×W) or a Hugging Face {"bytes", "path"}, as H×W×3 uint8.
 
-    Whole numbers are 0 to 255 and real ones 0 to 1; images with other values were normalised for a model, and are
-    refused: brittle needs them as they are seen.
+    Integers are 0 to 255 and floats 0 to 1; images with other values were normalised for a model, and raise: brittle
+    needs the original pixels.
     """
     if isinstance(value, dict) and ("bytes" in value or "path" in value):
         data = value.get("bytes")
         return read_image(io.BytesIO(data) if data is not None else value["path"])
     if hasattr(value, "getbands") and hasattr(value, "convert"):
-        return _pillow(value)
+        return _from_pillow(value)
     tensor = hasattr(value, "detach")
     array = np.asarray(value.detach().cpu().numpy() if tensor else value)
     if array.ndim == 2:
@@ -110,11 +110,11 @@ def any_image(value: Any) -> Image:
         raise BrittleError(
             f"an image has 1 or 3 channels, last in an array and first in a tensor, got {np.shape(value)}"
         )
-    array = _bytes(array[..., :3])
+    array = _as_uint8(array[..., :3])
     return np.ascontiguousarray(array if array.shape[2] == 3 else np.repeat(array, 3, axis=2))
 
 
-def _pillow(picture: Any) -> Image:
+def _from_pillow(picture: Any) -> Image:
     try:
         if picture.mode.startswith(("I", "F")):
             stream = io.BytesIO()
@@ -125,7 +125,7 @@ def _pillow(picture: Any) -> Image:
         raise UnreadableImage(" ".join(str(error).split())) from error
 
 
-def _bytes(array: Any) -> Image:
+def _as_uint8(array: Any) -> Image:
     if array.dtype == np.uint8:
         return np.asarray(array, np.uint8)
     low, high = float(array.min()), float(array.max())
@@ -146,59 +146,59 @@ SUFFIXES = (
 
 LABEL_SUFFIXES = (".csv", ".json", ".txt", ".xml")
 MASK_FOLDERS = {"annotations", "labels", "mask", "masks", "segmentation", "segmentationclass", "segmentationobject"}
-"""What folders of masks are called, in small letters."""
+"""Names of folders of masks, in lower case."""
 
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)
-"""The tag by which a camera says how it was held, and the values that swap width and height."""
+"""The EXIF orientation tag, and its values that swap width and height."""
 
 
-class UnreadableImage(BrittleError):  # noqa: N818 - it is raised to be counted, not to be a failure
-    """A file that has an image's name and not an image's content; the message says why."""
+class UnreadableImage(BrittleError):  # noqa: N818 - unreadable images are counted, not failures
+    """A file with the suffix of an image that cannot be decoded; the message is the reason."""
 
 
 def find_images(folder: str | Path) -> list[str]:
     """The image files below a folder as sorted relative paths with forward slashes: these are the sample ids.
 
-    Every depth is searched and links are followed. Files are known by their suffix; hidden ones are left out.
+    All subfolders are searched and links are followed. Files are selected by suffix; hidden files are skipped.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        what = "is a file, not a folder of images" if folder.exists() else "does not exist; give a folder of images"
-        raise FileNotFoundError(f"{str(folder)!r} {what}")
-    found = sorted(_walk(folder, "", frozenset(), SUFFIXES))
-    if not found:
-        raise BrittleError(f"the folder {str(folder)!r} has no images; they are known by {' '.join(SUFFIXES)}")
-    return found
+        problem = "is a file, not a folder of images" if folder.exists() else "does not exist; give a folder of images"
+        raise FileNotFoundError(f"{str(folder)!r} {problem}")
+    images = sorted(_walk(folder, "", frozenset(), SUFFIXES))
+    if not images:
+        raise BrittleError(f"the folder {str(folder)!r} has no images; allowed suffixes are {' '.join(SUFFIXES)}")
+    return images
 
 
 def find_labels(folder: str | Path, images: Sequence[str]) -> tuple[list[str], list[str]]:
     """Files below a folder of images that look like annotations, and images among them that look like masks.
 
-    An annotation is a .txt, .xml, .json or .csv file. A mask is a .png file in a folder called so, or beside another
-    image of the same name: cat.png beside cat.jpg.
+    An annotation is a .txt, .xml, .json or .csv file. A mask is a .png file in a folder with a name
+    such as masks, or beside another image of the same name: cat.png beside cat.jpg.
     """
     labels = sorted(_walk(Path(folder), "", frozenset(), LABEL_SUFFIXES))
-    named = {image[: image.rindex(".")] for image in images if not image.lower().endswith(".png")}
+    stems = {image[: image.rindex(".")] for image in images if not image.lower().endswith(".png")}
     masks = [
         image
         for image in images
         if image.lower().endswith(".png")
-        and (image[: image.rindex(".")] in named or MASK_FOLDERS & set(image.lower().split("/")[:-1]))
+        and (image[: image.rindex(".")] in stems or MASK_FOLDERS & set(image.lower().split("/")[:-1]))
     ]
     return labels, masks
 
 
-def _walk(folder: Path, prefix: str, above: frozenset[str], suffixes: Sequence[str]) -> Iterator[str]:
-    here = os.path.realpath(folder)
-    if here in above:  # a link that leads back to where it came from
+def _walk(folder: Path, prefix: str, parents: frozenset[str], suffixes: Sequence[str]) -> Iterator[str]:
+    real = os.path.realpath(folder)
+    if real in parents:  # a link that leads back to a parent folder
         return
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
-                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", above | {here}, suffixes)
+                yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", parents | {real}, suffixes)
             elif os.path.splitext(entry.name)[1].lower() in suffixes:  # noqa: PTH122 - a million times
                 yield prefix + entry.name
 
@@ -207,13 +207,13 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     """One image file, or open stream, as H×W×3 uint8, upright.
 
     The camera's orientation tag is applied. Grey images become RGB, transparency is dropped, as in the usual
-    loaders; 16-bit images are scaled to 8 bit; of an animation the first frame counts. Whatever cannot be
-    decoded completely raises `BrokenImage`. `prepare="imagenet"` scales and crops as the published sets do.
+    loaders; 16-bit images are scaled to 8 bit; of an animation the first frame is read. Files that cannot be decoded
+    completely raise `UnreadableImage`. `prepare="imagenet"` scales and crops as the published sets do.
     """
     path = Path(path) if isinstance(path, str | Path) else path
     try:
         with warnings.catch_warnings(), Pil.open(path) as file:
-            warnings.simplefilter("ignore")  # oddities that Pillow reads over are no concern of the user's
+            warnings.simplefilter("ignore")  # Pillow warns of oddities that it can read anyway
             file.load()
             picture = _rgb(_upright(file))
     except FileNotFoundError:
@@ -226,13 +226,13 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
 
 
 def image_size(path: str | Path) -> tuple[int, int] | None:
-    """Width and height of an image file, upright, from its header alone; None if it has none that can be read."""
+    """Width and height of an image file, upright, from its header; None if the header cannot be read."""
     try:
         with warnings.catch_warnings(), Pil.open(path) as file:
             warnings.simplefilter("ignore")
             width, height = file.size
             turned = file.getexif().get(ORIENTATION, 1) in SIDEWAYS
-    except Exception:  # as in `read_image`, which says why
+    except Exception:  # `read_image` raises with the reason
         return None
     return (height, width) if turned else (width, height)
 
@@ -248,7 +248,7 @@ def _rgb(picture: Pil.Image) -> Pil.Image:
     if picture.mode.startswith("I") or picture.mode == "F":
         values = np.asarray(picture, np.float64)
         if not np.isfinite(values).all():
-            raise BrittleError("it has values that are not numbers")
+            raise BrittleError("it has NaN or infinite values")
         deep = picture.mode.startswith("I;16") or values.max() > 255
         full = 65535 if deep else 1 if picture.mode == "F" and values.max() <= 1 else 255
         picture = Pil.fromarray(np.rint(np.clip(values / full, 0, 1) * 255).astype(np.uint8))
@@ -261,7 +261,7 @@ def _reason(path: Path | BinaryIO, error: Exception) -> str:
     if isinstance(path, Path) and path.is_file() and path.stat().st_size == 0:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
-        return "not an image, or of a kind that Pillow does not read"
+        return "not an image, or of a format that Pillow does not read"
     return " ".join(str(error).split()) or type(error).__name__
 
 
@@ -270,16 +270,16 @@ FOLDER = Path(__file__).parent / "photos"
 
 def photo(name: str = "cat", size: int = 224) -> Image:
     """A bundled photograph ("cat" or "coffee") as size×size×3 uint8."""
-    known = sorted(path.stem for path in FOLDER.glob("*.jpg"))
-    if name not in known:
-        raise BrittleError(f"there is no photograph {name!r}; there are: {', '.join(known)}")
+    names = sorted(path.stem for path in FOLDER.glob("*.jpg"))
+    if name not in names:
+        raise BrittleError(f"there is no photograph {name!r}; there are: {', '.join(names)}")
     picture = cv2.imread(str(FOLDER / f"{name}.jpg"), cv2.IMREAD_COLOR_RGB)
     assert picture is not None
     return np.asarray(cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def square(image: Image, side: int) -> Image:
-    """The central square of a photograph H×W×3 of uint8, brought to side×side."""
+    """The central square of a photograph H×W×3 of uint8, resized to side×side."""
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise BrittleError(f"the photograph must be H×W×3 uint8, got shape {image.shape} of {image.dtype}")
     if side < 1:
@@ -287,6 +287,6 @@ def square(image: Image, side: int) -> Image:
     height, width = image.shape[:2]
     short = min(height, width)
     top, left = (height - short) // 2, (width - short) // 2
-    how = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
-    middle = np.ascontiguousarray(image[top : top + short, left : left + short])
-    return np.asarray(cv2.resize(middle, (side, side), interpolation=how), np.uint8)
+    interpolation = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
+    centre = np.ascontiguousarray(image[top : top + short, left : left + short])
+    return np.asarray(cv2.resize(centre, (side, side), interpolation=interpolation), np.uint8)

@@ -1,4 +1,4 @@
-"""Datasets of other libraries, known by what they can do: neither torch nor Hugging Face is imported."""
+"""Datasets of other libraries, recognised by their interface: neither torch nor Hugging Face is imported."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import any_image
 
 
-class _Foreign:
-    """Reads `pick(dataset[i])`, and refuses a sample whose label is not the one it had before."""
+class _SampleReader:
+    """Reads single images of a dataset; raises if the label of a sample has changed since the labels were read."""
 
     def __init__(self, dataset: Any, image: str | int, label: str | int | None, labels: NDArray[Any] | None) -> None:
         self.dataset, self.image, self.label, self.labels = dataset, image, label, labels
@@ -27,17 +27,17 @@ class _Foreign:
         if self.labels is not None and self.label is not None and int(sample[self.label]) != self.labels[index]:
             raise BrittleError(
                 f"sample {index} has the label {int(sample[self.label])} and had {self.labels[index]} before; "
-                "give a dataset that always has the same order"
+                "give a dataset with a fixed order"
             )
         return any_image(sample if self.image == -1 else sample[self.image])
 
     def content(self) -> str:
-        """A digest of all pixels: reads every image once."""
-        seen = sha256()
+        """A digest of all pixels; reads every image once."""
+        digest = sha256()
         for index in range(len(self.dataset)):
             image = self(index)
-            seen.update(repr(image.shape).encode() + image.tobytes())
-        return seen.hexdigest()
+            digest.update(repr(image.shape).encode() + image.tobytes())
+        return digest.hexdigest()
 
 
 def from_torch(
@@ -45,13 +45,13 @@ def from_torch(
 ) -> Dataset:
     """A torch `Dataset` of (image, label) pairs, or of images alone; the sample ids are the indices.
 
-    Its transform may crop and resize, and must neither normalise nor draw at random. Labels come from `targets` if
-    the dataset has them, else from reading every sample once. The digest of the data reads every image, unless
-    `key` says what stands for them (a name and version).
+    Its transform may crop and resize, but must neither normalise nor be random. Labels come from `targets` if the
+    dataset has them, else from reading every sample once. The digest of the data reads every image, unless `key`
+    (a name and version) identifies them.
     """
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
         raise BrittleTypeError(
-            f"{type(dataset).__name__} has no length or no samples by number; give a map-style dataset"
+            f"{type(dataset).__name__} has no length or no access by index; give a map-style dataset"
         )
     if len(dataset) == 0:
         raise BrittleError("the torch dataset is empty")
@@ -59,8 +59,8 @@ def from_torch(
     paired = isinstance(first, tuple | list) and len(first) >= 2
     labels = _targets(dataset, first) if paired else None
     image = 0 if isinstance(first, tuple | list) else -1
-    reader = _Foreign(dataset, image, 1 if paired else None, labels)
-    _check_steady(reader)
+    reader = _SampleReader(dataset, image, 1 if paired else None, labels)
+    _check_deterministic(reader)
     names = classes if classes is not None else getattr(dataset, "classes", None) or ()
     return Dataset(
         name or type(dataset).__name__,
@@ -82,8 +82,8 @@ def from_hugging_face(
 ) -> Dataset:
     """One split of a Hugging Face dataset; the sample ids are the indices.
 
-    The columns are found by their usual names (image, img; label, labels, fine_label) unless they are given. Labels
-    that are all -1, as in hidden test sets, are none. The data are known by the split's own fingerprint, or by `key`.
+    The default columns are image or img, and label, labels or fine_label. Labels that are all -1, as in hidden test
+    sets, count as missing. The data are identified by the fingerprint of the split, or by `key`.
     """
     columns = getattr(dataset, "column_names", None)
     if isinstance(columns, dict):
@@ -92,12 +92,12 @@ def from_hugging_face(
         raise BrittleTypeError(f"{type(dataset).__name__} is not a Hugging Face dataset with a length and columns")
     image = _column(columns, image, ("image", "img"), "image")
     if image is None:
-        raise BrittleError(f"there is no column of images; say which with image=…: {', '.join(columns)}")
+        raise BrittleError(f"there is no image column; name one of the columns with image=…: {', '.join(columns)}")
     label = _column(columns, label, ("label", "labels", "fine_label"), "label")
     labels = None if label is None else np.asarray(list(dataset[label]))
     if labels is not None and len(labels) and (labels == -1).all():
         label, labels = None, None
-    reader = _Foreign(dataset, image, label, labels)
+    reader = _SampleReader(dataset, image, label, labels)
     fingerprint = key or getattr(dataset, "_fingerprint", None)
     feature = (getattr(dataset, "features", None) or {}).get(label)
     return Dataset(
@@ -112,18 +112,20 @@ def from_hugging_face(
 
 def _targets(dataset: Any, first: Any) -> NDArray[np.int64]:
     targets: Any = getattr(dataset, "targets", ())
-    plain = targets is not None and getattr(dataset, "target_transform", None) is None
-    if plain and len(targets) == len(dataset) and int(targets[0]) == int(first[1]):
+    untransformed = targets is not None and getattr(dataset, "target_transform", None) is None
+    if untransformed and len(targets) == len(dataset) and int(targets[0]) == int(first[1]):
         return np.asarray([int(target) for target in targets], np.int64)
     return np.asarray([int(dataset[index][1]) for index in range(len(dataset))], np.int64)
 
 
-def _check_steady(read: Callable[[int], Image]) -> None:
+def _check_deterministic(read: Callable[[int], Image]) -> None:
     if not np.array_equal(read(0), read(0)):
-        raise BrittleError("the dataset gives another image 0 each time; take the random parts out of its transform")
+        raise BrittleError(
+            "the dataset gives a different image 0 on each read; remove the random parts of its transform"
+        )
 
 
-def _column(columns: Sequence[str], given: str | None, usual: Sequence[str], what: str) -> str | None:
-    if given is not None and given not in columns:
-        raise BrittleError(f"there is no column {given!r} to take as {what}; there are: {', '.join(columns)}")
-    return given if given is not None else next((name for name in usual if name in columns), None)
+def _column(columns: Sequence[str], requested: str | None, defaults: Sequence[str], role: str) -> str | None:
+    if requested is not None and requested not in columns:
+        raise BrittleError(f"there is no column {requested!r} for the {role}; there are: {', '.join(columns)}")
+    return requested if requested is not None else next((name for name in defaults if name in columns), None)

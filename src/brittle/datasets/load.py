@@ -49,14 +49,14 @@ OPTIONS = {
     "cifar-c": (),
     "cns-bench": ("classes", "keep"),
 }
-"""What each reader may be told."""
+"""The options of each reader of a stored set."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredSet:
-    """Corrupted images as somebody published them; each cell's dataset is opened when it is asked for.
+    """A published set of corrupted images; the dataset of each cell is opened on demand.
 
-    `folder` is where they lie, for those who want to look at them later.
+    `folder` is its path.
     """
 
     name: str
@@ -71,19 +71,19 @@ class StoredSet:
 
     @property
     def written_by(self) -> Benchmark | None:
-        """The recipe by which `brittle corrupt` wrote the pictures; None if they are somebody else's."""
+        """The recipe by which `brittle corrupt` wrote the pictures; None if another program wrote them."""
         file = Path(self.folder) / RECIPE
         return Benchmark.load(file) if self.folder and file.is_file() else None
 
 
 def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
-    """The set that a text such as "imagenet-c:PATH" or "cifar-c:PATH" names as a whole, or None if it names none.
+    """The complete set named by a text such as "imagenet-c:PATH" or "cifar-c:PATH"; None if it is not one.
 
-    Corruptions get the ids of ours, gaussian_noise becoming imagenet-c/gaussian_noise, so that scores, families and
-    published numbers find them. `options` are those of the reader, such as partial=True.
+    Corruptions get the ids of brittle, gaussian_noise becoming imagenet-c/gaussian_noise, so that scores, families and
+    published numbers match. `options` are those of the reader, such as partial=True.
     """
-    scheme, colon, rest = str(spec).partition(":")
-    path = Path(rest).expanduser()
+    scheme, colon, location = str(spec).partition(":")
+    path = Path(location).expanduser()
     if not colon or scheme not in RECIPES:
         return None
     if not path.is_dir():
@@ -92,56 +92,56 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
         raise FileNotFoundError(f"there is no folder {str(path)!r} of {scheme}")
     for option in options:
         if option not in OPTIONS[scheme]:
-            known = ", ".join(OPTIONS[scheme]) or "none"
-            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {known}")
+            allowed = ", ".join(OPTIONS[scheme]) or "none"
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {allowed}")
     cells = _READERS[scheme](path, **options)
-    whole = path.resolve()
-    return StoredSet(whole.name, scheme, cells, str(whole)) if cells else None
+    folder = path.resolve()
+    return StoredSet(folder.name, scheme, cells, str(folder)) if cells else None
 
 
-def _folders(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cells:
+def _folder_cells(reader: Callable[..., Dataset], path: Path, **options: Any) -> Cells:
     return {
-        Cell(_identity(name), float(number), STORED): partial(reader, path, name, level, **options)
+        Cell(_corruption_id(name), float(number), STORED): partial(reader, path, name, level, **options)
         for name, folder in sorted(folder_corruptions(path).items())
         for number, level in enumerate(severities(folder), 1)
     }
 
 
-def _arrays(path: Path) -> Cells:
+def _array_cells(path: Path) -> Cells:
     return {
-        Cell(_identity(name), float(s), STORED): partial(cifar_c, path, name, s)
+        Cell(_corruption_id(name), float(severity), STORED): partial(cifar_c, path, name, severity)
         for name in array_corruptions(path)
-        for s in range(1, 6)
+        for severity in range(1, 6)
     }
 
 
 def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Collection[str] | None = None) -> Cells:
     """The cells "cns/<shift>", scale of a CNS-Bench folder; `keep` are the samples to keep, by default all."""
-    everything = cns_bench(path, classes=classes)
-    chosen = np.arange(len(everything))
+    dataset = cns_bench(path, classes=classes)
+    selected = np.arange(len(dataset))
     if keep is not None:
-        wanted = set(keep)
-        chosen = np.array([i for i, sample in enumerate(everything.ids) if sample in wanted], dtype=np.int64)
-        if not len(chosen):
-            raise BrittleError(f"none of the {len(wanted)} samples to keep is among the images of {str(path)!r}")
-    shifts, scales = everything.columns["shift"][chosen], everything.columns["scale"][chosen]
+        kept_ids = set(keep)
+        selected = np.array([i for i, sample in enumerate(dataset.ids) if sample in kept_ids], dtype=np.int64)
+        if not len(selected):
+            raise BrittleError(f"none of the {len(kept_ids)} samples to keep is among the images of {str(path)!r}")
+    shifts, scales = dataset.columns["shift"][selected], dataset.columns["scale"][selected]
     cells: dict[Cell, Callable[[], Dataset]] = {}
     for shift, scale in sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True))):
-        those = chosen[(shifts == shift) & (scales == scale)]
-        cells[Cell(f"cns/{shift}", float(scale), STORED)] = partial(everything.subset, those)
+        indices = selected[(shifts == shift) & (scales == scale)]
+        cells[Cell(f"cns/{shift}", float(scale), STORED)] = partial(dataset.subset, indices)
     return cells
 
 
 _READERS: dict[str, Callable[..., Cells]] = {
-    "imagenet-c": partial(_folders, imagenet_c),
-    "tiny-imagenet-c": partial(_folders, tiny_imagenet_c),
-    "cifar-c": _arrays,
+    "imagenet-c": partial(_folder_cells, imagenet_c),
+    "tiny-imagenet-c": partial(_folder_cells, tiny_imagenet_c),
+    "cifar-c": _array_cells,
     "cns-bench": shift_cells,
 }
 
 
-def _identity(name: str) -> str:
-    """Our id for a published name, else the name as it is."""
+def _corruption_id(name: str) -> str:
+    """The id of brittle for a published name, else the name itself."""
     for source in ("imagenet-c", "c-bar"):
         for corruption in list_corruptions(source=source):
             if corruption.name == name:
@@ -151,11 +151,11 @@ def _identity(name: str) -> str:
 
 def _cell(reader: Callable[..., Dataset], path: str, **options: Any) -> Dataset:
     """A published corrupted set: the path ends in the corruption and the severity."""
-    place = Path(path)
-    if len(place.parts) < 3:
+    folder = Path(path)
+    if len(folder.parts) < 3:
         raise BrittleError(f"{path!r} does not end in a corruption and a severity, such as …/gaussian_noise/3")
-    severity = int(place.name) if place.name.isdecimal() else place.name
-    return reader(place.parent.parent, place.parent.name, severity, **options)
+    severity = int(folder.name) if folder.name.isdecimal() else folder.name
+    return reader(folder.parent.parent, folder.parent.name, severity, **options)
 
 
 SOURCES.update(
@@ -168,14 +168,14 @@ SOURCES.update(
 
 
 def dataset_sources() -> dict[str, Callable[..., Dataset]]:
-    """What reads the dataset of each scheme, of all modules of this package and of those that were imported."""
+    """The reader of each scheme, of this package and of all imported modules."""
     for module in iter_modules(import_module("brittle.datasets").__path__):
         import_module(f"brittle.datasets.{module.name}")
     return SOURCES
 
 
 PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
-"""Sets of photographs of all sizes, which are prepared as ImageNet is unless told otherwise."""
+"""Sets of photographs of all sizes, which are prepared as ImageNet by default."""
 
 
 def load_dataset(
@@ -188,12 +188,12 @@ def load_dataset(
     """A dataset by a text: "demo", "cifar10:PATH", "imagenet-c:PATH/fog/3", a folder of images, an .npz or .npy file.
 
     Args:
-        spec: the text, a path, or a dataset, which is given back.
+        spec: the text, a path, or a dataset, which is returned as it is.
         prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that
             is the default for ImageNet, for its natural shifts, and for folders of images of different or large sizes.
-            "342,299" does so with other numbers, "none" leaves images as they are. `evaluate` takes the size of the
-            model instead, where it has one and nothing was asked for here.
-        classes: names or WordNet ids in the order of the model's outputs, or a text file with one a line; by default
+            "342,299" does so with other numbers, "none" leaves images as they are. By default
+            `evaluate` uses the input size of the model instead, if it is known.
+        classes: names or WordNet ids in the order of the model's outputs, or a text file with one per line; by default
             the sorted class folders.
         options: those of the reader, such as train=True or partial=True.
     """
@@ -210,9 +210,9 @@ def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
         if list(options) == ["classes"]:
             return spec.with_classes(options["classes"])
         if options:
-            raise BrittleTypeError(f"a dataset that is there already takes no options, got {', '.join(options)}")
+            raise BrittleTypeError(f"a loaded dataset takes no options, got {', '.join(options)}")
         return spec
-    return _called(*_reader(spec), options)
+    return _call_reader(*_reader(spec), options)
 
 
 def dataset_options(spec: str | Path) -> list[str]:
@@ -222,16 +222,16 @@ def dataset_options(spec: str | Path) -> list[str]:
 
 
 def _reader(spec: str | Path) -> tuple[Callable[..., Dataset], str, str | None]:
-    """Who reads a text, the scheme, and the path, if there is one."""
+    """The reader of a text, its scheme, and the path, if there is one."""
     text = str(spec)
-    scheme, colon, rest = text.partition(":")
+    scheme, colon, location = text.partition(":")
     if isinstance(spec, Path) or not colon or len(scheme) == 1 or Path(text).exists():  # one letter is a drive
         return _reader_of_path(text)
     if scheme not in dataset_sources():
-        raise BrittleError(f"there is no kind of dataset {scheme!r}; {did_you_mean(scheme, dataset_sources())}")
-    if not rest:
+        raise BrittleError(f"there is no dataset scheme {scheme!r}; {did_you_mean(scheme, dataset_sources())}")
+    if not location:
         raise BrittleError(f"{text!r} has no path; write {scheme}:PATH")
-    return dataset_sources()[scheme], scheme, str(Path(rest).expanduser())
+    return dataset_sources()[scheme], scheme, str(Path(location).expanduser())
 
 
 def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]:
@@ -252,15 +252,15 @@ def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]
     raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
 
 
-def _called(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:
-    if "classes" in options and reader is not image_folder:  # folders know best; others are put in order afterwards
+def _call_reader(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:
+    if "classes" in options and reader is not image_folder:  # other datasets are reordered afterwards
         order = options["classes"]
         others = {option: value for option, value in options.items() if option != "classes"}
-        return _called(reader, scheme, path, others).with_classes(order)
-    known = _options(reader)
+        return _call_reader(reader, scheme, path, others).with_classes(order)
+    allowed = _options(reader)
     for option in options:
-        if option not in known:
-            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+        if option not in allowed:
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(allowed) or 'none'}")
     return reader(**options) if path is None else reader(path, **options)
 
 

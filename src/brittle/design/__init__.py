@@ -1,4 +1,4 @@
-"""Build a better test: which corruptions overlap, which set measures everything once, which set predicts the world."""
+"""Benchmark design: overlaps of corruptions, non-overlapping and balanced sets, correlation with natural shifts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,7 @@ LAZY = {
         "scheme_points",
     ),
 }
-"""What trains networks or shows them pictures, and so needs torch: loaded when it is first asked for."""
+"""Names that need torch, by module: imported on first use."""
 
 __all__ = [
     "Agreement",

@@ -1,4 +1,4 @@
-"""Severities at which a model loses as much as one wants."""
+"""Severities at which a model has a given error or a given loss of accuracy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from brittle.evaluation.results import Results
 from brittle.models.model import Model
 
 Progress = Callable[[str, float, float], None]
-"""Called with each (corruption, severity, R) that was tried, where R is the share of the clean accuracy left."""
+"""Called with each evaluated (corruption, severity, R), where R is the remaining share of the clean accuracy."""
 
 
 def match_error(
@@ -38,15 +38,15 @@ def match_error(
     batch_size: int = 128,
     progress: Progress | None = None,
 ) -> Benchmark:
-    """The benchmark with five levels a corruption, on which the model's mean error is the target.
+    """The benchmark with five levels per corruption at which the model's mean error is the target.
 
     C-bar scans ten levels and takes around a centre those with the errors nearest to 1 − A, 1 − A/2, 1, 1 + A/2 and
     1 + A times the centre's, where A is `spread`, and then the centres whose mean error is near the target. Severity
-    is continuous here, so the five errors are met by halving, to within `tolerance` of a severity, the nearest of all
-    severities tried is taken, and the centre is chosen so that their mean is the target: for every corruption, not
-    only over all of them. An error below that at severity `gap` or above that at the largest severity cannot be had; it
-    is cut off there, and the centre moves to make up for it. Levels closer than `gap` are moved apart, which shifts
-    the mean a little where the error jumps. `error_target` takes target and spread from a baseline.
+    is continuous here, so the five errors are found by bisection, to within `tolerance` of a severity, the nearest of
+    all evaluated severities is taken, and the centre is chosen so that their mean is the target: for every corruption,
+    not only over all of them. An error below that at severity `gap` or above that at the largest severity is clipped,
+    and the centre moves to compensate. Levels closer than `gap` are moved apart, which shifts the mean a little where
+    the error jumps. `error_target` takes target and spread from a baseline.
     """
     if not 0 < target_error < 1:
         raise BrittleError(f"target_error is a fraction between 0 and 1, got {target_error!r}; divide percents by 100")
@@ -56,17 +56,17 @@ def match_error(
         raise BrittleError(f"tolerance must be above 0 and gap at least as large, got {tolerance!r} and {gap!r}")
     entries = []
     for entry in benchmark.entries:
-        robust = Robustness(model, dataset, benchmark, entry, batch_size, _told(entry, progress))
-        entries.append(replace(entry, levels=_levels(robust, entry, target_error, spread, gap, tolerance)))
+        robustness_at = Robustness(model, dataset, benchmark, entry, batch_size, _with_corruption(entry, progress))
+        entries.append(replace(entry, levels=_levels(robustness_at, entry, target_error, spread, gap, tolerance)))
     title = f"{benchmark.name}, five levels each, {100 * target_error:.1f} % mean error of {model.name}"
     return replace(benchmark, name=name or f"{benchmark.name}-matched", title=title, entries=tuple(entries))
 
 
 def error_target(results: Results, baseline: Benchmark, model: str) -> tuple[float, float]:
-    """The mean error of a model on a baseline with five levels a corruption, and its spread (C-bar, steps 2 and 3)."""
+    """The mean error of a model on a baseline of five levels per corruption, and its spread (C-bar, steps 2 and 3)."""
     if any(len(entry.levels) != 5 for entry in baseline.entries):
         raise BrittleError(
-            f"a baseline has five levels for each corruption, as imagenet-c has; {baseline.name!r} has not"
+            f"a baseline needs five levels for each corruption, as imagenet-c has; {baseline.name!r} has others"
         )
     errors = 1 - results.matrix(model, baseline.cells()).values.mean(axis=0).reshape(-1, 5)
     return float(errors.mean()), error_spread(errors)
@@ -84,29 +84,33 @@ def error_spread(errors: ArrayLike) -> float:
 
 
 def _levels(
-    robust: Robustness, entry: Entry, target: float, spread: float, gap: float, tolerance: float
+    robustness_at: Robustness, entry: Entry, target: float, spread: float, gap: float, tolerance: float
 ) -> tuple[float, ...]:
-    if robust.highest < 6 * gap:
-        raise BrittleError(f"five levels {gap:g} apart do not fit below severity {robust.highest:g}; lower gap")
-    least, most = (1 - robust.clean * robust(severity) for severity in (gap, robust.highest))
+    if robustness_at.highest < 6 * gap:
+        raise BrittleError(f"five levels {gap:g} apart do not fit below severity {robustness_at.highest:g}; lower gap")
+    least, most = (1 - robustness_at.clean * robustness_at(severity) for severity in (gap, robustness_at.highest))
     if not least < target < most:
         end = f"{least:.3f} at severity {gap:g} already"
         if target > least:
-            end = f"{most:.3f} even at severity {robust.highest:g}"
+            end = f"{most:.3f} even at severity {robustness_at.highest:g}"
         raise BrittleError(
             f"the error under {entry.id} is {end}, so five levels cannot average {target:.3f}; change target_error or "
             "leave that corruption out"
         )
-    wished = _wished(target, spread, least, most)
-    for error in wished:
-        crossing(robust, min((1 - error) / robust.clean, 1.0), tolerance)
-    errors = {severity: 1 - robust.clean * left for severity, left in robust.looked.items() if severity >= gap}
-    nearest = [min(sorted(errors, reverse=True), key=lambda s: abs(errors[s] - error)) for error in wished]
-    return _apart(nearest, gap, robust.highest)
+    wanted_errors = _target_errors(target, spread, least, most)
+    for error in wanted_errors:
+        crossing(robustness_at, min((1 - error) / robustness_at.clean, 1.0), tolerance)
+    errors = {
+        severity: 1 - robustness_at.clean * value
+        for severity, value in robustness_at.evaluated.items()
+        if severity >= gap
+    }
+    nearest = [min(sorted(errors, reverse=True), key=lambda s: abs(errors[s] - error)) for error in wanted_errors]
+    return _spaced(nearest, gap, robustness_at.highest)
 
 
-def _wished(target: float, spread: float, least: float, most: float) -> FloatArray:
-    """Five errors around a centre, cut off at the ends, whose mean is the target."""
+def _target_errors(target: float, spread: float, least: float, most: float) -> FloatArray:
+    """Five errors around a centre, clipped to [least, most], whose mean is the target."""
     factors = 1 + spread * np.array([-1, -0.5, 0, 0.5, 1])
     low, high = least, most / (1 - spread)
     for _ in range(60):
@@ -116,36 +120,36 @@ def _wished(target: float, spread: float, least: float, most: float) -> FloatArr
     return np.asarray(np.clip(high * factors, least, most))
 
 
-def _apart(severities: list[float], gap: float, highest: float) -> tuple[float, ...]:
-    """Growing severities, each at least the gap above the one before and none above the largest."""
+def _spaced(severities: list[float], gap: float, highest: float) -> tuple[float, ...]:
+    """Ascending severities, at least `gap` apart and none above `highest`."""
     levels, below = [], 0.0
     for severity in sorted(severities):
         below = max(severity, below + gap)
         levels.append(below)
     above = math.inf
-    for place in reversed(range(len(levels))):
-        above = min(levels[place], highest, above - gap)
-        levels[place] = above
+    for i in reversed(range(len(levels))):
+        above = min(levels[i], highest, above - gap)
+        levels[i] = above
     return tuple(round(level, 2) for level in levels)
 
 
-def _told(entry: Entry, progress: Progress | None) -> Callable[[float, float], None] | None:
+def _with_corruption(entry: Entry, progress: Progress | None) -> Callable[[float, float], None] | None:
     return None if progress is None else lambda severity, robustness: progress(entry.id, severity, robustness)
 
 
 NOC = (0.95, 0.5)
-"""NOC's rule: a range begins where a standard model keeps 95 % of its accuracy, and ends where it keeps half."""
+"""NOC's rule: a range begins where a standard model keeps 95 % of its accuracy, and ends where it keeps 50 %."""
 
 CalibrateProgress = Callable[[float, float], None]
-"""Called with each (severity, R) that was tried."""
+"""Called with each evaluated (severity, R)."""
 
 
 @dataclass(frozen=True)
 class Calibration:
     """The severities of one corruption at which a model's robustness R crosses some values, and R there.
 
-    A value that is not reached even at the largest severity gives that severity; `robustness` says how far it got.
-    `looked` lists every (severity, R) that was tried.
+    A value that is not reached at the largest severity gives that severity, with `reached` false. `looked` lists every
+    evaluated (severity, R).
     """
 
     corruption: str
@@ -166,22 +170,22 @@ def calibrate(
     batch_size: int = 128,
     progress: CalibrateProgress | None = None,
 ) -> Calibration:
-    """Where a corruption leaves a model these shares of its clean accuracy (R = A(c) / A, falling from 1).
+    """The severities at which a model keeps these shares R = A(c) / A of its clean accuracy.
 
-    The draws do not depend on the severity, so R falls along one path for all images and halving finds its crossing,
-    to within `tolerance` of a severity; of several crossings it finds one. `benchmark` gives seed, table and options.
+    The draws do not depend on the severity, so bisection finds where R crosses each value, to within `tolerance` of a
+    severity; of several crossings it finds one. `benchmark` gives seed, table and options.
     """
-    wanted = tuple(float(value) for value in robustness)
-    if not wanted or not all(0 < value < 1 for value in wanted):
+    targets = tuple(float(value) for value in robustness)
+    if not targets or not all(0 < value < 1 for value in targets):
         raise BrittleError(f"robustness is a share of the clean accuracy between 0 and 1, got {list(robustness)}")
     if not tolerance > 0:
         raise BrittleError(f"tolerance must be above 0, got {tolerance}")
     recipe = benchmark or Benchmark("calibration", (Entry(corruption, (1.0,)),))
     entry = recipe.entry(corruption)
-    robust = Robustness(model, dataset, recipe, entry, batch_size, progress)
-    found = [crossing(robust, value, tolerance) for value in wanted]
-    severities, values, reached = zip(*found, strict=True)
-    return Calibration(entry.id, severities, values, reached, tuple(sorted(robust.looked.items())))
+    robustness_at = Robustness(model, dataset, recipe, entry, batch_size, progress)
+    crossings = [crossing(robustness_at, value, tolerance) for value in targets]
+    severities, values, reached = zip(*crossings, strict=True)
+    return Calibration(entry.id, severities, values, reached, tuple(sorted(robustness_at.evaluated.items())))
 
 
 def calibrate_all(
@@ -197,8 +201,8 @@ def calibrate_all(
 ) -> list[Calibration]:
     """`calibrate` for each corruption of a benchmark, in its order.
 
-    With a `path`, a .json file, each is kept there as soon as it is found, and the same call goes on after an
-    interruption. `progress` is called with (the corruption, corruptions done, corruptions in all).
+    With a `path`, a .json file, each calibration is written as soon as it is made, and the same call resumes after an
+    interruption. `progress` is called with (corruption, corruptions done, corruptions in total).
     """
     about = {
         "model": [model.name, model.key],
@@ -207,67 +211,67 @@ def calibrate_all(
         "robustness": list(robustness),
         "tolerance": tolerance,
     }
-    kept = _Kept(None if path is None else Path(path), about)
-    for place, entry in enumerate(benchmark.entries):
+    store = _CalibrationFile(None if path is None else Path(path), about)
+    for done, entry in enumerate(benchmark.entries):
         if progress is not None:
-            progress(entry.id, place, len(benchmark.entries))
-        if entry.id not in kept.found:
-            how: dict[str, Any] = {"benchmark": benchmark, "tolerance": tolerance, "batch_size": batch_size}
-            kept.add(calibrate(entry.id, model, dataset, robustness, **how))
-    return [kept[entry.id] for entry in benchmark.entries]
+            progress(entry.id, done, len(benchmark.entries))
+        if entry.id not in store.calibrations:
+            options: dict[str, Any] = {"benchmark": benchmark, "tolerance": tolerance, "batch_size": batch_size}
+            store.add(calibrate(entry.id, model, dataset, robustness, **options))
+    return [store[entry.id] for entry in benchmark.entries]
 
 
-class _Kept:
-    """The calibrations found so far, in a file that belongs to one model, one data set and one wish."""
+class _CalibrationFile:
+    """The finished calibrations, in memory and in a file for one model, data set and set of options."""
 
     def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
         self.path, self.about = path, about
-        self.found: dict[str, Any] = {}
-        if path is not None and not missing_or_damaged(path, "the calibrations are made again"):
+        self.calibrations: dict[str, Any] = {}
+        if path is not None and not missing_or_damaged(path, "the calibrations are computed again"):
             stored = json.loads(path.read_text(encoding="utf-8"))
             for key, value in about.items():
                 if stored.get("about", {}).get(key) != value:
-                    known = stored.get("about", {}).get(key)
+                    stored_value = stored.get("about", {}).get(key)
                     if key == "candidates":
                         differs = "of other candidates"
-                    elif key in ("model", "data"):  # a name and a digest of what it stands for
-                        differs = f"of another {key} than {value[0]!r} is now"
+                    elif key in ("model", "data"):  # a name and a digest of the content
+                        differs = f"of another {key} than the present {value[0]!r}"
                     else:
-                        differs = f"with {key} {known}, and this asks for {value}"
+                        differs = f"with {key} {stored_value}, and this call has {value}"
                     raise BrittleError(f"{str(path)!r} holds calibrations {differs}; remove it or choose another file")
-            self.found = stored["found"]
+            self.calibrations = stored["found"]
 
     def __getitem__(self, corruption: str) -> Calibration:
-        one = self.found[corruption]
-        looked = tuple((float(severity), float(value)) for severity, value in one["looked"])
-        rest = {key: tuple(one[key]) for key in ("severities", "robustness", "reached")}
-        return Calibration(corruption=corruption, looked=looked, **rest)
+        data = self.calibrations[corruption]
+        looked = tuple((float(severity), float(value)) for severity, value in data["looked"])
+        columns = {key: tuple(data[key]) for key in ("severities", "robustness", "reached")}
+        return Calibration(corruption=corruption, looked=looked, **columns)
 
-    def add(self, one: Calibration) -> None:
-        """Keep one more, on disk too."""
-        self.found[one.corruption] = asdict(one)
+    def add(self, calibration: Calibration) -> None:
+        """Add a calibration, and write the file."""
+        self.calibrations[calibration.corruption] = asdict(calibration)
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.path) as part:
-            part.write_text(json.dumps({"about": self.about, "found": self.found}, indent=1), encoding="utf-8")
+            part.write_text(json.dumps({"about": self.about, "found": self.calibrations}, indent=1), encoding="utf-8")
 
 
-def crossing(robust: Robustness, value: float, tolerance: float) -> tuple[float, float, bool]:
-    """The severity at which R falls below a value, found by halving, R there, and whether it gets there at all."""
-    low = max((s for s, r in robust.looked.items() if r >= value), default=0.0)
-    high = min((s for s, r in robust.looked.items() if r < value and s > low), default=robust.highest)
-    if high == robust.highest and robust(high) >= value:
-        return high, robust(high), False
+def crossing(robustness_at: Robustness, value: float, tolerance: float) -> tuple[float, float, bool]:
+    """The severity at which R falls below a value, by bisection; R there; and whether the value is reached."""
+    low = max((s for s, r in robustness_at.evaluated.items() if r >= value), default=0.0)
+    high = min((s for s, r in robustness_at.evaluated.items() if r < value and s > low), default=robustness_at.highest)
+    if high == robustness_at.highest and robustness_at(high) >= value:
+        return high, robustness_at(high), False
     while high - low > tolerance:
         middle = (low + high) / 2
-        low, high = (middle, high) if robust(middle) >= value else (low, middle)
-    return high, robust(high), True
+        low, high = (middle, high) if robustness_at(middle) >= value else (low, middle)
+    return high, robustness_at(high), True
 
 
 def calibrated(benchmark: Benchmark, calibrations: Sequence[Calibration], *, name: str, title: str = "") -> Benchmark:
     """A recipe whose corruptions draw each image's severity from the calibrated ranges."""
-    ranges = {each.corruption: each.severities for each in calibrations}
+    ranges = {calibration.corruption: calibration.severities for calibration in calibrations}
     entries = []
     for entry in benchmark.entries:
         low, high = (round(end(ranges[entry.id]), 2) for end in (min, max))
@@ -276,7 +280,7 @@ def calibrated(benchmark: Benchmark, calibrations: Sequence[Calibration], *, nam
 
 
 class Robustness:
-    """R of one model under one corruption at a severity, remembered; `clean` is the accuracy that R is a share of."""
+    """R = A(c) / A of one model under one corruption, a function of severity that caches; `clean` is A."""
 
     def __init__(
         self,
@@ -288,22 +292,25 @@ class Robustness:
         progress: CalibrateProgress | None,
     ) -> None:
         if dataset.labels is None:
-            raise no_labels(dataset, "so accuracy is not known")
+            raise no_labels(dataset, "so accuracy cannot be measured")
         self.source = Drawn(np.stack(list(dataset.images())), dataset.ids, recipe)
         self.model, self.labels, self.classes = model, dataset.labels, Classes.of(dataset)
         self.recipe, self.entry, self.batch_size, self.progress = recipe, entry, batch_size, progress
         self.clean = self._accuracy(0.0)
         if self.clean < 2 / max(2, len(dataset.classes)):
-            raise BrittleError(f"{model.name!r} has {100 * self.clean:.1f} % on clean images: too little to lose any")
+            raise BrittleError(
+                f"{model.name!r} has {100 * self.clean:.1f} % accuracy on clean images, less than twice chance, so no "
+                "loss can be measured; use a better model"
+            )
         self.highest = float(entry.corruption.max_severity)
-        self.looked: dict[float, float] = {0.0: 1.0}
+        self.evaluated: dict[float, float] = {0.0: 1.0}
 
     def __call__(self, severity: float) -> float:
-        if severity not in self.looked:
-            self.looked[severity] = self._accuracy(severity) / self.clean
+        if severity not in self.evaluated:
+            self.evaluated[severity] = self._accuracy(severity) / self.clean
             if self.progress is not None:
-                self.progress(severity, self.looked[severity])
-        return self.looked[severity]
+                self.progress(severity, self.evaluated[severity])
+        return self.evaluated[severity]
 
     def _accuracy(self, severity: float) -> float:
         def draw(start: int) -> Image:

@@ -1,4 +1,4 @@
-"""The largest set of corruptions that do not overlap, exactly."""
+"""The largest sets of corruptions that do not overlap, by an exact clique search."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Graph = list[int]
 
 
 def graph_of(edges: NDArray[np.bool_]) -> tuple[Graph, list[int]]:
-    """A graph of bitsets from a symmetric matrix, and which vertex of the matrix each of its vertices is.
+    """A graph of bitsets from a symmetric matrix, and for each vertex its row in the matrix.
 
-    Vertices are renumbered so that the ones of low degree, peeled off one after the other, come last: colouring from
-    the first bit upwards then needs few colours, and branching from the last downwards starts with few candidates.
+    Vertices are in degeneracy order, those of low degree last: greedy colouring from the first bit upwards then needs
+    few colours, and branching from the last downwards starts with few candidates.
     """
-    left = np.array(edges, dtype=bool)
-    np.fill_diagonal(left, False)
-    edges, degree = left.copy(), left.sum(axis=1)
+    remaining = np.array(edges, dtype=bool)
+    np.fill_diagonal(remaining, False)
+    edges, degree = remaining.copy(), remaining.sum(axis=1)
     peeled: list[int] = []
-    for _ in range(len(left)):
-        v = int(np.where(degree < 0, len(left), degree).argmin())
+    for _ in range(len(remaining)):
+        v = int(np.where(degree < 0, len(remaining), degree).argmin())
         peeled.append(v)
-        degree -= left[v]
-        left[v], left[:, v] = False, False
+        degree -= remaining[v]
+        remaining[v], remaining[:, v] = False, False
         degree[v] = -1
     order = peeled[::-1]
     ranked = edges[np.ix_(order, order)]
@@ -43,12 +43,12 @@ def graph_of(edges: NDArray[np.bool_]) -> tuple[Graph, list[int]]:
 
 def members(vertices: int) -> list[int]:
     """The vertices of a bitset, ascending."""
-    found = []
+    indices = []
     while vertices:
         low = vertices & -vertices
-        found.append(low.bit_length() - 1)
+        indices.append(low.bit_length() - 1)
         vertices ^= low
-    return found
+    return indices
 
 
 def clique_number(graph: Graph) -> int:
@@ -88,13 +88,13 @@ def cliques_of_size(graph: Graph, size: int) -> Iterator[int]:
 
 
 def branches(graph: Graph, candidates: int, enough: int) -> list[tuple[int, int]]:
-    """The candidates that can end a clique of more than `enough` of them, each with a bound on its size.
+    """The candidates that can end a clique of more than `enough` vertices, each with a bound on its size.
 
     The candidates are coloured greedily, no two neighbours alike. A clique has one vertex a colour at most, so the
-    vertices up to some vertex in this order hold none larger than that vertex's colour; vertices of the first `enough`
-    colours need no branch of their own.
+    vertices up to some vertex in this order hold no clique larger than that vertex's colour; vertices of the first
+    `enough` colours need no branch.
     """
-    found: list[tuple[int, int]] = []
+    branching: list[tuple[int, int]] = []
     colour = 0
     while candidates:
         colour += 1
@@ -105,44 +105,44 @@ def branches(graph: Graph, candidates: int, enough: int) -> list[tuple[int, int]
             candidates ^= low
             free = (free ^ low) & ~graph[v]
             if colour > enough:
-                found.append((v, colour))
-    return found
+                branching.append((v, colour))
+    return branching
 
 
 def lightest_cliques(graph: Graph, weights: FloatArray, size: int, limit: int) -> list[int]:
     """The `limit` cliques of the largest size with the lowest sums of edge weights, the lightest first.
 
-    Branch and bound: what r more vertices add is at least the sum, over the r cheapest colours, of a colour's cheapest
-    vertex, where a vertex costs its edges to the clique so far and half of its r − 1 lightest edges to anything.
+    Branch and bound: r more vertices add at least the sum, over the r cheapest colours, of a colour's cheapest vertex,
+    where a vertex costs its edges to the clique so far and half of its r − 1 lightest edges to anything.
     """
     count = len(graph)
     joined = np.array([[graph[i] >> j & 1 for j in range(count)] for i in range(count)], dtype=bool)
     sorted_edges = np.sort(np.where(joined, weights, np.inf), axis=1)
     half = np.concatenate([np.zeros((count, 1)), np.cumsum(sorted_edges, axis=1)], axis=1).T / 2
-    heap: list[tuple[float, int]] = []  # of the best so far, the heaviest on top: (−weight, −clique)
+    heap: list[tuple[float, int]] = []  # the best so far, the heaviest on top: (−weight, −clique)
 
     def grow(clique: int, weight: float, missing: int, candidates: int, costs: FloatArray) -> None:
         if missing == 0:
-            found = (-weight, -clique)
+            entry = (-weight, -clique)
             if len(heap) < limit:
-                heapq.heappush(heap, found)
+                heapq.heappush(heap, entry)
             else:
-                heapq.heappushpop(heap, found)
+                heapq.heappushpop(heap, entry)
             return
         bounds = costs + half[missing - 1]
         cheapest: list[float] = []  # of each colour so far
-        todo: list[tuple[int, float]] = []
+        open_branches: list[tuple[int, float]] = []
         colour = 0
-        for v, shade in branches(graph, candidates, 0):
-            if shade > colour:
-                colour = shade
+        for v, vertex_colour in branches(graph, candidates, 0):
+            if vertex_colour > colour:
+                colour = vertex_colour
                 cheapest.append(float(bounds[v]))
             else:
                 cheapest[-1] = min(cheapest[-1], float(bounds[v]))
-            if shade >= missing:
+            if vertex_colour >= missing:
                 others = heapq.nsmallest(missing - 1, cheapest[:-1])
-                todo.append((v, weight + sum(others) + float(bounds[v])))
-        for v, bound in reversed(todo):
+                open_branches.append((v, weight + sum(others) + float(bounds[v])))
+        for v, bound in reversed(open_branches):
             if len(heap) < limit or bound < -heap[0][0]:
                 grow(
                     clique | 1 << v,
@@ -159,20 +159,20 @@ def lightest_cliques(graph: Graph, weights: FloatArray, size: int, limit: int) -
 
 def weight_of(clique: int, weights: FloatArray) -> float:
     """The sum of the weights of a clique's edges."""
-    at = members(clique)
-    return float(weights[np.ix_(at, at)][np.triu_indices(len(at), 1)].sum())
+    vertices = members(clique)
+    return float(weights[np.ix_(vertices, vertices)][np.triu_indices(len(vertices), 1)].sum())
 
 
 MOST = 20_000
-"""How many largest subsets are counted one by one before only the best are searched for."""
+"""The number of largest subsets that are enumerated; beyond it only the best are searched for."""
 
 
 @dataclass(frozen=True)
 class NonOverlapping:
     """The largest subsets with every pair under the threshold, and among them the one with the lowest mean overlap.
 
-    `ties` are subsets of the largest size, the lowest mean first, so the first is `members`; `count` is how many there
-    are in all, or at least that many if it is not `counted`. `notes` say what else a reader must know.
+    `ties` are subsets of the largest size, the lowest mean first, so the first is `members`; `count` is the number of
+    such subsets, or a lower bound if `counted` is false. `notes` are remarks for the reader.
     """
 
     threshold: float
@@ -185,7 +185,7 @@ class NonOverlapping:
 
     @property
     def size(self) -> int:
-        """How many corruptions there are in a largest subset."""
+        """The number of corruptions in a largest subset."""
         return len(self.members)
 
 
@@ -193,9 +193,9 @@ def non_overlapping(overlap: OverlapMatrix, threshold: float = 0.1, *, limit: in
     """The largest subsets of corruptions with every pair strictly under the threshold, up to `limit` of them listed.
 
     Steps 2 and 3 of NOC's Algorithm 1, solved exactly: corruptions are joined if they overlap less than the threshold,
-    and the largest cliques are compared by their mean overlap. A masked pair is never put together. The mean of a
-    subset of one is NaN. Hundreds of candidates take seconds unless nearly every pair is under the threshold. The
-    search is ours and not networkx's: 112 nodes at a density of 0.6 take 0.02 s instead of 1.9 s.
+    and the largest cliques are compared by their mean overlap. A masked pair is never joined. The mean of a
+    subset of one is NaN. Hundreds of candidates take seconds unless nearly every pair is under the threshold. It
+    does not use networkx: 112 nodes at a density of 0.6 take 0.02 s here and 1.9 s there.
     """
     if not math.isfinite(threshold):
         raise BrittleError(f"the threshold is a finite overlap, such as 0.1, got {threshold!r}")
@@ -203,38 +203,38 @@ def non_overlapping(overlap: OverlapMatrix, threshold: float = 0.1, *, limit: in
         raise BrittleError(f"list at least one subset, got limit={limit!r}")
     graph, order = graph_of(overlap.scores < threshold)  # NaN is not less
     size = clique_number(graph)
-    found = list(islice(cliques_of_size(graph, size), MOST + 1))
-    counted = len(found) <= MOST
+    largest = list(islice(cliques_of_size(graph, size), MOST + 1))
+    counted = len(largest) <= MOST
     if not counted:
         weights = np.nan_to_num(overlap.scores[np.ix_(order, order)])
         listed = lightest_cliques(graph, weights, size, limit)
     else:
-        listed = found
+        listed = largest
     subsets = [sorted(order[v] for v in members(clique)) for clique in listed]
     ranked = sorted((_mean(overlap, subset), subset) for subset in subsets)[:limit]
     ties = tuple(tuple(overlap.names[i] for i in subset) for _, subset in ranked)
     mean = ranked[0][0] if size > 1 else math.nan
-    return NonOverlapping(float(threshold), ties[0], mean, len(found), counted, ties, _notes(overlap, counted))
+    return NonOverlapping(float(threshold), ties[0], mean, len(largest), counted, ties, _notes(overlap, counted))
 
 
 def sweep(overlap: OverlapMatrix, thresholds: Iterable[float]) -> pl.DataFrame:
     """The best subset at each threshold: threshold, size, mean_overlap, count (of that size), counted, members."""
-    found = [non_overlapping(overlap, threshold, limit=1) for threshold in thresholds]
-    if not found:
+    subsets = [non_overlapping(overlap, threshold, limit=1) for threshold in thresholds]
+    if not subsets:
         raise BrittleError("give at least one threshold, such as 0.1")
     columns = {
-        "threshold": [one.threshold for one in found],
-        "size": [one.size for one in found],
-        "mean_overlap": [one.mean_overlap for one in found],
-        "count": [one.count for one in found],
-        "counted": [one.counted for one in found],
-        "members": [list(one.members) for one in found],
+        "threshold": [subset.threshold for subset in subsets],
+        "size": [subset.size for subset in subsets],
+        "mean_overlap": [subset.mean_overlap for subset in subsets],
+        "count": [subset.count for subset in subsets],
+        "counted": [subset.counted for subset in subsets],
+        "members": [list(subset.members) for subset in subsets],
     }
     return pl.DataFrame(columns)
 
 
 def _mean(overlap: OverlapMatrix, subset: list[int]) -> float:
-    """The mean overlap of the pairs; 0 for one corruption, so that it can be sorted."""
+    """The mean overlap of the pairs; 0 for a single corruption, so that it can be sorted."""
     pairs = overlap.scores[np.ix_(subset, subset)][np.triu_indices(len(subset), 1)]
     return math.fsum(pairs) / len(pairs) if len(pairs) else 0.0
 
@@ -244,7 +244,7 @@ def _notes(overlap: OverlapMatrix, counted: bool) -> tuple[str, ...]:
     masked = overlap.masked()
     if masked:
         a, b = masked[0]
-        notes.append(f"{len(masked)} masked pairs, such as {a} and {b}, were never put together")
+        notes.append(f"{len(masked)} masked pairs, such as {a} and {b}, are never joined")
     if not counted:
         notes.append(f"there are more than {MOST} subsets of this size; the lowest means are exact")
     return tuple(notes)

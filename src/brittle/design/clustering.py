@@ -1,4 +1,4 @@
-"""Categories: corruptions grouped by their overlaps."""
+"""Categories of corruptions: k-means and hierarchical clustering of overlaps."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from brittle.design.correlation import check_drops
 from brittle.design.matrix import OverlapMatrix, average_linkage, distances
 
 Parts = tuple[dict[str, tuple[str, ...]], float, float, list[dict[str, Any]], Benchmark | None]
-"""Members of each category, the correlations within and across, the steps that led there, and the candidates."""
+"""Members of each category, the correlations within and across, the steps of the search, and the candidates."""
 
 KEYS = ("correlation_within", "correlation_across")
-"""How a file spells out SCC and DCC: mean correlations of overlap vectors within a category, and across two."""
+"""The keys of SCC and DCC in a file: mean correlations of overlap vectors within a category, and across two."""
 
 
 def write_categories(
@@ -38,27 +38,27 @@ def write_categories(
     steps: list[dict[str, Any]],
     candidates: Benchmark | None = None,
 ) -> Path:
-    """Write categories; the ending says how. In TOML the recipe of the candidates stands below them."""
+    """Write categories as .toml, with the recipe of the candidates, or as .csv, by the suffix of the path."""
     kind = _kind(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as temporary:
         if kind == ".csv":
-            rows = [(one, name) for name, group in members.items() for one in group]
+            rows = [(corruption, name) for name, group in members.items() for corruption in group]
             pl.DataFrame(rows, schema=["corruption", "category"], orient="row").write_csv(temporary)
         else:
-            known = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
+            correlations = {key: value for key, value in zip(KEYS, (scc, dcc), strict=True) if not math.isnan(value)}
             blocks = [{"name": name, "members": list(group)} for name, group in members.items()]
             recipe = {} if candidates is None else candidates.to_dict()
             entries = recipe.pop("corruption", [])
-            written = [{"count": one["count"], KEYS[0]: one["scc"], KEYS[1]: one["dcc"]} for one in steps]
-            lists = {"category": blocks, "step": written}
-            measured = {"candidates": recipe, "candidate": entries} if recipe else {}
-            temporary.write_text(toml_text(known | lists | measured), encoding="utf-8")
+            step_blocks = [{"count": step["count"], KEYS[0]: step["scc"], KEYS[1]: step["dcc"]} for step in steps]
+            lists = {"category": blocks, "step": step_blocks}
+            candidate_blocks = {"candidates": recipe, "candidate": entries} if recipe else {}
+            temporary.write_text(toml_text(correlations | lists | candidate_blocks), encoding="utf-8")
     return path
 
 
 def read_categories(path: Path) -> Parts:
-    """The parts of categories, not yet checked for sense."""
+    """The fields of `Categories` from a file, not yet validated."""
     if _kind(path) == ".toml":
         with path.open("rb") as file:
             data = tomllib.load(file)
@@ -67,14 +67,14 @@ def read_categories(path: Path) -> Parts:
             isinstance(block, dict) and isinstance(block.get("members"), list) and "name" in block for block in blocks
         ):
             raise BrittleError("write one [[category]] block with a name and a list of members for each category")
-        found = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
-        if len(found) < len(blocks):
+        members = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
+        if len(members) < len(blocks):
             raise BrittleError("two [[category]] blocks have the same name; join them")
         recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
         candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
         within, across = (float(data.get(key, math.nan)) for key in KEYS)
-        steps = [{"count": one["count"], "scc": one[KEYS[0]], "dcc": one[KEYS[1]]} for one in data.get("step", [])]
-        return found, within, across, steps, candidates
+        steps = [{"count": step["count"], "scc": step[KEYS[0]], "dcc": step[KEYS[1]]} for step in data.get("step", [])]
+        return members, within, across, steps, candidates
     table = read_csv(path)
     if not {"corruption", "category"} <= set(table.columns):
         raise BrittleError(f"the columns must be corruption and category, got {', '.join(table.columns)}")
@@ -91,7 +91,7 @@ def _kind(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """What some number of categories achieves: mean Pearson correlation within (`scc`) and across (`dcc`) them."""
+    """A number of categories and its mean Pearson correlations within (`scc`) and across (`dcc`) categories."""
 
     count: int
     scc: float
@@ -103,7 +103,7 @@ class Categories:
     """Named groups of corruptions, each corruption in one of them.
 
     `scc` is the mean Pearson correlation of the overlap vectors of two same-category corruptions, `dcc` of two
-    different-category corruptions; NaN if not known. `path` holds both for every number of categories that was tried.
+    different-category corruptions; NaN if unknown. `path` holds both for every number of categories tried.
     `candidates`, if known, is the recipe under which the corruptions were measured, with their levels or ranges.
     """
 
@@ -118,10 +118,10 @@ class Categories:
         if not members or not all(members.values()):
             empty = [name for name, group in members.items() if not group]
             raise BrittleError(f"every category needs a member, got {f'none in {empty[0]!r}' if empty else 'nothing'}")
-        everyone = list(chain.from_iterable(members.values()))
-        twice = sorted({name for name in everyone if everyone.count(name) > 1})
-        if twice:
-            raise BrittleError(f"{', '.join(map(repr, twice))} stands in the categories twice; keep it in one of them")
+        corruptions = list(chain.from_iterable(members.values()))
+        duplicates = sorted({name for name in corruptions if corruptions.count(name) > 1})
+        if duplicates:
+            raise BrittleError(f"{', '.join(map(repr, duplicates))} is in two categories; keep it in one of them")
         object.__setattr__(self, "members", members)
 
     def __len__(self) -> int:
@@ -134,22 +134,22 @@ class Categories:
 
     @cached_property
     def _category(self) -> dict[str, str]:
-        return {one: name for name, group in self.members.items() for one in group}
+        return {corruption: name for name, group in self.members.items() for corruption in group}
 
     @property
     def smallest(self) -> int:
-        """The size of the smallest category: how many representatives every category can have."""
+        """The size of the smallest category, which is the largest k for `balanced`."""
         return min(map(len, self.members.values()))
 
     def of(self, corruption: str) -> str:
-        """The category of a corruption, named with or without the set it comes from."""
+        """The category of a corruption, named with or without its set ("noc/rain" or "rain")."""
         if corruption in self._category:
             return self._category[corruption]
         family, _, plain = str(corruption).rpartition("/")
-        alike = [one for one in self.names if one.rpartition("/")[2] == plain and not (family and "/" in one)]
-        if len(alike) != 1:
-            raise BrittleError(f"no category holds {corruption!r}; {did_you_mean(str(corruption), self.names)}")
-        return self._category[alike[0]]
+        matches = [name for name in self.names if name.rpartition("/")[2] == plain and not (family and "/" in name)]
+        if len(matches) != 1:
+            raise BrittleError(f"no category contains {corruption!r}; {did_you_mean(str(corruption), self.names)}")
+        return self._category[matches[0]]
 
     def renamed(self, names: Sequence[str] | Mapping[str, str]) -> Categories:
         """The same categories under other names: all of them in order, or some of them from old to new."""
@@ -199,10 +199,10 @@ def agreement(categories: Categories, robustness: ArrayLike, names: Sequence[str
     columns, which must hold every corruption of the categories. Syn2Nat reports 0.67 within and 0.10 across, for 21
     models.
     """
-    table, where = check_drops(robustness, names)
-    columns = [where(name) for name in categories.names]
-    of = {one: label for label, group in enumerate(categories.members.values()) for one in group}
-    labels = np.array([of[name] for name in categories.names])
+    table, column_of = check_drops(robustness, names)
+    columns = [column_of(name) for name in categories.names]
+    label_of = {name: label for label, group in enumerate(categories.members.values()) for name in group}
+    labels = np.array([label_of[name] for name in categories.names])
     correlations = vector_correlations(table[:, columns].T, categories.names)
     return Agreement(*mean_correlations(correlations, labels), len(table))
 
@@ -213,7 +213,7 @@ def vector_correlations(vectors: FloatArray, names: Sequence[str]) -> FloatArray
     length = np.sqrt((centred**2).sum(axis=1))
     flat = np.flatnonzero(length <= 1e-12 * np.abs(vectors).max(axis=1))
     if flat.size:
-        raise BrittleError(f"all values of {names[flat[0]]} are equal, so nothing correlates with it; leave it out")
+        raise BrittleError(f"all values of {names[flat[0]]} are equal, so its correlation is undefined; leave it out")
     unit = centred / length[:, np.newaxis]
     return np.asarray(np.clip(unit @ unit.T, -1, 1))
 
@@ -231,35 +231,35 @@ def _mean(pairs: FloatArray) -> float:
 Labels = NDArray[np.int64]
 
 STEPS = 100
-"""Steps of k-means from each start; a few dozens of corruptions settle within ten."""
+"""Iterations of k-means from each start; a few dozen corruptions converge within ten."""
 
 
 def categories(
     overlap: OverlapMatrix, *, count: int | None = None, min_correlation: float = 0.5, starts: int = 100, seed: int = 0
 ) -> Categories:
-    """Categories by k-means on the overlap vectors, as few as make same-category vectors alike.
+    """Categories by k-means on the overlap vectors, as few as make same-category vectors correlate.
 
-    The vector of a corruption is its row of the matrix, its own 1 included. K grows from 2 until the mean Pearson
+    The vector of a corruption is its row of the matrix, with the diagonal 1. K grows from 2 until the mean Pearson
     correlation over all same-category pairs exceeds `min_correlation` (Syn2Nat, section 3: 0.5 gave K = 6), or is
-    `count` if you give one. K-means is the best of `starts` k-means++ starts; the same seed gives the same categories.
+    `count` if given. K-means takes the best of `starts` k-means++ starts; the same seed gives the same categories.
     """
     vectors = _vectors(overlap)
     if starts < 1:
         raise BrittleError(f"k-means needs at least one start, got {starts!r}")
 
-    def split(k: int) -> Labels:
+    def cluster(k: int) -> Labels:
         return k_means(vectors, k, starts=starts, rng=generator(seed))
 
-    return _grow(overlap, split, count, min_correlation, len(np.unique(vectors, axis=0)))
+    return _grow(overlap, cluster, count, min_correlation, len(np.unique(vectors, axis=0)))
 
 
 def hierarchical(
     overlap: OverlapMatrix, *, count: int | None = None, min_correlation: float | None = None
 ) -> Categories:
-    """Categories by average linkage on 1 − overlap: `count` of them, or the first number whose correlation suffices.
+    """Categories by average linkage on 1 − overlap: `count` of them, or the fewest that exceed `min_correlation`.
 
-    Beside Syn2Nat's k-means: it needs no seed, and two corruptions come together because they overlap with each other,
-    not because they overlap with the same others.
+    An alternative to Syn2Nat's k-means: it needs no seed, and groups corruptions that overlap with each other, not
+    those that overlap with the same others.
     """
     _vectors(overlap)
     if (count is None) == (min_correlation is None):
@@ -268,30 +268,30 @@ def hierarchical(
 
     merges = average_linkage(distances(overlap.scores))
 
-    def split(k: int) -> Labels:
+    def cluster(k: int) -> Labels:
         return _in_order(cut_tree(merges, n_clusters=k)[:, 0])
 
-    return _grow(overlap, split, count, -1 if min_correlation is None else min_correlation, len(overlap))
+    return _grow(overlap, cluster, count, -1 if min_correlation is None else min_correlation, len(overlap))
 
 
 def _grow(
-    overlap: OverlapMatrix, split: Callable[[int], Labels], count: int | None, min_correlation: float, most: int
+    overlap: OverlapMatrix, cluster: Callable[[int], Labels], count: int | None, min_correlation: float, most: int
 ) -> Categories:
-    """Try 2, 3, … categories until same-category vectors are alike, or as many as asked for."""
+    """Try 2, 3, … categories until the same-category correlation exceeds the minimum, or just `count`."""
     if count is not None and not 1 <= count <= most:
         raise BrittleError(f"{len(overlap)} corruptions ({most} different) make 1 to {most} categories, got {count!r}")
     correlations = vector_correlations(overlap.scores, overlap.names)
     path: list[Step] = []
     for k in range(min(2, count or 2), (count or min(most, len(overlap) - 1)) + 1):
-        labels = split(k)
+        labels = cluster(k)
         path.append(Step(k, *mean_correlations(correlations, labels)))
         if k == count or (count is None and path[-1].scc > min_correlation):
             groups = {str(c + 1): tuple(np.asarray(overlap.names)[labels == c].tolist()) for c in range(k)}
             return Categories(groups, path[-1].scc, path[-1].dcc, tuple(path), overlap.candidates)
     best = max(path, key=lambda step: step.scc, default=None)
-    found = f"the highest is {best.scc:.3f} at {best.count}" if best else "there are too few corruptions"
+    reason = f"the highest is {best.scc:.3f} at {best.count}" if best else "too few corruptions"
     raise BrittleError(
-        f"no number of categories brings the mean same-category correlation above {min_correlation:g} ({found}); "
+        f"no number of categories brings the mean same-category correlation above {min_correlation:g} ({reason}); "
         "lower min_correlation or give a count"
     )
 
@@ -310,19 +310,19 @@ def _vectors(overlap: OverlapMatrix) -> FloatArray:
 def k_means(points: FloatArray, count: int, *, starts: int, rng: np.random.Generator) -> Labels:
     """The cluster of each point, with the lowest sum of squared distances to the means over all k-means++ starts.
 
-    No cluster is empty, and clusters are numbered in the order of their first points. It is SciPy's `kmeans2`, whose
-    steps stop changing anything long before STEPS for the few dozens of points that corruptions are.
+    No cluster is empty, and clusters are numbered in the order of their first points. It uses SciPy's `kmeans2`, which
+    converges long before STEPS iterations on a few dozen points.
     """
     from scipy.cluster.vq import ClusterError, kmeans2
 
-    different = len(np.unique(points, axis=0))
-    if not 1 <= count <= different:
-        raise BrittleError(f"{different} different points cannot make {count} clusters")
+    distinct = len(np.unique(points, axis=0))
+    if not 1 <= count <= distinct:
+        raise BrittleError(f"{distinct} different points cannot make {count} clusters")
     best, lowest = None, np.inf
     for _ in range(starts):
         try:
             means, labels = kmeans2(points, count, iter=STEPS, minit="++", missing="raise", rng=rng)
-        except ClusterError:  # a cluster became empty; another start does better
+        except ClusterError:  # a cluster became empty; try the next start
             continue
         cost = float(((points - means[labels]) ** 2).sum())
         if cost < lowest * (1 - 1e-12):
@@ -352,20 +352,20 @@ def load_categories(given: str | Path) -> Categories:
         return Categories.load(path)
     if path.suffix:
         raise FileNotFoundError(
-            f"there is no file of categories {str(given)!r}; `brittle categories` makes one, `syn2nat` are published "
-            "ones"
+            f"there is no file of categories {str(given)!r}; make one with `brittle design categories`, or give the "
+            "published `syn2nat`"
         )
     return published_categories(str(given))
 
 
 def published_categories(name: str = "syn2nat") -> Categories:
-    """The categories of a paper; "syn2nat" is all there is.
+    """The categories of a paper; only "syn2nat" is available.
 
-    Syn2Nat drew its six categories as a picture. Twenty of forty memberships follow from its text and from the order
+    Syn2Nat shows its six categories in a figure. Twenty of forty memberships follow from its text and from the order
     of names in its code, the categories of "heterogeneous" and "blurs" by position alone. The first three of each are
     ImageNet-Syn2Nat. The file names its source.
     """
-    known = sorted(path.stem for path in FOLDER.glob("*.toml"))
-    if name not in known:
-        raise BrittleError(f"there are no published categories {name!r}; {did_you_mean(name, known)}")
+    available = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    if name not in available:
+        raise BrittleError(f"there are no published categories {name!r}; {did_you_mean(name, available)}")
     return replace(Categories.load(FOLDER / f"{name}.toml"), candidates=load_benchmark(f"{name}-candidates"))

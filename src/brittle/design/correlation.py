@@ -1,4 +1,4 @@
-"""Do synthetic corruptions predict natural shifts?"""
+"""Correlation of accuracy drops on synthetic corruptions with those on natural shifts."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def drops_of(
     names = tuple(corruptions or sorted(set(table["corruption"]) - {CLEAN}))
     accuracy = {(m, c, x): a for m, c, x, a in table.select("model", "corruption", "level", "accuracy").rows()}
     levels = {name: sorted(set(table.filter(pl.col("corruption") == name)["level"])) for name in (CLEAN, *names)}
-    for name, found in levels.items():
-        if not found:
+    for name, levels_of_name in levels.items():
+        if not levels_of_name:
             raise BrittleError(
                 f"there are no results on {name!r}; {did_you_mean(name, list(set(table['corruption'])))}"
             )
         for model in rows:
-            missing = [level for level in found if (model, name, level) not in accuracy]
+            missing = [level for level in levels_of_name if (model, name, level) not in accuracy]
             if missing:
                 raise BrittleError(
                     f"there are no results of {model!r} on {name} {missing[0]:g}; run it again to fill them or leave "
@@ -76,15 +76,15 @@ def drops_of(
 
 
 def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequence[str] | None = None) -> Drops:
-    """The accuracy on the usual test set minus that on each natural shift, all run as they are.
+    """The accuracy on the standard test set minus that on each natural shift, without corruptions.
 
-    Models are those that were run on everything, unless you name them. For a shift with fewer classes, such as
-    ImageNet-A, compare with the usual images of those classes.
+    By default the models are those with results on all of them. For a shift with fewer classes, such as ImageNet-A,
+    give `clean` results on the images of those classes.
     """
     runs = [clean, *shifts.values()]
     shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
     if not shared:
-        raise BrittleError("no model was run on all of these; run the same models on the test set and on every shift")
+        raise BrittleError("no model has results on all of these; run the same models on the test set and every shift")
     accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
     return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
 
@@ -109,27 +109,27 @@ def read_drops(path: str | Path) -> Drops:
 
 
 def check_drops(drops: ArrayLike, names: Sequence[str]) -> tuple[FloatArray, Callable[[str], int]]:
-    """Drops of three or more models, all finite, and where to find a corruption's column."""
+    """Validated drops of three or more models, and a function from a corruption to its column."""
     named, table = check_names(names), np.asarray(drops, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(named):
-        raise BrittleError(f"drops are models × {len(named)} corruptions, one column a name, got shape {table.shape}")
+        raise BrittleError(f"drops are models × {len(named)} corruptions, one column per name, got shape {table.shape}")
     if len(table) < 3:
         raise BrittleError(f"a correlation over models needs three or more models, got {len(table)}")
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise BrittleError(
-            f"the drop of model {row} on {named[column]} is {table[row, column]}; leave out models or corruptions that "
-            "lack a number"
+            f"the drop of model {row} on {named[column]} is {table[row, column]}; leave out models or corruptions with "
+            "missing numbers"
         )
     positions = {name: i for i, name in enumerate(named)}
 
-    def where(name: str) -> int:
-        plain = name.rpartition("/")[2]  # a table may leave out the sets
+    def column_of(name: str) -> int:
+        plain = name.rpartition("/")[2]  # a table may omit the set: rain for noc/rain
         if name not in positions and plain not in positions:
             raise BrittleError(f"there are no drops on {name!r}; {did_you_mean(str(name), named)}")
         return positions[name if name in positions else plain]
 
-    return table, where
+    return table, column_of
 
 
 Benchmarks = Sequence[Sequence[str]]
@@ -145,7 +145,7 @@ class BenchmarkCorrelations:
 
     @property
     def mean_r(self) -> float:
-        """The group's number in Syn2Nat's tables."""
+        """The mean of r, as in Syn2Nat's tables."""
         return float(self.r.mean())
 
     @property
@@ -171,8 +171,8 @@ def correlate(
     """The correlation, over models, of the drop on each synthetic benchmark with the drop on a natural one.
 
     `drops` is models × corruptions with `names` for its columns, `natural` one drop for each model in the same order.
-    The drop on a benchmark is the mean over its corruptions. Three or more models; with three to five a correlation
-    says next to nothing, which its p-value shows.
+    The drop on a benchmark is the mean over its corruptions. It needs three or more models; with three to five
+    a correlation is hardly ever significant, see its p-value.
     """
     on_benchmarks = benchmark_drops(drops, names, benchmarks)
     return _correlate(on_benchmarks, _check_natural(natural, on_benchmarks.shape[1], "the natural benchmark"))
@@ -180,17 +180,17 @@ def correlate(
 
 def benchmark_drops(drops: ArrayLike, names: Sequence[str], benchmarks: Benchmarks) -> FloatArray:
     """The mean drop over the corruptions of each benchmark: benchmarks × models."""
-    table, where = check_drops(drops, names)
+    table, column_of = check_drops(drops, names)
     if not len(benchmarks):
         raise BrittleError("give at least one benchmark, a list of corruption names")
     weights = np.zeros((len(benchmarks), table.shape[1]))
     for row, benchmark in zip(weights, benchmarks, strict=True):
-        row[[where(name) for name in check_names(benchmark)]] = 1 / len(benchmark)
+        row[[column_of(name) for name in check_names(benchmark)]] = 1 / len(benchmark)
     means = weights @ table.T
     flat = np.flatnonzero(np.ptp(means, axis=1) <= 1e-12)
     if flat.size:
-        which = ", ".join(benchmarks[int(flat[0])])
-        raise BrittleError(f"all models drop equally on the benchmark {which}, so there is no correlation")
+        flat_benchmark = ", ".join(benchmarks[int(flat[0])])
+        raise BrittleError(f"all models drop equally on the benchmark {flat_benchmark}, so there is no correlation")
     return np.asarray(means)
 
 
@@ -209,8 +209,9 @@ def correlation_rows(
     for label, benchmarks in groups.items():
         on_group = benchmark_drops(drops, names, benchmarks)
         for shift, values in natural.items():
-            found = _correlate(on_group, _check_natural(values, on_group.shape[1], shift))
-            rows.append((label, shift, len(found.r), found.models, found.mean_r, found.std, found.mean_p))
+            correlations = _correlate(on_group, _check_natural(values, on_group.shape[1], shift))
+            statistics = (correlations.models, correlations.mean_r, correlations.std, correlations.mean_p)
+            rows.append((label, shift, len(correlations.r), *statistics))
     columns = ["group", "natural", "benchmarks", "models", "mean_r", "std_r", "mean_p"]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -227,20 +228,20 @@ def correlation_table(
     return pl.concat([wide, wide.select(pl.lit("mean").alias("natural"), pl.exclude("natural").mean())])
 
 
-def _check_natural(natural: ArrayLike, models: int, what: str) -> FloatArray:
+def _check_natural(natural: ArrayLike, models: int, shift: str) -> FloatArray:
     values = np.asarray(natural, dtype=np.float64)
     if values.shape != (models,):
-        raise BrittleError(f"give {what} one drop for each of {models} models, in the same order, got {values.shape}")
+        raise BrittleError(f"give {shift} one drop for each of {models} models, in the same order, got {values.shape}")
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise BrittleError(f"the drop of model {row} on {what} is {values[row]}; leave out models that lack a number")
+        raise BrittleError(f"the drop of model {row} on {shift} is {values[row]}; leave out incomplete models")
     if np.ptp(values) <= 1e-12:
-        raise BrittleError(f"all models drop equally on {what}, so there is no correlation")
+        raise BrittleError(f"all models drop equally on {shift}, so there is no correlation")
     return values
 
 
 def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
-    """Student's t with n − 2 degrees has (n − 2) / (n − 2 + t²) = 1 − r², so its tail needs no t."""
+    """Pearson's r and p: Student's t with n − 2 degrees of freedom has (n − 2) / (n − 2 + t²) = 1 − r²."""
     from scipy.special import betainc
 
     r = pearson_along(means, natural)
@@ -248,9 +249,9 @@ def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
 
 
 def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
-    """The drops of models under corruptions, from one .csv file or from runs; under `wanted` only, if it is given.
+    """The drops of models under corruptions, from one .csv file or from runs; only under `wanted`, if given.
 
-    Of runs, only models that were run through all of them count.
+    From runs, only models with complete results are taken.
     """
     if is_table(given):
         table = read_drops(given[0])
@@ -259,29 +260,29 @@ def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None)
         values = [[columns[name][row] for name in names] for row in range(len(table.models))]
         return Drops(table.models, tuple(wanted or names), np.array(values))
     results = load_results(*given)
-    there = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
-    if not there:
-        held = ", ".join(map(str, given))
-        raise BrittleError(f"{held} holds clean results only; run the models through a benchmark first")
-    names = there if wanted is None else members_in(wanted, there)
+    available = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
+    if not available:
+        runs = ", ".join(map(str, given))
+        raise BrittleError(f"{runs} holds clean results only; run the models through a benchmark first")
+    names = available if wanted is None else members_in(wanted, available)
     models = results.models_with([cell for cell in results.cells if cell.corruption in {CLEAN, *names}])
-    found = drops_of(results, models=models or None, corruptions=names)
-    return Drops(found.models, tuple(wanted or names), found.values)
+    drops = drops_of(results, models=models or None, corruptions=names)
+    return Drops(drops.models, tuple(wanted or names), drops.values)
 
 
 def load_shift_drops(shifts: Mapping[str, str | Path], synthetic: Sequence[str | Path]) -> Drops:
-    """The drops on natural shifts, a run each; the clean accuracy is that of the synthetic runs."""
+    """The drops on natural shifts, one run each; the clean accuracy is that of the synthetic runs."""
     if is_table(synthetic):
         raise BrittleError(
-            "a natural run needs clean results of the same models, and a .csv of drops has none; give the synthetic "
-            "runs, or the natural drops as a .csv too (--natural-csv)"
+            "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
+            "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
         )
     return shift_drops(load_results(*synthetic), {name: load_results(run) for name, run in shifts.items()})
 
 
-def is_table(given: Sequence[str | Path]) -> bool:
-    """Whether drops come from a CSV file; one of them at most."""
-    tables = [path for path in given if Path(path).suffix == ".csv"]
-    if tables and len(given) > 1:
-        raise BrittleError(f"give one .csv file of drops or several runs, got {', '.join(map(str, given))}")
+def is_table(paths: Sequence[str | Path]) -> bool:
+    """Whether drops come from a CSV file; raises if there are other files beside it."""
+    tables = [path for path in paths if Path(path).suffix == ".csv"]
+    if tables and len(paths) > 1:
+        raise BrittleError(f"give one .csv file of drops or several runs, got {', '.join(map(str, paths))}")
     return bool(tables)

@@ -1,4 +1,4 @@
-"""What a benchmark covers, and how balanced it is."""
+"""Coverage and balance of a benchmark."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def benchmark_of(
 ) -> Benchmark:
     """A recipe of these corruptions, with the levels, options, seed and table that they have among the candidates.
 
-    The candidates are a recipe, or an overlap matrix that knows the one it was measured with.
+    The candidates are a recipe, or an overlap matrix with its `candidates`.
     """
     chosen = check_names(members)
     if isinstance(candidates, OverlapMatrix):
         if candidates.candidates is None:
             raise BrittleError(
-                "this overlap matrix does not say at which levels its corruptions were measured; give the recipe of "
-                "its candidates"
+                "this overlap matrix has no candidates, so the levels of its corruptions are unknown; give the recipe "
+                "of its candidates"
             )
         candidates = candidates.candidates
     entries = tuple(candidates.entry(member) for member in chosen)
@@ -48,9 +48,9 @@ def benchmark_of(
 
 
 def members_in(wanted: Benchmark | Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """The corruptions of a benchmark, or these, as a matrix or a table names them: "noc/rain", or just "rain".
+    """The corruptions of a benchmark, or of a list, as a matrix or a table names them: "noc/rain", or just "rain".
 
-    One side may leave out the set that a corruption comes from, as long as only one can be meant.
+    One side may omit the set of a corruption if the match is unique.
     """
     asked = [entry.id for entry in wanted.entries] if isinstance(wanted, Benchmark) else list(wanted)
     return tuple(_match(name, asked, names) for name in asked)
@@ -60,22 +60,22 @@ def _match(name: str, asked: Sequence[str], names: Sequence[str]) -> str:
     if name in names:
         return name
     family, _, plain = name.rpartition("/")
-    alike = [known for known in names if known.rpartition("/")[2] == plain and not (family and "/" in known)]
-    rivals = [other for other in asked if other.rpartition("/")[2] == plain]
-    if len(alike) == 1 and len(rivals) == 1:
-        return alike[0]
-    if len(alike) > 1 or (alike and len(rivals) > 1):
-        several = alike if len(alike) > 1 else rivals
-        raise BrittleError(f"{name!r} could be any of {', '.join(several)}; name each with its set, such as noc/rain")
-    known = names if family else [one.rpartition("/")[2] for one in names]
-    raise BrittleError(f"{name!r} is not in the table; {did_you_mean(name, known)}")
+    matches = [entry for entry in names if entry.rpartition("/")[2] == plain and not (family and "/" in entry)]
+    rivals = [query for query in asked if query.rpartition("/")[2] == plain]
+    if len(matches) == 1 and len(rivals) == 1:
+        return matches[0]
+    if len(matches) > 1 or (matches and len(rivals) > 1):
+        ambiguous = matches if len(matches) > 1 else rivals
+        raise BrittleError(f"{name!r} could be any of {', '.join(ambiguous)}; name each with its set, such as noc/rain")
+    available = names if family else [entry.rpartition("/")[2] for entry in names]
+    raise BrittleError(f"{name!r} is not in the table; {did_you_mean(name, available)}")
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """For each corruption asked about, the members of the benchmark that cover it and by how much, strongest first.
+    """For each corruption in question, the members of the benchmark that cover it with their overlaps, strongest first.
 
-    `unknown` are corruptions that nothing covers as far as is known, but that have a masked overlap with a member.
+    `unknown` are corruptions without a covering member, but with a masked overlap with one.
     """
 
     covered_by: Mapping[str, Mapping[str, float]]
@@ -94,7 +94,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Covered corruptions as a fraction of those asked about; NOC's coverage is their number."""
+        """Covered corruptions as a fraction of those in question; NOC's coverage is their number."""
         return len(self.covered) / len(self.covered_by)
 
     def __str__(self) -> str:
@@ -114,24 +114,25 @@ def coverage(
         raise BrittleError(f"the threshold is a finite overlap, such as 0.3, got {threshold!r}")
     members, asked = check_names(benchmark), check_names(of)
     scores = overlap.scores[np.ix_(overlap.positions(asked), overlap.positions(members))]
-    found: dict[str, dict[str, float]] = {}
+    covered_by: dict[str, dict[str, float]] = {}
     for name, row in zip(asked, scores, strict=True):
         order = np.argsort(-np.nan_to_num(row), kind="stable")
-        found[name] = {members[i]: float(row[i]) for i in order if row[i] > threshold}
-    unknown = tuple(name for name, row in zip(asked, scores, strict=True) if np.isnan(row).any() and not found[name])
-    return Coverage(found, float(threshold), unknown)
+        covered_by[name] = {members[i]: float(row[i]) for i in order if row[i] > threshold}
+    masked = [name for name, row in zip(asked, scores, strict=True) if np.isnan(row).any()]
+    unknown = tuple(name for name in masked if not covered_by[name])
+    return Coverage(covered_by, float(threshold), unknown)
 
 
 LEAST = 0.02
-"""A corruption that adds less than this to the reference's error tells models apart by noise alone."""
+"""A corruption that adds less than this to the reference's error has a relative CE that is mostly noise."""
 
 ALEXNET = {"imagenet-c": ("imagenet-c", "alexnet-imagenet-c"), "noc": ("noc-candidates", "alexnet-imagenet-noc")}
-"""The sets for which AlexNet's errors are published: the recipe whose levels they belong to, and the errors."""
+"""The sets for which AlexNet's errors are published: the recipe with their levels, and the table of errors."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The model whose errors are the yardstick of relative CE: on clean images, and under each corruption by its id."""
+    """The model whose errors are the denominator of relative CE: on clean images, and under each corruption by id."""
 
     name: str
     clean_error: float
@@ -150,11 +151,11 @@ class Reference:
 
 @dataclass(frozen=True)
 class SingleScores:
-    """The relative mCE, in percent, of each model that learned one of a benchmark's corruptions, over the benchmark.
+    """The relative mCE, in percent, over a benchmark, of each model trained with one of its corruptions.
 
-    A low score says that the benchmark rewards knowing this corruption much. `balance` is the dispersion of the
-    scores; `range` and `std` are the same with intervals. `reference` names the model whose errors divide, and
-    `left_out` the corruptions that hardly trouble it, by which nothing can be divided.
+    A low score means that the benchmark rewards training with this corruption. `balance` is the dispersion of the
+    scores; `range` and `std` are the same with intervals. `reference` names the model in the denominator, and
+    `left_out` the corruptions that add too little to its error to divide by.
     """
 
     scores: dict[str, Estimate]
@@ -178,15 +179,15 @@ def single_scores(
 ) -> SingleScores:
     """The balance of the benchmark `members`, from the run of an overlap matrix.
 
-    `correct` says right or wrong for (k+1) models × (k+1) test sets × samples, the standard model and clean images
+    `correct` is right or wrong for (k+1) models × (k+1) test sets × samples, the standard model and clean images
     first, as `correct_cube` gives it; `names` names the k corruptions. With E(m, c) the error of model m under c, and
     E(m) on clean images, the score of m is the mean over the members of
 
         100 (E(m, c) − E(m)) / (E_ref(c) − E_ref),
 
     the relative CE that NOC prints under the name CE. NOC's reference is AlexNet (`alexnet_reference`); by default it
-    is the standard model of the same run, so that no second architecture is needed. Intervals draw images again and
-    hold the reference fixed. A member that adds less than two points to the reference's error is left out, and said.
+    is the standard model of the same run, so that no second architecture is needed. Intervals resample images and keep
+    the reference fixed. A member that adds less than two points to the reference's error is listed in `left_out`.
     """
     named = check_names(names)
     cells = right_or_wrong_cells(correct)
@@ -204,40 +205,40 @@ def single_scores(
     if reference is None:
         errors = 1 - means(cells[0].T)
         reference = Reference("the standard model", float(errors[0]), dict(zip(named, errors[1:], strict=True)))
-    harder = reference.of(chosen) - reference.clean_error > LEAST
-    left_out = tuple(name for name, hard in zip(chosen, harder, strict=True) if not hard)
-    kept = tuple(name for name in chosen if name not in left_out)
-    if len(kept) < 2:
+    adds_error = reference.of(chosen) - reference.clean_error > LEAST
+    left_out = tuple(name for name, adds in zip(chosen, adds_error, strict=True) if not adds)
+    used = tuple(name for name in chosen if name not in left_out)
+    if len(used) < 2:
         raise BrittleError(
-            f"{', '.join(left_out)} add less than {100 * LEAST:g} points to the error of {reference.name}, so nothing "
-            "can be divided by what they add; make them more severe or choose another reference"
+            f"{', '.join(left_out)} add less than {100 * LEAST:g} points to the error of {reference.name}, too "
+            "little to divide by; make them more severe or choose another reference"
         )
-    places = np.array([1 + named.index(name) for name in kept])
-    rows = cells[np.ix_(places, np.concatenate([[0], places]))].reshape(len(kept) * (len(kept) + 1), -1).T
-    yardstick, clean = reference.of(kept), reference.clean_error
+    indices = np.array([1 + named.index(name) for name in used])
+    rows = cells[np.ix_(indices, np.concatenate([[0], indices]))].reshape(len(used) * (len(used) + 1), -1).T
+    reference_errors, clean = reference.of(used), reference.clean_error
 
-    def scored(accuracies: FloatArray) -> FloatArray:
-        error = 1 - accuracies.reshape(-1, len(kept), len(kept) + 1)
-        return 100 * relative_mce(error[..., 1:], error[..., 0], yardstick, clean)
+    def score(accuracies: FloatArray) -> FloatArray:
+        error = 1 - accuracies.reshape(-1, len(used), len(used) + 1)
+        return 100 * relative_mce(error[..., 1:], error[..., 0], reference_errors, clean)
 
-    value, drawn = scored(means(rows)), scored(resampled_means(rows, resamples=resamples))
+    value, drawn = score(means(rows)), score(resampled_means(rows, resamples=resamples))
 
-    def estimate(name: str, number: float, many: FloatArray) -> Estimate:
-        low, high = np.quantile(many, [0.025, 0.975])
+    def estimate(name: str, number: float, resampled: FloatArray) -> Estimate:
+        low, high = np.quantile(resampled, [0.025, 0.975])
         method = f"bootstrap, {resamples} resamples, seed 0"
         return Estimate(name, number, float(low), float(high), n=len(rows), method=method, percent=False)
 
-    scores = {name: estimate("relative mCE", float(value[0, i]), drawn[:, i]) for i, name in enumerate(kept)}
-    found = balance(value[0])
-    spread = estimate("range", found.range, np.ptp(drawn, axis=1))
-    std = estimate("standard deviation", found.std, drawn.std(axis=1))
-    return SingleScores(scores, found, spread, std, reference.name, left_out)
+    scores = {name: estimate("relative mCE", float(value[0, i]), drawn[:, i]) for i, name in enumerate(used)}
+    dispersion = balance(value[0])
+    score_range = estimate("range", dispersion.range, np.ptp(drawn, axis=1))
+    std = estimate("standard deviation", dispersion.std, drawn.std(axis=1))
+    return SingleScores(scores, dispersion, score_range, std, reference.name, left_out)
 
 
 def published_single_scores(name: str, members: Sequence[str] | None = None) -> SingleScores:
     """The balance behind a published cross-table: "noc-table7" (ImageNet-C) or "noc-table8" (ImageNet-NOC).
 
-    NOC printed relative CE in whole percents, and no intervals.
+    NOC prints relative CE in whole percents, without intervals.
     """
     if name not in CANDIDATES:
         raise BrittleError(
@@ -245,26 +246,26 @@ def published_single_scores(name: str, members: Sequence[str] | None = None) -> 
         )
     table, recipe = published_table(name), load_benchmark(CANDIDATES[name])
     chosen = (
-        table.text("trained_with")[1:] if members is None else [recipe.entry(one).corruption.name for one in members]
+        table.text("trained_with")[1:] if members is None else [recipe.entry(key).corruption.name for key in members]
     )
-    rows = [table.text("trained_with").index(one) for one in chosen]
+    rows = [table.text("trained_with").index(corruption) for corruption in chosen]
     values = table.numbers(*chosen)[rows].mean(axis=1)
-    ids = [recipe.entry(one).id for one in chosen]
+    ids = [recipe.entry(corruption).id for corruption in chosen]
     scores = {
-        one: Estimate("relative mCE", float(value), percent=False) for one, value in zip(ids, values, strict=True)
+        key: Estimate("relative mCE", float(value), percent=False) for key, value in zip(ids, values, strict=True)
     }
-    found = balance(values)
-    spread, std = (
-        Estimate(what, number, percent=False)
-        for what, number in (("range", found.range), ("standard deviation", found.std))
+    dispersion = balance(values)
+    score_range, std = (
+        Estimate(statistic, number, percent=False)
+        for statistic, number in (("range", dispersion.range), ("standard deviation", dispersion.std))
     )
-    return SingleScores(scores, found, spread, std, "AlexNet, as published")
+    return SingleScores(scores, dispersion, score_range, std, "AlexNet, as published")
 
 
 def alexnet_reference(candidates: Benchmark) -> Reference:
     """AlexNet's published errors on ImageNet under corruptions of ImageNet-C and NOC's candidates, as NOC divides.
 
-    They belong to the published levels: candidates at other ones, such as ranges calibrated for small images, raise.
+    They are valid at the published levels only: candidates at other levels, such as calibrated ranges, raise.
     """
     errors, clean = {}, 0.0
     for entry in candidates.entries:
@@ -272,22 +273,22 @@ def alexnet_reference(candidates: Benchmark) -> Reference:
         if source not in ALEXNET:
             raise BrittleError(f"AlexNet's errors are published for {' and '.join(ALEXNET)}, not for {entry.id}")
         recipe, name = ALEXNET[source]
-        known = {one.id: one for one in load_benchmark(recipe).entries}
-        if entry != known.get(entry.id) or candidates.table not in (None, 224) or candidates.storage != "none":
+        published = {known.id: known for known in load_benchmark(recipe).entries}
+        if entry != published.get(entry.id) or candidates.table not in (None, 224) or candidates.storage != "none":
             raise BrittleError(
-                f"AlexNet's errors belong to {recipe} at 224 px, and {entry.id} of {candidates.name!r} has other "
+                f"AlexNet's errors are valid for {recipe} at 224 px, but {entry.id} of {candidates.name!r} has other "
                 "levels, options, table or storage"
             )
-        published = baseline(name)
-        errors[entry.id], clean = float(published.of([entry.id])[0]), published.clean_error
+        alexnet = baseline(name)
+        errors[entry.id], clean = float(alexnet.of([entry.id])[0]), alexnet.clean_error
     return Reference("AlexNet, as published", clean, errors)
 
 
 def run_reference(results: Results, candidates: Benchmark) -> Reference:
-    """The errors of the one model of a run through the same candidates."""
+    """The errors of the only model of a run on the same candidates."""
     if len(results.models) != 1 or candidates.hash not in {recipe.hash for recipe in results.benchmarks()}:
         raise BrittleError(
-            f"a reference is a run of one model through {candidates.name!r}; this one holds "
+            f"a reference is a run of one model on {candidates.name!r}; this one holds "
             f"{', '.join(results.models)} on {', '.join(recipe.name for recipe in results.benchmarks()) or 'no recipe'}"
         )
     accuracy = results.matrix(results.models[0], [Cell(), *candidates.cells()]).values.mean(axis=0)
@@ -298,7 +299,7 @@ def run_reference(results: Results, candidates: Benchmark) -> Reference:
 
 
 def fits_alexnet(candidates: Benchmark, classes: Sequence[str], side: int) -> bool:
-    """Whether AlexNet's published errors belong to this recipe and to such data: ImageNet's 1000 classes at 224 px."""
+    """Whether AlexNet's published errors are valid for this recipe and data: ImageNet's 1000 classes at 224 px."""
     if tuple(classes) != imagenet_names() or side != 224:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The overlap matrix, its file, and how two of them agree."""
+"""The overlap matrix, its file format, and the agreement of two matrices."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from brittle.metrics import Estimate
 from brittle.metrics.correlation import correlate, mean_ranks
 
 SAME = 1e-6
-"""Two entries that differ by less are the same number, written down twice."""
+"""Two entries that differ by less count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class OverlapMatrix:
     """Overlapping scores of named corruptions: symmetric, 1 on the diagonal, NaN where one is masked.
 
-    About 0 means that learning one corruption does not help with the other, 1 that it helps as much as learning the
-    other itself. `low` and `high`, if known, are the ends of each entry's confidence interval; an infinite `high` says
-    that the samples set no upper bound. `candidates`, if known, is the recipe under which the overlaps were measured:
-    corruptions, levels or ranges, options, seed and table. `unlearned` names the corruptions that their own models
-    hardly learned, whose overlaps are therefore masked; if it is not given, it is those without any known overlap.
+    About 0 means that training with one corruption does not help with the other, 1 that it helps as much as training
+    with the other itself. `low` and `high`, if known, are the ends of each entry's confidence interval; an infinite
+    `high` means that there is no upper bound. `candidates`, if known, is the recipe under which the overlaps were
+    measured: corruptions, levels or ranges, options, seed and table. `unlearned` names the corruptions on which their
+    own models hardly gain, so that their overlaps are masked; by default those without any known overlap.
     """
 
     names: tuple[str, ...]
@@ -44,14 +44,12 @@ class OverlapMatrix:
         scores = _square(self.scores, names, "scores")
         if np.isinf(scores).any():
             i, j = np.argwhere(np.isinf(scores))[0]
+            raise BrittleError(f"the overlap of {names[i]} and {names[j]} is infinite; write NaN for an unknown entry")
+        wrong = np.flatnonzero(~(np.abs(np.diagonal(scores) - 1) < SAME))
+        if wrong.size:
+            diagonal = scores[wrong[0], wrong[0]]
             raise BrittleError(
-                f"the overlap of {names[i]} and {names[j]} is infinite; write NaN for an entry that is not known"
-            )
-        odd = np.flatnonzero(~(np.abs(np.diagonal(scores) - 1) < SAME))
-        if odd.size:
-            given = scores[odd[0], odd[0]]
-            raise BrittleError(
-                f"the overlap of {names[odd[0]]} with itself must be 1, got {given:g}; if these are distances, "
+                f"the overlap of {names[wrong[0]]} with itself must be 1, got {diagonal:g}; if these are distances, "
                 "give 1 − distance"
             )
         if (self.low is None) != (self.high is None):
@@ -75,42 +73,44 @@ class OverlapMatrix:
         return len(self.names)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
-        """The overlap of two corruptions: `overlap["fog", "contrast"]`, with or without the set they come from."""
+        """The overlap of two corruptions: `overlap["fog", "contrast"]`, with or without their sets."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise BrittleTypeError(f"ask for a pair, such as overlap['fog', 'contrast'], got {pair!r}")
         i, j = self.positions(pair)
         return float(self.scores[i, j])
 
     def positions(self, names: Sequence[str]) -> list[int]:
-        """Where these corruptions stand in the matrix: "noc/rain", or "rain" if no other set has one in it."""
-        where = {name: i for i, name in enumerate(self.names)}
-        short: dict[str, list[int]] = {}
+        """The rows of these corruptions in the matrix: "noc/rain", or "rain" if it is unique."""
+        index_of = {name: i for i, name in enumerate(self.names)}
+        by_plain_name: dict[str, list[int]] = {}
         for i, name in enumerate(self.names):
-            short.setdefault(name.rpartition("/")[2], []).append(i)
-        found = []
+            by_plain_name.setdefault(name.rpartition("/")[2], []).append(i)
+        positions = []
         for name in names:
-            at = [where[name]] if name in where else short.get(str(name), [])
-            if len(at) > 1:
-                raise BrittleError(f"{name!r} could be any of {', '.join(self.names[i] for i in at)}; say which")
-            if not at:
-                known = self.names if "/" in str(name) else list(short)
-                raise BrittleError(f"there is no {name!r} in this overlap matrix; {did_you_mean(str(name), known)}")
-            found.append(at[0])
-        return found
+            matches = [index_of[name]] if name in index_of else by_plain_name.get(str(name), [])
+            if len(matches) > 1:
+                raise BrittleError(
+                    f"{name!r} could be any of {', '.join(self.names[i] for i in matches)}; give the full name"
+                )
+            if not matches:
+                available = self.names if "/" in str(name) else list(by_plain_name)
+                raise BrittleError(f"there is no {name!r} in this overlap matrix; {did_you_mean(str(name), available)}")
+            positions.append(matches[0])
+        return positions
 
     def masked(self) -> list[tuple[str, str]]:
-        """The pairs whose overlap is not known."""
+        """The pairs whose overlap is unknown."""
         rows, columns = np.nonzero(np.triu(np.isnan(self.scores), 1))
         return [(self.names[i], self.names[j]) for i, j in zip(rows, columns, strict=True)]
 
     def subset(self, names: Sequence[str]) -> OverlapMatrix:
         """The same scores for these corruptions only, in this order."""
-        places = self.positions(check_names(names))
-        at, chosen = np.ix_(places, places), tuple(self.names[i] for i in places)
-        low, high = (None if one is None else one[at] for one in (self.low, self.high))
+        rows = self.positions(check_names(names))
+        pairs, chosen = np.ix_(rows, rows), tuple(self.names[i] for i in rows)
+        low, high = (None if end is None else end[pairs] for end in (self.low, self.high))
         recipe = self.candidates and replace(self.candidates, entries=tuple(map(self.candidates.entry, chosen)))
         unlearned = tuple(name for name in chosen if name in (self.unlearned or ()))
-        return OverlapMatrix(chosen, self.scores[at], low, high, recipe, unlearned)
+        return OverlapMatrix(chosen, self.scores[pairs], low, high, recipe, unlearned)
 
     def mean_pair(self, names: Sequence[str] | None = None) -> float:
         """The mean overlap over all pairs of different corruptions; NaN if there is no pair or one is masked."""
@@ -119,27 +119,26 @@ class OverlapMatrix:
         return float(pairs.mean()) if pairs.size else float("nan")
 
     def ordered(self) -> list[str]:
-        """The names with alike corruptions side by side, for a heat map.
+        """The names with similar corruptions side by side, for a heat map.
 
-        The leaves of an average-linkage tree on 1 − overlap, branches turned so that the most alike ends meet. A
-        masked pair counts as not overlapping here.
+        The optimal leaf ordering of an average-linkage tree on 1 − overlap. A masked pair counts as not overlapping.
         """
         if len(self) < 2:
             return list(self.names)
         from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
 
-        far = distances(np.nan_to_num(self.scores))
-        return [self.names[i] for i in leaves_list(optimal_leaf_ordering(average_linkage(far), far))]
+        condensed = distances(np.nan_to_num(self.scores))
+        return [self.names[i] for i in leaves_list(optimal_leaf_ordering(average_linkage(condensed), condensed))]
 
     def save(self, path: str | Path) -> Path:
         """Write a `.csv` (scores only, names in the first row and column) or a `.parquet` (long, with intervals).
 
-        The candidates, if known, go beside it into a recipe: `overlap.candidates.toml` beside `overlap.parquet`.
+        The candidates, if known, are written as a recipe: `overlap.candidates.toml` beside `overlap.parquet`.
         """
         path = Path(path)
         recipe = candidates_path(path)
         if self.candidates is None:
-            recipe.unlink(missing_ok=True)  # that of the matrix that was here before
+            recipe.unlink(missing_ok=True)  # the recipe of a matrix that is overwritten
         else:
             recipe.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(recipe) as part:
@@ -159,58 +158,58 @@ class OverlapMatrix:
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple: at least one, each once."""
+    """Names as a tuple; raises if there are none or duplicates."""
     if isinstance(names, str):
         raise BrittleTypeError(f"give a list of names, got the single word {names!r}")
-    twice = sorted({name for name in names if list(names).count(name) > 1})
-    if twice:
-        raise BrittleError(f"{', '.join(map(repr, twice))} is named more than once; name each corruption once")
+    duplicates = sorted({name for name in names if list(names).count(name) > 1})
+    if duplicates:
+        raise BrittleError(f"{', '.join(map(repr, duplicates))} is named more than once; name each corruption once")
     if not names or not all(isinstance(name, str) and name for name in names):
         raise BrittleError(f"give one name or more, none empty, got {list(names)!r}")
     return tuple(names)
 
 
 def names_and_recipe(names: Sequence[str] | Benchmark) -> tuple[tuple[str, ...], Benchmark | None]:
-    """The names of corruptions, and the recipe that they come from if that is what was given."""
+    """The names of corruptions, and their recipe if one is given."""
     if isinstance(names, Benchmark):
         return tuple(entry.id for entry in names.entries), names
     return check_names(names), None
 
 
 def candidates_path(path: Path) -> Path:
-    """Where the recipe of a matrix's candidates is kept."""
+    """The file of the recipe of a matrix's candidates."""
     return path.with_suffix(".candidates.toml")
 
 
 def _in_order(candidates: Benchmark, names: tuple[str, ...]) -> Benchmark:
-    """The candidates in the order of the matrix, which must be of these corruptions and no others."""
+    """The candidates in the order of the matrix; raises unless both have the same corruptions."""
     ids = {entry.id for entry in candidates.entries}
     if ids != set(names):
-        odd = sorted(ids ^ set(names))
+        differing = sorted(ids ^ set(names))
         raise BrittleError(
-            f"the candidates {candidates.name!r} and the matrix must name the same corruptions; {odd[0]} is in one of "
-            "them only"
+            f"the candidates {candidates.name!r} and the matrix must name the same corruptions; {differing[0]} is in "
+            "one of them only"
         )
     return replace(candidates, entries=tuple(map(candidates.entry, names)))
 
 
-def _unlearned(given: Sequence[str] | None, names: tuple[str, ...], scores: FloatArray) -> tuple[str, ...]:
-    """The corruptions whose overlaps are all masked, as said or as the matrix shows."""
-    alone = np.isnan(scores).sum(axis=1) == len(names) - 1
-    masked = [name for name, unknown in zip(names, alone, strict=True) if unknown and len(names) > 1]
-    odd = sorted(set(given or ()) - set(masked))
-    if odd and len(names) > 1:
-        raise BrittleError(f"{odd[0]} was hardly learned by its own model, so its overlaps must be NaN")
-    return tuple(masked) if given is None else tuple(name for name in names if name in given)
+def _unlearned(unlearned: Sequence[str] | None, names: tuple[str, ...], scores: FloatArray) -> tuple[str, ...]:
+    """The corruptions whose overlaps are all masked, as given or as found in the matrix."""
+    all_masked = np.isnan(scores).sum(axis=1) == len(names) - 1
+    masked = [name for name, is_masked in zip(names, all_masked, strict=True) if is_masked and len(names) > 1]
+    not_masked = sorted(set(unlearned or ()) - set(masked))
+    if not_masked and len(names) > 1:
+        raise BrittleError(f"{not_masked[0]} is listed as unlearned, so all its overlaps must be NaN")
+    return tuple(masked) if unlearned is None else tuple(name for name in names if name in unlearned)
 
 
-def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> FloatArray:
-    """A read-only symmetric copy with one row and one column a name."""
+def _square(values: ArrayLike, names: tuple[str, ...], field: str) -> FloatArray:
+    """A read-only symmetric copy with one row and one column per name."""
     array = np.array(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise BrittleError(f"{what} must be square, one row and one column a corruption, got shape {array.shape}")
+        raise BrittleError(f"{field} must be square, one row and one column per corruption, got shape {array.shape}")
     if len(array) != len(names):
-        raise BrittleError(f"there are {len(names)} names for {len(array)} rows of {what}; give one name a row")
+        raise BrittleError(f"there are {len(names)} names for {len(array)} rows of {field}; give one name per row")
     mirrored = array.T
     same = (np.isnan(array) & np.isnan(mirrored)) | (array == mirrored)
     with np.errstate(invalid="ignore"):
@@ -218,8 +217,8 @@ def _square(values: ArrayLike, names: tuple[str, ...], what: str) -> FloatArray:
     if not same.all():
         i, j = np.argwhere(~same)[0]
         raise BrittleError(
-            f"{what} must be symmetric, but {names[i]} with {names[j]} is {array[i, j]:g} and {names[j]} with "
-            f"{names[i]} is {array[j, i]:g}; give the mean of both if they are two estimates"
+            f"{field} must be symmetric, but {names[i]} with {names[j]} is {array[i, j]:g} and {names[j]} with "
+            f"{names[i]} is {array[j, i]:g}; give their mean if they are two estimates"
         )
     lower = np.tril_indices(len(array), -1)
     array[lower] = array.T[lower]
@@ -231,9 +230,9 @@ def distances(scores: FloatArray) -> FloatArray:
     """1 − overlap of every two corruptions, in the condensed form that SciPy clusters."""
     from scipy.spatial.distance import squareform
 
-    far = 1 - (scores + scores.T) / 2
-    np.fill_diagonal(far, 0)
-    return np.asarray(squareform(np.maximum(far, 0), checks=False))
+    dissimilarity = 1 - (scores + scores.T) / 2
+    np.fill_diagonal(dissimilarity, 0)
+    return np.asarray(squareform(np.maximum(dissimilarity, 0), checks=False))
 
 
 def average_linkage(condensed: FloatArray) -> FloatArray:
@@ -244,7 +243,7 @@ def average_linkage(condensed: FloatArray) -> FloatArray:
 
 
 Parts = tuple[tuple[str, ...], FloatArray, FloatArray | None, FloatArray | None, tuple[str, ...] | None]
-"""Names, scores, the ends of the intervals and the corruptions that were hardly learned, if they are known."""
+"""Names, scores, the ends of the intervals and the unlearned corruptions, if known."""
 
 
 def write_overlap(
@@ -255,9 +254,9 @@ def write_overlap(
     high: FloatArray | None,
     unlearned: tuple[str, ...] = (),
 ) -> Path:
-    """Write a matrix; the ending says how. A masked entry is an empty cell, or null.
+    """Write a matrix as .csv or .parquet, by the suffix of the path. A masked entry is an empty cell, or null.
 
-    In Parquet the column `unlearned` says whether the model of `name_a` hardly learned it.
+    In Parquet the column `unlearned` says whether `name_a` is unlearned.
     """
     kind = _kind(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -266,19 +265,21 @@ def write_overlap(
             columns = {name: scores[:, i] for i, name in enumerate(names)}
             pl.DataFrame({"corruption": names, **columns}, nan_to_null=True).write_csv(temporary)
         else:
-            hardly = [name in unlearned for name in names]
-            long = _long(names, scores, low, high).with_columns(pl.Series("unlearned", np.repeat(hardly, len(names))))
-            long.write_parquet(temporary)
+            is_unlearned = [name in unlearned for name in names]
+            table = _long(names, scores, low, high).with_columns(
+                pl.Series("unlearned", np.repeat(is_unlearned, len(names)))
+            )
+            table.write_parquet(temporary)
     return path
 
 
 def read_overlap(path: Path) -> Parts:
-    """The parts of a matrix, not yet checked for sense."""
+    """The fields of a matrix from a file, not yet validated."""
     if _kind(path) == ".parquet":
         try:
             return _from_long(pl.read_parquet(path, glob=False, hive_partitioning=False))
         except pl.exceptions.PolarsError as error:
-            raise BrittleError(f"it cannot be read ({error})") from error
+            raise BrittleError(f"the file cannot be read ({error})") from error
     table = read_csv(path)
     names = tuple(table.columns[1:])
     if tuple(table.to_series(0)) != names:
@@ -315,24 +316,24 @@ def _from_long(table: pl.DataFrame) -> Parts:
     if missing:
         raise BrittleError(f"there is no column {', '.join(missing)}; the columns are {', '.join(table.columns)}")
     names = tuple(table["name_a"].unique(maintain_order=True))
-    where = {name: i for i, name in enumerate(names)}
-    strangers = sorted(set(table["name_b"]) - set(names))
-    if strangers or len(table) != len(names) ** 2 or table.select("name_a", "name_b").is_duplicated().any():
+    index_of = {name: i for i, name in enumerate(names)}
+    only_in_b = sorted(set(table["name_b"]) - set(names))
+    if only_in_b or len(table) != len(names) ** 2 or table.select("name_a", "name_b").is_duplicated().any():
         raise BrittleError(
             f"{len(names)} corruptions need one row for each of {len(names) ** 2} ordered pairs, there are "
-            f"{len(table)} rows" + (f" and {strangers[0]!r} is only in name_b" if strangers else "")
+            f"{len(table)} rows" + (f" and {only_in_b[0]!r} is only in name_b" if only_in_b else "")
         )
-    at = [where[a] for a in table["name_a"]], [where[b] for b in table["name_b"]]
+    rows_and_columns = [index_of[a] for a in table["name_a"]], [index_of[b] for b in table["name_b"]]
 
     def square(column: str) -> FloatArray:
         out = np.empty((len(names), len(names)))
-        out[at] = table[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        out[rows_and_columns] = table[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return out
 
     has_ends = {"low", "high"} <= set(table.columns) and table["low"].count() > 0
     ends = (square("low"), square("high")) if has_ends else (None, None)
-    known = "unlearned" in table.columns
-    unlearned = tuple(table.filter("unlearned")["name_a"].unique(maintain_order=True)) if known else None
+    has_unlearned = "unlearned" in table.columns
+    unlearned = tuple(table.filter("unlearned")["name_a"].unique(maintain_order=True)) if has_unlearned else None
     return names, square("overlap"), *ends, unlearned
 
 
@@ -347,7 +348,7 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class MatrixAgreement:
-    """Spearman's correlation and the mean absolute difference over the `pairs` that both matrices know."""
+    """Spearman's correlation and the mean absolute difference over the `pairs` that neither matrix masks."""
 
     spearman: Estimate
     mean_absolute: Estimate
@@ -360,39 +361,41 @@ class MatrixAgreement:
 def compare_overlaps(
     first: OverlapMatrix, second: OverlapMatrix, *, resamples: int = 1000, seed: int = 0
 ) -> MatrixAgreement:
-    """The agreement of two matrices, whose corruptions may stand in another order.
+    """The agreement of two matrices of the same corruptions in any order.
 
-    Pairs that share a corruption are not independent, so intervals draw whole corruptions again, not pairs. Pairs that
-    one of the matrices masks are left out.
+    Pairs that share a corruption are not independent, so intervals resample corruptions, not pairs. Pairs that one of
+    the matrices masks are left out.
     """
     if set(first.names) != set(second.names):
-        odd = sorted(set(first.names) ^ set(second.names))
-        raise BrittleError(f"both matrices need the same corruptions; only one of them has {', '.join(odd[:3])}")
+        differing = sorted(set(first.names) ^ set(second.names))
+        raise BrittleError(f"both matrices need the same corruptions; only one of them has {', '.join(differing[:3])}")
     a, b = first.scores, second.subset(first.names).scores
-    known = ~(np.isnan(a) | np.isnan(b)) & ~np.eye(len(a), dtype=bool)
-    if known.sum() // 2 < FEWEST:
-        raise BrittleError(f"both matrices know only {known.sum() // 2} pairs; an agreement needs at least {FEWEST}")
+    is_known = ~(np.isnan(a) | np.isnan(b)) & ~np.eye(len(a), dtype=bool)
+    if is_known.sum() // 2 < FEWEST:
+        raise BrittleError(
+            f"only {is_known.sum() // 2} pairs are unmasked in both matrices; an agreement needs at least {FEWEST}"
+        )
     rng = np.random.Generator(np.random.Philox(seed))
-    everyone = np.arange(len(a))
-    value = _agreement(a, b, known, everyone)
-    drawn = np.array([_agreement(a, b, known, rng.choice(everyone, len(a))) for _ in range(resamples)])
+    indices = np.arange(len(a))
+    value = _agreement(a, b, is_known, indices)
+    drawn = np.array([_agreement(a, b, is_known, rng.choice(indices, len(a))) for _ in range(resamples)])
     low, high = np.nanquantile(drawn, [0.025, 0.975], axis=0)
     method = f"bootstrap over corruptions, {resamples} resamples, seed {seed}"
-    both = [
+    estimates = [
         Estimate(name, float(value[i]), float(low[i]), float(high[i]), n=len(a), method=method, percent=False)
         for i, name in enumerate(("Spearman", "mean absolute difference"))
     ]
-    return MatrixAgreement(both[0], both[1], int(known.sum()) // 2)
+    return MatrixAgreement(estimates[0], estimates[1], int(is_known.sum()) // 2)
 
 
 def _agreement(
-    a: FloatArray, b: FloatArray, known: NDArray[np.bool_], chosen: NDArray[np.int64]
+    a: FloatArray, b: FloatArray, is_known: NDArray[np.bool_], drawn: NDArray[np.int64]
 ) -> tuple[float, float]:
-    """Of the pairs among chosen corruptions; one that was drawn twice makes no pair with itself."""
-    rows, columns = np.triu_indices(len(chosen), 1)
-    i, j = chosen[rows], chosen[columns]
-    pairs = known[i, j]
-    x, y = a[i, j][pairs], b[i, j][pairs]
+    """Spearman and mean absolute difference over pairs of drawn corruptions, without pairs of one and itself."""
+    rows, columns = np.triu_indices(len(drawn), 1)
+    i, j = drawn[rows], drawn[columns]
+    unmasked = is_known[i, j]
+    x, y = a[i, j][unmasked], b[i, j][unmasked]
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan"), float("nan")
     return float(correlate(mean_ranks(x), mean_ranks(y))), float(np.abs(x - y).mean())

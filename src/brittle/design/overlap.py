@@ -1,4 +1,4 @@
-"""The overlap of two corruptions."""
+"""Overlapping scores of corruptions, from accuracies or from published tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from brittle.metrics.resampling import means, resampled_means
 Form = Literal["ratio", "accuracy"]
 
 FLOOR = 0.02
-"""With 10,000 test images a gain is known to about 0.007, so a ratio to less than three times that is mostly noise."""
+"""With 10,000 test images a gain has an error of about 0.007, so a ratio to less than three times that is noise."""
 
 
 class VanishingGain(UserWarning):
-    """A model learned so little from its own corruption that no overlap with it can be measured."""
+    """A model gains so little on the corruption it was trained with that no overlap with it can be measured."""
 
 
 def overlap_matrix(
@@ -44,7 +44,7 @@ def overlap_matrix(
     `form="accuracy"` takes A(m, c) itself for R(m, c), as the code of Syn2Nat does. If a native gain is not above
     `floor` the score is undefined: that corruption is named in a `VanishingGain` warning and its entries are NaN.
 
-    `names` are those of the corruptions, or the recipe they were measured with, which the matrix then carries.
+    `names` are those of the corruptions, or their recipe, which becomes the matrix's `candidates`.
     """
     named, candidates = names_and_recipe(names)
     table = check_table(accuracy, named)
@@ -64,7 +64,7 @@ def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> FloatArray:
 
 
 def gains_of(table: FloatArray, form: Form) -> tuple[FloatArray, FloatArray]:
-    """Gains over the standard model, k trained × k tested on the last two axes, and the native ones among them."""
+    """Gains over the standard model, k trained × k tested on the last two axes, and the native ones (the diagonal)."""
     if form not in ("ratio", "accuracy"):
         raise BrittleError(f"the form is 'ratio' (the papers) or 'accuracy' (the code of Syn2Nat), got {form!r}")
     corrupted = table[..., 1:]
@@ -76,7 +76,7 @@ def gains_of(table: FloatArray, form: Form) -> tuple[FloatArray, FloatArray]:
 def from_gains(
     gains: FloatArray, native: FloatArray, names: tuple[str, ...], floor: float, candidates: Benchmark | None = None
 ) -> OverlapMatrix:
-    """The matrix, with a warning for every corruption that its own model did not learn."""
+    """The matrix, with a `VanishingGain` warning for every corruption whose native gain is not above the floor."""
     unlearned = tuple(name for name, gain in zip(names, native, strict=True) if not gain > floor)
     for name, gain in zip(names, native, strict=True):
         if not gain > floor:
@@ -92,11 +92,13 @@ def from_gains(
 def scores_of(gains: FloatArray, native: FloatArray, floor: float) -> FloatArray:
     """Overlapping scores on the last two axes, NaN in the rows and columns of a vanishing native gain."""
     if not (np.isfinite(floor) and floor >= 0):
-        raise BrittleError(f"the floor of a native gain is 0 or a little more, such as {FLOOR}, got {floor!r}")
+        raise BrittleError(
+            f"the floor of a native gain is a finite number from 0 upwards, such as {FLOOR}, got {floor!r}"
+        )
     share = gains / np.where(native > floor, native, np.nan)[..., np.newaxis, :]
     scores = np.maximum((share + np.swapaxes(share, -1, -2)) / 2, 0)
-    each = np.arange(scores.shape[-1])
-    scores[..., each, each] = 1
+    diagonal = np.arange(scores.shape[-1])
+    scores[..., diagonal, diagonal] = 1
     return np.asarray(scores)
 
 
@@ -112,12 +114,11 @@ def overlap_with_intervals(
 ) -> OverlapMatrix:
     """The overlap matrix with a percentile bootstrap interval for each entry.
 
-    `correct` says right or wrong for (k+1) models × (k+1) test sets × samples, in the order of `overlap_matrix`, the
+    `correct` is right or wrong for (k+1) models × (k+1) test sets × samples, in the order of `overlap_matrix`, the
     same samples in every cell; with several levels a corruption, the share of them that is right, as `correct_cube`
-    gives it. `names` are those of the corruptions, or their recipe, which the matrix then carries. Whole samples are
-    drawn, so what the cells share stays shared. A resample in which a native gain vanishes leaves the score open: it
-    counts as 0 at the low end and as infinite at the high end. The intervals say how far other test images would move
-    the score, not how far another training would.
+    gives it. `names` are those of the corruptions, or their recipe. Samples are resampled jointly for all
+    cells. A resample in which a native gain vanishes counts as 0 at the low end and as infinite at the high end. The
+    intervals cover the choice of test images, not the randomness of the training.
     """
     named, candidates = names_and_recipe(names)
     cells, side = right_or_wrong_cells(correct), len(named) + 1
@@ -128,22 +129,22 @@ def overlap_with_intervals(
     tail = (1 - check_level(level)) / 2
     rows = cells.reshape(side * side, -1).T
     gains, native = gains_of(check_table(means(rows).reshape(side, side), named), form)
-    found = from_gains(gains, native, named, floor, candidates)
+    matrix = from_gains(gains, native, named, floor, candidates)
     try:
         drawn = resampled_means(rows, seed=seed, resamples=resamples).reshape(-1, side, side)
         scores = scores_of(*gains_of(drawn, form), floor)
     except ValueError as error:
-        raise BrittleError(f"the overlap is undefined in a resample ({error}); it needs more samples") from error
+        raise BrittleError(f"the overlap is undefined in a resample ({error}); use more samples") from error
     first, last = math.floor(tail * (resamples - 1)), math.ceil((1 - tail) * (resamples - 1))
     low = np.sort(np.where(np.isnan(scores), 0, scores), axis=0)[first]
     high = np.sort(np.where(np.isnan(scores), np.inf, scores), axis=0)[last]
-    unknown = np.isnan(found.scores)
-    low, high = (np.where(unknown, np.nan, end) for end in (low, high))
-    return replace(found, low=low, high=high)
+    masked = np.isnan(matrix.scores)
+    low, high = (np.where(masked, np.nan, end) for end in (low, high))
+    return replace(matrix, low=low, high=high)
 
 
 def right_or_wrong_cells(correct: ArrayLike) -> NDArray[np.generic]:
-    """Right or wrong, or the share of the levels of a corruption at which an image is right."""
+    """Right or wrong as booleans, or the share of a corruption's levels at which an image is right."""
     cells = np.asarray(correct)
     return check_fractions(cells, "the share that is right") if cells.dtype.kind == "f" else as_bool_array(cells)
 
@@ -164,9 +165,9 @@ def overlap_from_relative_errors(
                  = 1 − CE(m, c) D(c) / A(m),   and   gain(m, c) = D(c) [CE(s, c) / A(s) − CE(m, c) / A(m)].
 
     An overlapping score divides gains on the same corruption, so D(c) cancels and the reference errors are not
-    needed. The clean accuracies A do not cancel: give `clean_errors`, one a row. Without them all models are taken to
-    be equally good on clean images, which is exact only if they are. `floor` is in units of D(c) here. `names` may be
-    the recipe of the corruptions, which the matrix then carries.
+    needed. The clean accuracies A do not cancel: give `clean_errors`, one per row. Without them all models are assumed
+    to be equally good on clean images. `floor` is in units of D(c) here. `names` may be the recipe of the corruptions,
+    which becomes the matrix's `candidates`.
     """
     named, candidates = names_and_recipe(names)
     errors, k = np.asarray(table, dtype=np.float64), len(named)
@@ -175,7 +176,7 @@ def overlap_from_relative_errors(
             f"{k} corruptions need {k + 1} × {k} relative errors, the standard model first, got {errors.shape}"
         )
     if not np.isfinite(errors).all():
-        raise BrittleError("every relative error must be a finite number; leave out corruptions that lack one")
+        raise BrittleError("every relative error must be a finite number; leave out corruptions with a missing one")
     if np.abs(errors).max() > 10:
         raise BrittleError(f"relative errors are fractions here, got {np.abs(errors).max():g}; divide percents by 100")
     accuracy = _clean_accuracy(clean_errors, k + 1)
@@ -187,12 +188,12 @@ def overlap_from_relative_errors(
 def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
     """The overlap matrix behind a published cross-table: "noc-table7" (ImageNet-C) or "noc-table8" (ImageNet-NOC).
 
-    NOC printed its matrices as pictures only; these are rebuilt from its relative CE, printed in whole percents, so
-    expect an error of about 0.01 an entry. The candidates are the entries of the benchmark that the table is about.
+    NOC shows its matrices as figures only; these are recomputed from its relative CE, printed in whole percents, with
+    an error of about 0.01 per entry. The candidates are those of the table's benchmark.
     """
     table = published_table(name)
-    rows = next(iter(table.columns))
-    names = table.text(rows)[1:]
+    name_column = next(iter(table.columns))
+    names = table.text(name_column)[1:]
     if name not in CANDIDATES or not {"clean_error", *names} <= set(table.columns):
         raise BrittleError(
             f"{name} is not a table of models trained with one corruption each; see {', '.join(CANDIDATES)}"
@@ -204,7 +205,7 @@ def published_overlap(name: str, *, floor: float = FLOOR) -> OverlapMatrix:
 
 
 def load_overlap(given: str | Path) -> OverlapMatrix:
-    """An overlap matrix: a folder of `brittle overlap`, a .csv or .parquet file, or a published one by its name."""
+    """An overlap matrix: a folder of `brittle design overlap`, a .csv or .parquet file, or a published one's name."""
     if str(given) in CANDIDATES:
         return published_overlap(str(given))
     path = Path(given)
@@ -212,8 +213,8 @@ def load_overlap(given: str | Path) -> OverlapMatrix:
         path = path / "overlap.parquet"
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no overlap matrix {str(path)!r}; `brittle overlap` makes one, and "
-            f"{' and '.join(CANDIDATES)} are published ones"
+            f"there is no overlap matrix {str(path)!r}; make one with `brittle design overlap`, or "
+            f"give a published one, {' or '.join(CANDIDATES)}"
         )
     return OverlapMatrix.load(path)
 
@@ -223,7 +224,7 @@ def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> FloatArray:
         return np.ones(rows)
     clean = check_fractions(clean_errors, "the clean error")
     if clean.shape != (rows,):
-        raise BrittleError(f"give one clean error a row, {rows} of them, got shape {clean.shape}")
+        raise BrittleError(f"give one clean error per row, {rows} of them, got shape {clean.shape}")
     if (clean == 1).any():
-        raise BrittleError("a model with a clean error of 1 knows nothing; its robustness is undefined, leave it out")
+        raise BrittleError("the robustness of a model with a clean error of 1 is undefined; leave it out")
     return np.asarray(1 - clean)

@@ -1,4 +1,4 @@
-"""Train the models that an overlap matrix needs, and measure it."""
+"""Train the models of an overlap matrix, and evaluate them."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from brittle.models.torch import find_device
 from brittle.training import Augment, Corrupted, TrainingConfig, adapt_batchnorm, train
 
 PAPER = TrainingConfig(epochs=40, schedule="step", learning_rate=0.1, warm_up=0.025)
-"""As NOC trains: 40 epochs, the learning rate a tenth after 20 and after 30; but it rises during the first epoch,
-without which our small network does not learn at this rate."""
+"""As NOC trains: 40 epochs, the learning rate divided by 10 after 20 and after 30; but with one epoch of warm-up,
+without which the small network does not converge at this rate."""
 
 SHORT = TrainingConfig(epochs=1, learning_rate=0.05)
-"""Fine-tuning that comes nearest to models from scratch, among rates of 0.02, 0.05 and 0.1 (docs/overlap.md)."""
+"""Fine-tuning whose overlaps are nearest to those from scratch, of rates 0.02, 0.05 and 0.1 (docs/overlap.md)."""
 
 MODES = ("scratch", "finetune", "batchnorm")
 STANDARD = "standard"
-"""The name of the model that learned clean images alone."""
+"""The name of the model trained with clean images alone."""
 
 START = "start"
-"""What the cheap modes begin from, if the standard model goes on from it as well."""
+"""The name of the initial model of fine-tuning and batchnorm, if the standard model is fine-tuned too (`control`)."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which networks, and how they learn.
+    """Which networks are trained, and how.
 
     Args:
-        mode: "scratch" trains each model from new weights, as the papers do; "finetune" goes on from the standard
-            model for a while; "batchnorm" only lets the standard model's batch normalisation see the corruption.
-        network: what is trained, see `build_network`.
-        standard: the recipe of the standard model, and of all models from scratch.
-        tuning: the recipe of fine-tuning; its batch size is that of batchnorm too.
-        tuning_images: how many training images fine-tuning and batchnorm see.
-        control: in the cheap modes, also let the standard model go on, with clean images. Otherwise what the others
-            gain or lose by going on at all is taken for an effect of their corruptions.
+        mode: "scratch" trains each model from new weights, as the papers do; "finetune" fine-tunes the standard
+            model; "batchnorm" only adapts the batch normalisation of the standard model to the corruption.
+        network: the architecture, see `build_network`.
+        standard: the training of the standard model, and of all models from scratch.
+        tuning: the fine-tuning; its batch size is used by batchnorm too.
+        tuning_images: the number of training images for fine-tuning and batchnorm.
+        control: with fine-tuning and batchnorm, also fine-tune the standard model, on clean images. Otherwise the
+            effect of longer training counts as an effect of the corruptions.
     """
 
     mode: str = "finetune"
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def first(self) -> str:
-        """The network that is there first: given, or trained in full with clean images."""
+        """The name of the initial network: given as a file, or fully trained with clean images."""
         return START if self.control and self.mode != "scratch" else STANDARD
 
 
@@ -83,17 +83,17 @@ def train_or_adapt(
     checkpoint: Path | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> None:
-    """Train a network in place: by the plan's standard recipe if `full`, else as its cheap mode goes on."""
-    kept: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
+    """Train a network in place: by `plan.standard` if `full`, else by fine-tuning or batch-norm adaptation."""
+    options: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
     if full:
-        train(network, images, labels, plan.standard, **kept)
+        train(network, images, labels, plan.standard, **options)
         return
     count = min(plan.tuning_images, len(images))
-    few = np.arange(count) * len(images) // count
+    subset = np.arange(count) * len(images) // count
     if plan.mode == "batchnorm":
-        adapt_batchnorm(network, images[few], plan.tuning, augment)
+        adapt_batchnorm(network, images[subset], plan.tuning, augment)
     else:
-        train(network, images[few], labels[few], plan.tuning, **kept)
+        train(network, images[subset], labels[subset], plan.tuning, **options)
 
 
 Weights = dict[str, Any]
@@ -101,7 +101,7 @@ Weights = dict[str, Any]
 
 @dataclass(frozen=True)
 class OverlapTrainer:
-    """All that a worker anywhere needs to make one of the networks."""
+    """Everything a worker needs to train one of the networks."""
 
     plan: Plan
     candidates: Benchmark
@@ -110,8 +110,8 @@ class OverlapTrainer:
     classes: int
     device: str = "auto"
 
-    def teach(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
-        """The weights of a network that knows `name`; the cheap modes go on from those of the first one."""
+    def train(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
+        """The weights of a network trained with corruption `name`; `first` are the weights to fine-tune or adapt."""
         network = build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
         network.to(find_device(self.device))
         augment = None if name in (START, STANDARD) else Corrupted(self.candidates, [name])
@@ -119,14 +119,14 @@ class OverlapTrainer:
         if not full:
             assert first is not None
             network.load_state_dict(first)
-        kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
-        train_or_adapt(network, self.images, self.labels, self.plan, augment, full=full, **kept)
+        options: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
+        train_or_adapt(network, self.images, self.labels, self.plan, augment, full=full, **options)
         state: Weights = network.cpu().state_dict()
         return state
 
 
 class OverlapModels:
-    """The networks of a folder: made when they are asked for, and read from then on."""
+    """The networks of a folder: trained on first use, and read from disk afterwards."""
 
     def __init__(
         self,
@@ -145,36 +145,36 @@ class OverlapModels:
         self.all = list(dict.fromkeys([plan.first, *self.names]))
 
     @cached_property
-    def teacher(self) -> OverlapTrainer:
-        """Holds the images in memory, so it is made only if something is left to learn."""
+    def trainer(self) -> OverlapTrainer:
+        """Holds the images in memory, so it is created only if a model must be trained."""
         images, labels = np.stack(list(self.training.images())), np.asarray(self.training.labels)
         return OverlapTrainer(self.plan, self.candidates, images, labels, len(self.training.classes), self.device)
 
     def network(self, name: str) -> Any:
-        """The network that knows a corruption; weights are read from disk in any case, so that they are the same."""
+        """The network trained with a corruption; always read from disk, so that new and stored weights are the same."""
         path = self.path(name)
         if missing_or_damaged(path, "the model is trained again"):
             if name == self.plan.first and self.start is not None:
                 self._save(name, load_weights(self.start))
             else:
                 checkpoint = path.with_suffix(".pt")
-                self._save(name, self.teacher.teach(name, self._first(name), checkpoint, self._tick(name)))
+                self._save(name, self.trainer.train(name, self._first(name), checkpoint, self._on_step(name)))
                 checkpoint.unlink(missing_ok=True)
         network = build_network(self.plan.network, len(self.training.classes))
         network.load_state_dict(load_weights(path))
         return network
 
     def make_on_ray(self, address: str | None) -> None:
-        """Make what is missing on the workers of a cluster, each network on one of them."""
+        """Train the missing networks on the workers of a Ray cluster, one network per task."""
         self.network(self.plan.first)
         missing = [name for name in self.all if not is_whole(self.path(name))]
         if not missing:
             return
         with ray_cluster(address) as ray:
-            teacher, weights = ray.put(self.teacher), ray.put(self._first(missing[0]))
+            trainer, weights = ray.put(self.trainer), ray.put(self._first(missing[0]))
             gpu = self.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
-            work = [(name, (teacher, name, weights)) for name in missing]
-            for done, (name, state) in enumerate(map_on_ray(ray, _teach, work, gpu=gpu, title=lambda name: name)):
+            tasks = [(name, (trainer, name, weights)) for name in missing]
+            for done, (name, state) in enumerate(map_on_ray(ray, _train, tasks, gpu=gpu, title=lambda name: name)):
                 self._save(name, state)
                 if self.progress is not None:
                     self.progress(f"trained {name}", done + 1, len(missing))
@@ -182,7 +182,7 @@ class OverlapModels:
     def _first(self, name: str) -> Weights | None:
         if name == self.plan.first:
             return None
-        self.network(self.plan.first)  # it is made if it is not there yet
+        self.network(self.plan.first)  # trains it if it is missing
         return load_weights(self.path(self.plan.first))
 
     def path(self, name: str) -> Path:
@@ -190,27 +190,27 @@ class OverlapModels:
         return self.folder / f"{file_name(name)}.safetensors"
 
     def _save(self, name: str, state: Weights) -> None:
-        network, recipe = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
+        network, config = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
         network.load_state_dict(state)
         about, classes = {"plan": as_data(self.plan)}, self.training.classes
-        save_trained(network, self.path(name), self.plan.network, classes, recipe.mean, recipe.std, about)
+        save_trained(network, self.path(name), self.plan.network, classes, config.mean, config.std, about)
 
-    def _tick(self, name: str) -> Callable[[int, int, float], None]:
+    def _on_step(self, name: str) -> Callable[[int, int, float], None]:
         before, count = self.all.index(name), len(self.all)
 
-        def tick(done: int, total: int, _loss: float) -> None:
+        def on_step(done: int, total: int, _loss: float) -> None:
             if self.progress is not None:
                 self.progress(f"training {name}", before * total + done, count * total)
 
-        return tick
+        return on_step
 
 
-def _teach(teacher: OverlapTrainer, name: str, first: Weights) -> Weights:
-    return teacher.teach(name, first)
+def _train(trainer: OverlapTrainer, name: str, first: Weights) -> Weights:
+    return trainer.train(name, first)
 
 
 TOGETHER = 12
-"""So many models are tested at once: they share the drawing of the corruptions, and must fit into memory."""
+"""Models evaluated at once: they share the corrupted images, and must fit into memory."""
 
 
 def measure_overlap(
@@ -227,16 +227,16 @@ def measure_overlap(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Results:
-    """Make the k + 1 models of an overlap matrix and run each through all candidates; what is there stays.
+    """Train the k + 1 models of an overlap matrix and evaluate each on all candidates; existing results are kept.
 
     A candidate with a range draws the severity of each image from it. One with several levels, such as those of
     ImageNet-C, draws one of them for each training image, as NOC does (section 5.1); every model is tested at all of
-    them, which has the mean of NOC's random one and less noise.
+    them, which has the same expectation as NOC's random level and less noise.
 
-    `start` is a file of weights for the standard model, which is trained otherwise. Weights land in `folder`/models,
-    predictions in `folder`/run as those of any run; `accuracy_table` and `correct_cube` read them. The local engine
-    resumes inside a training that was interrupted; with "ray" the workers of a cluster make whole models, and then
-    test them.
+    `start` is a file of weights of the standard model, which is trained by default. Weights are written to
+    `folder`/models, predictions to `folder`/run; `accuracy_table` and `correct_cube` read them. The local engine
+    resumes an interrupted training from its last epoch; with "ray" the workers of a cluster train whole models, and
+    then evaluate them.
     """
     plan = plan or Plan()
     folder = Path(folder)
@@ -257,42 +257,44 @@ def measure_overlap(
         models.network(name)
     results: Results | None = None
     for start_at in range(0, len(models.names), TOGETHER):
-        some = [_model(models, name, device) for name in models.names[start_at : start_at + TOGETHER]]
+        group = [_model(models, name, device) for name in models.names[start_at : start_at + TOGETHER]]
         results = evaluate(
-            some,
+            group,
             test,
             candidates,
             folder / "run",
             batch_size=batch_size,
             engine=engine,
             address=address,
-            progress=_testing(start_at, len(models.names), progress),
+            progress=_on_test(start_at, len(models.names), progress),
         )
     assert results is not None
     return results
 
 
 def _model(models: OverlapModels, name: str, device: str) -> TorchModel:
-    recipe = models.plan.standard
-    return from_torch(models.network(name), name=name, mean=recipe.mean, std=recipe.std, device=device)
+    config = models.plan.standard
+    return from_torch(models.network(name), name=name, mean=config.mean, std=config.std, device=device)
 
 
-def _testing(before: int, models: int, progress: Progress | None) -> Callable[[str, int, int], None] | None:
+def _on_test(before: int, models: int, progress: Progress | None) -> Callable[[str, int, int], None] | None:
     if progress is None:
         return None
-    parts = -(-models // TOGETHER)
-    return lambda what, done, total: progress(f"testing under {what}", before // TOGETHER * total + done, parts * total)
+    groups = -(-models // TOGETHER)
+    return lambda cell, done, total: progress(
+        f"testing under {cell}", before // TOGETHER * total + done, groups * total
+    )
 
 
 def accuracy_table(results: Results, candidates: Benchmark) -> NDArray[np.float64]:
-    """The (k + 1) × (k + 1) accuracies: row = trained on, column = tested on, the first of both standard and clean."""
+    """The (k + 1) × (k + 1) accuracies: row = trained on, column = tested on; first the standard model and clean."""
     return np.asarray(correct_cube(results, candidates).mean(axis=-1))
 
 
 def correct_cube(results: Results, candidates: Benchmark) -> NDArray[Any]:
-    """Right or wrong, trained on × tested on × sample, from which intervals are drawn.
+    """Right or wrong, trained on × tested on × sample, as `overlap_with_intervals` takes it.
 
-    If a candidate has several levels, it is the share of them at which a sample is right.
+    If a candidate has several levels, it is the share of levels at which a sample is right.
     """
     cells = [Cell(), *candidates.cells()]
     names = [STANDARD, *(entry.id for entry in candidates.entries)]

@@ -1,4 +1,4 @@
-"""Benchmarks drawn from categories: balanced, least overlapping, unbalanced on purpose."""
+"""Benchmarks sampled from categories: balanced, least overlapping, deliberately unbalanced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brittle.metrics.corruption_error import balance
 
 
 def representation(benchmark: Sequence[str], categories: Categories) -> dict[str, int]:
-    """How many representatives each category has in the benchmark, 0 included."""
+    """The number of representatives of each category in the benchmark, also if it is 0."""
     counts = dict.fromkeys(categories.members, 0)
     for name in check_names(benchmark):
         counts[categories.of(name)] += 1
@@ -49,7 +49,7 @@ Members = tuple[str, ...]
 def balanced(categories: Categories, n: int, k: int, *, count: int = 1000, seed: int = 0) -> list[Members]:
     """Different benchmarks, each with k representatives of n categories drawn at random.
 
-    Syn2Nat's Algorithm 1, repeated until there are `count` different ones; the same seed draws the same ones.
+    Syn2Nat's Algorithm 1, repeated until there are `count` different ones; the same seed gives the same benchmarks.
     """
     possible = possible_benchmarks(categories, n, k)
     if not 1 <= count <= possible:
@@ -58,13 +58,13 @@ def balanced(categories: Categories, n: int, k: int, *, count: int = 1000, seed:
             f"{possible}, got count={count!r}"
         )
     rng, groups = generator(seed), list(categories.members.values())
-    if possible <= 4 * count:  # drawing until the last few turn up could take for ever
-        return _weighed(groups, n, k, count, rng)
-    found: dict[Members, None] = {}
-    while len(found) < count:
+    if possible <= 4 * count:  # rejection sampling of the last few could take very long
+        return _weighted_sample(groups, n, k, count, rng)
+    benchmarks: dict[Members, None] = {}
+    while len(benchmarks) < count:
         chosen = (choose(group, k, rng) for group in choose(groups, n, rng))
-        found[tuple(sorted(chain.from_iterable(chosen)))] = None
-    return list(found)
+        benchmarks[tuple(sorted(chain.from_iterable(chosen)))] = None
+    return list(benchmarks)
 
 
 def possible_benchmarks(categories: Categories, n: int, k: int) -> int:
@@ -74,9 +74,9 @@ def possible_benchmarks(categories: Categories, n: int, k: int) -> int:
             f"there are {len(categories)} categories, so n lies between 1 and {len(categories)}, got {n!r}"
         )
     if not 1 <= k <= categories.smallest:
-        small = min(categories.members, key=lambda name: len(categories.members[name]))
+        smallest = min(categories.members, key=lambda name: len(categories.members[name]))
         raise BrittleError(
-            f"the smallest category, {small}, has {categories.smallest} members, so k lies between 1 and "
+            f"the smallest category, {smallest}, has {categories.smallest} members, so k lies between 1 and "
             f"{categories.smallest}, got {k!r}; take fewer representatives or leave that category out"
         )
     ways = [1] + [0] * n  # ways[j]: to choose from j of the categories so far
@@ -86,33 +86,33 @@ def possible_benchmarks(categories: Categories, n: int, k: int) -> int:
     return ways[n]
 
 
-def _weighed(groups: list[Members], n: int, k: int, count: int, rng: np.random.Generator) -> list[Members]:
-    """As many of all benchmarks as asked for, as likely as if they were drawn one by one.
+def _weighted_sample(groups: list[Members], n: int, k: int, count: int, rng: np.random.Generator) -> list[Members]:
+    """`count` of all benchmarks, with the probabilities of drawing them one by one.
 
     Algorithm 1 draws a benchmark with probability 1 / (choices of categories × choices within these). The smallest of
-    waiting times that are exponential with these rates are a draw without putting back (Efraimidis & Spirakis 2006).
+    exponential waiting times with these rates are a weighted sample without replacement (Efraimidis & Spirakis 2006).
     """
-    everything, waits = [], []
+    benchmarks, mean_times = [], []
     for chosen in combinations(groups, n):
         rate = 1 / math.prod(math.comb(len(group), k) for group in chosen)
-        for parts in _each(chosen, k):
-            everything.append(tuple(sorted(chain.from_iterable(parts))))
-            waits.append(1 / rate)
-    times = -np.log1p(-rng.random(len(everything))) * np.array(waits)
-    return [everything[i] for i in np.argsort(times, kind="stable")[:count]]
+        for parts in _choices_within(chosen, k):
+            benchmarks.append(tuple(sorted(chain.from_iterable(parts))))
+            mean_times.append(1 / rate)
+    times = -np.log1p(-rng.random(len(benchmarks))) * np.array(mean_times)
+    return [benchmarks[i] for i in np.argsort(times, kind="stable")[:count]]
 
 
-def _each(groups: tuple[Members, ...], k: int) -> Iterator[tuple[Members, ...]]:
+def _choices_within(groups: tuple[Members, ...], k: int) -> Iterator[tuple[Members, ...]]:
     return product(*(combinations(group, k) for group in groups))
 
 
 def least_overlapping(
     benchmarks: Sequence[Sequence[str]], overlap: OverlapMatrix, categories: Categories
 ) -> tuple[str, ...]:
-    """Of many benchmarks the one whose same-category corruptions overlap least, on average over such pairs.
+    """The benchmark with the lowest mean overlap of same-category corruptions.
 
     This is how ImageNet-Syn2Nat was picked from the benchmarks of n = 6, k = 3. A benchmark with a masked pair of the
-    same category is passed over; the first of equals is taken.
+    same category is skipped; of ties the first is taken.
     """
     means = same_category_overlaps(benchmarks, overlap, categories)
     if np.isnan(means).all():
@@ -133,41 +133,43 @@ def same_category_overlaps(
     for row, benchmark in zip(inside, benchmarks, strict=True):
         row[overlap.positions(check_names(benchmark))] = 1
     used = inside.max(axis=0, initial=0)
-    labels = np.array([categories.of(name) if one else "" for name, one in zip(overlap.names, used, strict=True)])
+    labels = np.array(
+        [categories.of(name) if is_used else "" for name, is_used in zip(overlap.names, used, strict=True)]
+    )
     same = (labels[:, np.newaxis] == labels) & (labels != "") & ~np.eye(len(overlap), dtype=bool)
     masked = same & np.isnan(overlap.scores)
     total, pairs, unknown = (
         np.einsum("bi,ij,bj->b", inside, weights.astype(np.float64), inside, optimize=True)
         for weights in (np.where(same, np.nan_to_num(overlap.scores), 0), same, masked)
     )
-    good = (pairs > 0) & (unknown == 0)
-    return np.where(good, total / np.where(good, pairs, 1), np.nan)
+    is_defined = (pairs > 0) & (unknown == 0)
+    return np.where(is_defined, total / np.where(is_defined, pairs, 1), np.nan)
 
 
-class NoSubstitution(BrittleError):  # noqa: N818 - it is raised to be counted, not to be a failure
-    """No corruption of a benchmark can be exchanged so that it becomes less balanced."""
+class NoSubstitution(BrittleError):  # noqa: N818 - callers count it; it is not a failure
+    """No corruption of a benchmark can be substituted so that it becomes less balanced."""
 
 
 def substitute(benchmark: Sequence[str], categories: Categories, *, times: int = 1, seed: int = 0) -> Members:
-    """Exchange a corruption of the benchmark for another candidate, so many times, so that it gets less balanced.
+    """Substitute corruptions of the benchmark by other candidates, `times` times, so that it gets less balanced.
 
-    Each exchange is drawn from all that meet three conditions: the same categories stay represented, the standard
+    Each substitution is drawn from all that meet three conditions: the same categories stay represented, the standard
     deviation of `imbalance` strictly grows, and the new corruption is not in the benchmark yet. Raises
-    `NoSubstitution` when there is none.
+    `NoSubstitution` if there is none.
     """
     if times < 0:
         raise BrittleError(f"substitute 0 times or more, got times={times!r}")
-    rng, found = generator(seed), tuple(sorted(benchmark))
+    rng, current = generator(seed), tuple(sorted(benchmark))
     for done in range(times):
-        changed = _once(found, categories, rng)
+        changed = _substitute_once(current, categories, rng)
         if changed is None:
-            counts = ", ".join(f"{n} of {name}" for name, n in representation(found, categories).items() if n)
+            counts = ", ".join(f"{n} of {name}" for name, n in representation(current, categories).items() if n)
             raise NoSubstitution(
                 f"after {done} of {times} substitutions no further one makes the benchmark less balanced ({counts}): "
-                "the largest categories are used up; ask for fewer"
+                "the largest categories have no further member; ask for fewer"
             )
-        found = changed
-    return found
+        current = changed
+    return current
 
 
 def unbalanced(
@@ -177,34 +179,34 @@ def unbalanced(
     times: Iterable[int] = (1, 2, 3, 4, 5),
     seed: int = 0,
 ) -> list[Members]:
-    """Each benchmark after 1, 2, … substitutions, every number drawn afresh; what is not possible is left out.
+    """Each benchmark after 1, 2, … substitutions, drawn independently for every number; impossible ones are left out.
 
-    From 1000 balanced benchmarks with n = 6 and k = 2 this makes the groups of Syn2Nat's Table 3.
+    From 1000 balanced benchmarks with n = 6 and k = 2 this gives the groups of Syn2Nat's Table 3.
     """
-    rng, found = generator(seed), []
+    rng, substituted = generator(seed), []
     numbers = list(times)
     for benchmark in benchmarks:
-        for wanted in numbers:
+        for number in numbers:
             changed: Members | None = tuple(sorted(benchmark))
-            for _ in range(wanted):
-                changed = changed and _once(changed, categories, rng)
+            for _ in range(number):
+                changed = changed and _substitute_once(changed, categories, rng)
             if changed:
-                found.append(changed)
-    return found
+                substituted.append(changed)
+    return substituted
 
 
-def _once(benchmark: Members, categories: Categories, rng: np.random.Generator) -> Members | None:
-    """One allowed exchange, all equally likely; None if there is none.
+def _substitute_once(benchmark: Members, categories: Categories, rng: np.random.Generator) -> Members | None:
+    """One allowed substitution, all equally likely; None if there is none.
 
     Size and represented categories stay, so the standard deviation grows exactly if the sum of squared counts does:
     (a − 1)² + (b + 1)² > a² + b² for counts a and b of the old and the new category, that is b ≥ a.
     """
     counts, present = representation(benchmark, categories), set(benchmark)
-    fresh = {name: [c for c in group if c not in present] for name, group in categories.members.items()}
+    unused = {name: [c for c in group if c not in present] for name, group in categories.members.items()}
     pairs = [
         (old, new)
         for old in benchmark
-        for name, candidates in fresh.items()
+        for name, candidates in unused.items()
         if name != categories.of(old) and counts[categories.of(old)] > 1 and counts[name] >= counts[categories.of(old)]
         for new in candidates
     ]

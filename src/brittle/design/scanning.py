@@ -1,4 +1,4 @@
-"""What one model sees of a candidate corruption, level by level."""
+"""Errors and feature distances of candidate corruptions, level by level."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from brittle.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What one model saw of a candidate, at growing severities: its error, and how far it is from the benchmark.
+    """One model on one candidate, at ascending severities: its errors, and the distances to the benchmark.
 
-    The distance of a level is the smallest one from its mean feature to those of the benchmark's cells.
+    The distance of a level is the smallest distance of its mean feature to those of the benchmark's cells.
     """
 
     candidate: str
@@ -42,36 +42,36 @@ class Scan:
 
 
 def nearest_distances(features: ArrayLike, baseline: ArrayLike) -> FloatArray:
-    """From each mean feature of a candidate's levels to the nearest of a benchmark's cells (step 4)."""
-    mine, theirs = np.asarray(features, np.float64), np.asarray(baseline, np.float64)
-    if mine.ndim != 2 or theirs.ndim != 2 or mine.shape[1] != theirs.shape[1]:
-        raise BrittleError(f"features are levels × dimensions of one model, got shapes {mine.shape} and {theirs.shape}")
-    return np.asarray(np.linalg.norm(mine[:, None] - theirs, axis=-1).min(1))
+    """The distance of each mean feature of a candidate's levels to the nearest of a benchmark's cells (step 4)."""
+    rows, cells = np.asarray(features, np.float64), np.asarray(baseline, np.float64)
+    if rows.ndim != 2 or cells.ndim != 2 or rows.shape[1] != cells.shape[1]:
+        raise BrittleError(f"features are levels × dimensions of one model, got shapes {rows.shape} and {cells.shape}")
+    return np.asarray(np.linalg.norm(rows[:, None] - cells, axis=-1).min(1))
 
 
 LEVELS = 10
-"""How many levels a candidate is scanned at, if its recipe does not say."""
+"""The number of levels at which a candidate is scanned, if its recipe has fewer than five."""
 
 HARM = (0.97, 0.4)
-"""A candidate without levels is scanned from where a model keeps 97 % of its accuracy to where it keeps 40 %."""
+"""Such a candidate is scanned from where a model keeps 97 % of its accuracy to where it keeps 40 %."""
 
 
 def scan_levels(
     candidates: Benchmark, model: Model, dataset: Dataset, *, progress: Progress | None = None
 ) -> Benchmark:
-    """The candidates with levels to scan: their own if there are five or more, else ten even ones.
+    """The candidates with levels to scan: those of the recipe if there are five or more, else ten evenly spaced ones.
 
     The ten end where the model keeps 40 % of its clean accuracy, or at the largest severity.
     """
     entries = []
-    for place, entry in enumerate(candidates.entries):
+    for done, entry in enumerate(candidates.entries):
         if len(entry.levels) >= 5:
             entries.append(entry)
             continue
         if progress is not None:
-            progress(f"calibrating {entry.corruption.name}", place, len(candidates.entries))
-        found = calibrate(entry.id, model, dataset, HARM, benchmark=candidates, tolerance=0.05)
-        low, high = min(found.severities), max(found.severities)
+            progress(f"calibrating {entry.corruption.name}", done, len(candidates.entries))
+        calibration = calibrate(entry.id, model, dataset, HARM, benchmark=candidates, tolerance=0.05)
+        low, high = min(calibration.severities), max(calibration.severities)
         low = min(low, high / 2)
         levels = [round(low + (high - low) * step / (LEVELS - 1), 2) for step in range(LEVELS)]
         entries.append(replace(entry, levels=tuple(dict.fromkeys(levels))))
@@ -79,7 +79,7 @@ def scan_levels(
 
 
 class Scanned(NamedTuple):
-    """The scans of each run, the error and spread to meet, and the candidates with the levels they were scanned at."""
+    """The scans of each run, the target error and spread, and the candidates with the scanned levels."""
 
     runs: list[list[Scan]]
     target_error: float
@@ -99,22 +99,23 @@ def scan_runs(
     batch_size: int = 128,
     progress: Progress | None = None,
 ) -> Scanned:
-    """A run for each set of feature images, with other draws, by the models in turn.
+    """One run for each set of feature images, each with another seed, with the models in turn.
 
-    A model's errors are measured once, whatever the number of its runs; the target error and the spread are means over
-    the models. Errors land in `folder`/run and features in `folder`/features, and what is there is not computed again.
+    The errors of a model are measured once for all its runs; the target error and the spread are means over the models.
+    Errors are written to `folder`/run and features to `folder`/features; existing ones are reused.
     """
     extractors = [check_extractor(model) for model in models]
     levelled = scan_levels(candidates, models[0], test, progress=progress)
-    how: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    measured = [scan_errors(model, test, levelled, baseline, Path(folder) / "run", **how) for model in models]
+    options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    measured = [scan_errors(model, test, levelled, baseline, Path(folder) / "run", **options) for model in models]
     runs = []
-    for run, shown in enumerate(images):
-        mine = run % len(models)
-        drawn = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
-        where = {"samples": samples, "folder": Path(folder) / "features", **how}
-        runs.append(scan_candidates(extractors[mine], shown, measured[mine][0], models[mine].name, *drawn, **where))
-    target, spread = (float(np.mean([one[i] for one in measured])) for i in (1, 2))
+    for run, run_images in enumerate(images):
+        i = run % len(models)
+        recipes = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
+        feature_options = {"samples": samples, "folder": Path(folder) / "features", **options}
+        results, name = measured[i][0], models[i].name
+        runs.append(scan_candidates(extractors[i], run_images, results, name, *recipes, **feature_options))
+    target, spread = (float(np.mean([row[column] for row in measured])) for column in (1, 2))
     return Scanned(runs, target, spread, levelled)
 
 
@@ -128,13 +129,13 @@ def scan_errors(
     batch_size: int = 128,
     progress: Progress | None = None,
 ) -> tuple[Results, float, float]:
-    """The results of a model on all candidates and on the baseline, whose mean error and spread are the target."""
+    """The results of a model on the candidates and the baseline, and the mean error and spread on the baseline."""
     scanned = replace(candidates, name=f"{candidates.name}-scan", version=1)
     recipes = {"the benchmark": baseline, "candidates": scanned}
     results: Results | None = None
-    for what, recipe in recipes.items():
-        said = None if progress is None else _testing(progress, what)
-        results = evaluate(model, dataset, recipe, folder, batch_size=batch_size, progress=said)
+    for title, recipe in recipes.items():
+        on_progress = None if progress is None else _on_test(progress, title)
+        results = evaluate(model, dataset, recipe, folder, batch_size=batch_size, progress=on_progress)
     assert results is not None
     target, spread = error_target(results, baseline, model.name)
     return results, target, spread
@@ -155,13 +156,15 @@ def scan_candidates(
 ) -> list[Scan]:
     """One run: the error of every level of every candidate, and its distance to the nearest cell of the baseline."""
 
-    def said(what: str) -> Callable[[int, int, float], None] | None:
-        return None if progress is None else lambda done, total, _speed: progress(f"looking at {what}", done, total)
+    def on_progress(title: str) -> Callable[[int, int, float], None] | None:
+        return None if progress is None else lambda done, total, _speed: progress(f"features of {title}", done, total)
 
-    how = {"samples": samples, "folder": folder, "batch_size": batch_size}
-    theirs = corruption_features(extractor, images, baseline, progress=said("the benchmark"), **how)  # type: ignore[arg-type]
-    mine = corruption_features(extractor, images, candidates, progress=said("candidates"), **how)  # type: ignore[arg-type]
-    wrong = 1 - results.matrix(model, candidates.cells()).values.mean(0)
+    options: dict[str, Any] = {"samples": samples, "folder": folder, "batch_size": batch_size}
+    baseline_features = corruption_features(
+        extractor, images, baseline, progress=on_progress("the benchmark"), **options
+    )
+    features = corruption_features(extractor, images, candidates, progress=on_progress("candidates"), **options)
+    errors = 1 - results.matrix(model, candidates.cells()).values.mean(0)
     scans, start = [], 0
     for entry in candidates.entries:
         part = slice(start, start + len(entry.levels))
@@ -171,8 +174,8 @@ def scan_candidates(
             Scan(
                 entry.id,
                 tuple(float(x) for x in _severities(entry)[order]),
-                wrong[part][order],
-                nearest_distances(mine.means[part], theirs.means)[order],
+                errors[part][order],
+                nearest_distances(features.means[part], baseline_features.means)[order],
             )
         )
     return scans
@@ -180,9 +183,9 @@ def scan_candidates(
 
 def _severities(entry: Entry) -> np.ndarray:
     if any(isinstance(level, tuple) for level in entry.levels):
-        raise BrittleError(f"{entry.id} has a range of severities; candidates are scanned at single ones")
+        raise BrittleError(f"{entry.id} has a range of severities; candidates are scanned at single severities")
     return np.array([ends(level)[0] for level in entry.levels])
 
 
-def _testing(progress: Progress, what: str) -> Progress:
-    return lambda _cell, done, total: progress(f"testing {what}", done, total)
+def _on_test(progress: Progress, title: str) -> Progress:
+    return lambda _cell, done, total: progress(f"testing {title}", done, total)

@@ -1,4 +1,4 @@
-"""Distance against error over many augmentations."""
+"""Studies of feature distance against error over many augmentation schemes."""
 
 from __future__ import annotations
 
@@ -46,57 +46,57 @@ def scheme_models(
     start: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, TorchModel]:
-    """A standard model, and one that was trained with each scheme; weights that are in the folder stay.
+    """A standard model, and one trained with each scheme; existing weights in the folder are reused.
 
-    The plan says how: fine-tuned from the standard model for a while, from scratch, or by batch normalisation alone.
-    `start` is a file of weights for the standard model, which is trained otherwise.
+    By the plan's mode they are fine-tuned from the standard model, trained from scratch, or adapted in their batch
+    normalisation alone. `start` is a file of weights of the standard model, which is trained by default.
     """
     plan, folder = plan or Plan(), Path(folder)
     if training.labels is None:
-        raise no_labels(training, "and a network learns from labels")
+        raise no_labels(training, "and training needs labels")
     if STANDARD in schemes:
-        raise BrittleError(f"{STANDARD!r} is the name of the model that all start from; name the scheme otherwise")
+        raise BrittleError(f"{STANDARD!r} is the name of the standard model; give the scheme another name")
     about = {"plan": as_data(plan), "training": training.key, "start": weights_key(start)}
     claim(folder / "models.json", about, "models")
-    pictures: list[Image] = []
-    made: dict[str, TorchModel] = {}
-    for place, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
+    loaded: list[Image] = []
+    models: dict[str, TorchModel] = {}
+    for number, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
         path = folder / f"{_file_name(name, scheme)}.safetensors"
         if missing_or_damaged(path, "the model is trained again"):
             network = build_network(plan.network, len(training.classes), seed=plan.standard.seed)
             if scheme is None and start is not None:
                 network.load_state_dict(load_weights(start))
             else:
-                if not pictures:
-                    pictures.append(np.stack(list(training.images())))
+                if not loaded:
+                    loaded.append(np.stack(list(training.images())))
                 if scheme is not None and plan.mode != "scratch":
-                    network.load_state_dict(made[STANDARD].module.state_dict())
-                said = _said(progress, name, place, len(schemes) + 1)
+                    network.load_state_dict(models[STANDARD].module.state_dict())
+                on_step = _on_step(progress, name, number, len(schemes) + 1)
                 full = scheme is None or plan.mode == "scratch"
-                kept: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": said}
-                train_or_adapt(network, pictures[0], training.labels, plan, scheme, full=full, **kept)
-            how = as_data({"plan": plan, "scheme": scheme})
+                options: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": on_step}
+                train_or_adapt(network, loaded[0], training.labels, plan, scheme, full=full, **options)
+            provenance = as_data({"plan": plan, "scheme": scheme})
             mean, std = plan.standard.mean, plan.standard.std
-            save_trained(network, path, plan.network, training.classes, mean, std, how)
+            save_trained(network, path, plan.network, training.classes, mean, std, provenance)
             path.with_suffix(".pt").unlink(missing_ok=True)
-        made[name] = from_weights(path, name=name)
-    return made
+        models[name] = from_weights(path, name=name)
+    return models
 
 
-def _said(progress: Progress | None, name: str, place: int, count: int) -> Callable[[int, int, float], None] | None:
+def _on_step(progress: Progress | None, name: str, number: int, count: int) -> Callable[[int, int, float], None] | None:
     if progress is None:
         return None
-    return lambda done, total, _loss: progress(f"training {name}", place * total + done, count * total)
+    return lambda done, total, _loss: progress(f"training {name}", number * total + done, count * total)
 
 
 def _file_name(name: str, scheme: Scheme | None) -> str:
-    """The name, and a digest of what the scheme does."""
+    """The name, and a digest of the scheme's settings."""
     plain = file_name(name)
     return plain if scheme is None else f"{plain}-{digest(scheme, length=8)}"
 
 
 SchemeStudyProgress = Callable[[str, int, int], None]
-"""Called with (what is done, steps done, steps in all)."""
+"""Called with (title of the step, steps done, steps in total)."""
 
 
 def scheme_features(
@@ -110,18 +110,17 @@ def scheme_features(
     batch_size: int = 200,
     progress: SchemeStudyProgress | None = None,
 ) -> dict[str, TransformFeatures]:
-    """The features of each scheme, as many samples of all, kept in the folder."""
-    found = {}
-    for place, (name, scheme) in enumerate(schemes.items()):
+    """The features of each scheme, from the same number of samples, stored in the folder."""
+    features = {}
+    for number, (name, scheme) in enumerate(schemes.items()):
 
-        def told(done: int, total: int, _speed: float, name: str = name, before: int = place * samples) -> None:
+        def on_progress(done: int, total: int, _speed: float, name: str = name, before: int = number * samples) -> None:
             if progress is not None:
-                progress(f"looking at {name}", before + done, len(schemes) * total)
+                progress(f"features of {name}", before + done, len(schemes) * total)
 
-        found[name] = transform_features(
-            model, images, scheme, samples=samples, seed=seed, folder=folder, batch_size=batch_size, progress=told
-        )
-    return found
+        options: dict[str, Any] = {"folder": folder, "batch_size": batch_size, "progress": on_progress}
+        features[name] = transform_features(model, images, scheme, samples=samples, seed=seed, **options)
+    return features
 
 
 def run_together(
@@ -133,9 +132,9 @@ def run_together(
     batch_size: int = 128,
     progress: SchemeStudyProgress | None = None,
 ) -> Results:
-    """All models through a benchmark at once, so that every corrupted image is drawn only once."""
-    said = None if progress is None else lambda what, done, total: progress(f"testing {what}", done, total)
-    return evaluate(list(models.values()), test, benchmark, folder, batch_size=batch_size, progress=said)
+    """Evaluate all models on a benchmark at once, so that every image is corrupted only once."""
+    on_progress = None if progress is None else lambda cell, done, total: progress(f"testing {cell}", done, total)
+    return evaluate(list(models.values()), test, benchmark, folder, batch_size=batch_size, progress=on_progress)
 
 
 def scheme_points(
@@ -146,11 +145,11 @@ def scheme_points(
 ) -> pl.DataFrame:
     """A row for each scheme and corruption: MSD, MMD and error, each a mean over the levels as in the paper."""
     rows = []
-    for name, mine in features.items():
-        msd = corruptions.over_levels(msd_to(mine, corruptions.means))
-        mmd = corruptions.over_levels(mmd_to(mine, corruptions.means))
-        right = results.matrix(name, benchmark.cells()).values.mean(0)
-        errors = 1 - by_corruption(benchmark)(right)
+    for name, scheme_rows in features.items():
+        msd = corruptions.over_levels(msd_to(scheme_rows, corruptions.means))
+        mmd = corruptions.over_levels(mmd_to(scheme_rows, corruptions.means))
+        accuracy = results.matrix(name, benchmark.cells()).values.mean(0)
+        errors = 1 - by_corruption(benchmark)(accuracy)
         rows += [(name, *row) for row in zip(corruptions.corruptions, msd, mmd, errors, strict=True)]
     return pl.DataFrame(rows, schema=["scheme", "corruption", "msd", "mmd", "error"], orient="row")
 
@@ -158,17 +157,17 @@ def scheme_points(
 def scheme_correlations(points: pl.DataFrame) -> pl.DataFrame:
     """Spearman's rank correlation of distance and error over schemes, for each corruption, by MSD and by MMD.
 
-    Columns: corruption, schemes, msd, msd_low, msd_high, msd_p, and the same for mmd. They are empty where all schemes
-    err alike, or are equally far.
+    Columns: corruption, schemes, msd, msd_low, msd_high, msd_p, and the same for mmd. They are null where all schemes
+    have the same error or the same distance.
     """
     rows = []
-    for (corruption,), mine in points.group_by("corruption", maintain_order=True):
-        row: dict[str, Any] = {"corruption": corruption, "schemes": len(mine)}
+    for (corruption,), group in points.group_by("corruption", maintain_order=True):
+        row: dict[str, Any] = {"corruption": corruption, "schemes": len(group)}
         for name in ("msd", "mmd"):
-            found = _spearman(mine[name].to_numpy(), mine["error"].to_numpy())
+            rho = _spearman(group[name].to_numpy(), group["error"].to_numpy())
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"))
-            if found is not None:
-                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_p": found.p}
+            if rho is not None:
+                row |= {name: rho.value, f"{name}_low": rho.low, f"{name}_high": rho.high, f"{name}_p": rho.p}
         rows.append(row)
     numbers = [f"{name}{part}" for name in ("msd", "mmd") for part in ("", "_low", "_high", "_p")]
     return pl.DataFrame(
@@ -177,13 +176,13 @@ def scheme_correlations(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spearman(distance: FloatArray, error: FloatArray) -> Correlation | None:
-    """None where one side does not vary, and so ranks nothing."""
+    """Spearman's correlation; None where one side is constant."""
     flat = len(distance) >= 3 and (np.ptp(distance) == 0 or np.ptp(error) == 0)
     return None if flat else spearman(distance, error)
 
 
 def mixture_of(near: Scheme, far: Scheme, share: float) -> Mixture:
-    """A mixture with a share of `near`, the rest `far`."""
+    """A mixture with a share of `near` and 1 − share of `far`."""
     if not 0 <= share <= 1:
         raise BrittleError(f"a share lies between 0 and 1, got {share}")
     return Mixture((near, far), (share, 1 - share))
@@ -192,34 +191,34 @@ def mixture_of(near: Scheme, far: Scheme, share: float) -> Mixture:
 def mixing_points(
     near: ArrayLike, far: ArrayLike, corruptions: CorruptionFeatures, shares: Sequence[float], *, seed: int = 0
 ) -> pl.DataFrame:
-    """MSD and MMD of mixtures, means over corruptions and levels, one row a share: share, msd, mmd, picked.
+    """MSD and MMD of mixtures, means over corruptions and levels, one row per share: share, msd, mmd, picked.
 
-    `near` and `far` are features of the first samples of two schemes, drawn with this seed; `picked` of a mixture's
-    samples are of the near one. Its i-th sample is the i-th of the scheme that it picks, so nothing has to be looked at
+    `near` and `far` are features of the first samples of two schemes, drawn with this seed; `picked` is the number of
+    samples from the near one. Sample i of a mixture is sample i of the scheme it picks, so no feature is computed
     again.
     """
-    mine, other = np.asarray(near), np.asarray(far)
-    if mine.shape != other.shape:
-        raise BrittleError(f"both schemes need features of one shape, got {mine.shape} and {other.shape}")
+    near_rows, far_rows = np.asarray(near), np.asarray(far)
+    if near_rows.shape != far_rows.shape:
+        raise BrittleError(f"both schemes need features of one shape, got {near_rows.shape} and {far_rows.shape}")
     rows = []
     for share in shares:
-        picked = _picked(share, len(mine), seed)
-        mixed = np.where(picked[:, None], mine, other)
-        msd, mmd = (corruptions.over_levels(each(mixed, corruptions.means)).mean() for each in (msd_to, mmd_to))
-        rows.append((float(share), float(msd), float(mmd), int(picked.sum())))
+        is_near = _is_near(share, len(near_rows), seed)
+        mixed = np.where(is_near[:, None], near_rows, far_rows)
+        msd, mmd = (corruptions.over_levels(measure(mixed, corruptions.means)).mean() for measure in (msd_to, mmd_to))
+        rows.append((float(share), float(msd), float(mmd), int(is_near.sum())))
     return pl.DataFrame(rows, schema=["share", "msd", "mmd", "picked"], orient="row")
 
 
-def _picked(share: float, count: int, seed: int) -> NDArray[np.bool_]:
-    """Which of a mixture's first samples are of the near scheme."""
-    near, far = _Stand(), _Stand()
+def _is_near(share: float, count: int, seed: int) -> NDArray[np.bool_]:
+    """Which of a mixture's first samples are from the near scheme."""
+    near, far = _Placeholder(), _Placeholder()
     mixture = mixture_of(near, far, share)
     return np.array([mixture.picked(Draws(seed, ADDRESS, i)) is near for i in range(count)])
 
 
-class _Stand:
-    """Stands for a scheme where only the pick matters."""
+class _Placeholder:
+    """A scheme of which only the identity matters."""
 
     def __call__(self, image: Image, _draws: Draws, /) -> Image:
-        """Never asked for."""
+        """Never called."""
         return image

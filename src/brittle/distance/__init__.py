@@ -1,4 +1,4 @@
-"""How near an augmentation is to a corruption."""
+"""Feature distances of augmentations to corruptions: MSD, MMD and the leak check."""
 
 from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, check_extractor, feature_images
 from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, leak_check, leak_scores

@@ -1,4 +1,4 @@
-"""Features of images, and what keeps them on disk."""
+"""Feature extraction from images, and the store of features on disk."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import UnreadableImage
 
 BLOCK = 200
-"""Rows of a block."""
+"""The number of rows in a block."""
 
 
 @runtime_checkable
 class Rows(Protocol):
-    """Anything that has so many rows and gives them in blocks, in order."""
+    """Anything with a number of rows that it gives in blocks, in order."""
 
     def __len__(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         ...
 
     def blocks(self) -> Iterator[Features]:
@@ -37,7 +37,7 @@ class Rows(Protocol):
 
 
 def blocks(rows: Rows | ArrayLike) -> Iterator[NDArray[Any]]:
-    """The rows of an array or of anything with blocks; never all in memory if they are on disk."""
+    """The rows of an array or of anything with blocks, one block at a time; rows on disk are never all in memory."""
     if isinstance(rows, Rows):
         yield from rows.blocks()
         return
@@ -62,17 +62,17 @@ def mean_row(rows: Rows | ArrayLike) -> FloatArray:
 
 
 def take(rows: Rows | ArrayLike, indices: NDArray[np.integer[Any]]) -> FloatArray:
-    """The rows at these indices, which ascend."""
-    found, start = [], 0
+    """The rows at these ascending indices."""
+    taken, start = [], 0
     for block in blocks(rows):
-        mine = indices[(indices >= start) & (indices < start + len(block))]
-        found.append(np.asarray(block[mine - start], np.float64))
+        in_block = indices[(indices >= start) & (indices < start + len(block))]
+        taken.append(np.asarray(block[in_block - start], np.float64))
         start += len(block)
-    return np.concatenate(found)
+    return np.concatenate(taken)
 
 
 Features = NDArray[np.float32]
-"""One row of activations an image, or one row an average of them."""
+"""One row of activations per image, or per mean over images."""
 
 
 class Extractor(Protocol):
@@ -80,31 +80,31 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the model."""
         ...
 
     @property
     def key(self) -> str:
-        """Another one when its features may be others."""
+        """An identity that changes when the features may change."""
         ...
 
     def features(self, images: Image) -> Features:
-        """The activations of the last hidden layer, one row an image."""
+        """The activations of the last hidden layer, one row per image."""
         ...
 
 
 def check_extractor(model: Any) -> Extractor:
-    """The model, or one sentence that says what it lacks."""
+    """The model, or an error that says what is missing."""
     if not callable(getattr(model, "features", None)):
         raise BrittleTypeError(
-            f"the model {getattr(model, 'name', model)!r} ({type(model).__name__}) shows no features, so no distance "
-            "can be measured with it; give a torch, timm, torchvision or transformers model, or any object with "
-            "features(images), a name and a key"
+            f"the model {getattr(model, 'name', model)!r} ({type(model).__name__}) has no features method, so no "
+            "distance can be measured with it; give a torch, timm, torchvision or transformers model, or any object "
+            "with features(images), a name and a key"
         )
-    for word in ("name", "key"):
-        if not isinstance(getattr(model, word, None), str):
+    for attribute in ("name", "key"):
+        if not isinstance(getattr(model, attribute, None), str):
             raise BrittleTypeError(
-                f"a model that shows features needs a {word}, a text, by which they are found again; "
+                f"a model with features needs a {attribute}, a string, to identify stored features; "
                 f"{type(model).__name__} has none"
             )
     extractor: Extractor = model
@@ -112,7 +112,7 @@ def check_extractor(model: Any) -> Extractor:
 
 
 def features_of(model: Extractor, images: Image, batch_size: int) -> Features:
-    """The features of any number of images, some at a time."""
+    """The features of any number of images, in batches."""
     rows = []
     for start in range(0, len(images), batch_size):
         batch = images[start : start + batch_size]
@@ -122,10 +122,10 @@ def features_of(model: Extractor, images: Image, batch_size: int) -> Features:
                 f"the model {model.name!r} gave features of shape {rows[-1].shape} for {len(batch)} images; it must "
                 "give one row for each"
             )
-    found = np.concatenate(rows)
-    if not np.isfinite(found).all():
-        raise BrittleError(f"the model {model.name!r} gave features that are not numbers; look at its weights")
-    return found
+    features = np.concatenate(rows)
+    if not np.isfinite(features).all():
+        raise BrittleError(f"the model {model.name!r} gave features that are not finite; check its weights")
+    return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,15 +157,15 @@ class FeatureImages:
 def feature_images(dataset: Dataset, count: int = 100, *, seed: int = 0) -> FeatureImages:
     """A random subset of a dataset, without replacement; the paper takes 100 training images.
 
-    The seed alone decides which, and a larger subset begins with a smaller one. An image that cannot be read is passed
-    over for the next. All must have one size.
+    The seed alone determines it, and a larger subset begins with a smaller one. An unreadable image is skipped. All
+    must have one size.
     """
     if count < 1:
         raise BrittleError(f"count must be at least 1, got {count}")
     if count > len(dataset):
-        raise BrittleError(f"{dataset.name!r} has {len(dataset)} images, {count} were asked for; ask for at most that")
+        raise BrittleError(f"{dataset.name!r} has {len(dataset)} images, got count={count}; ask for at most that")
     rng = np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128))
-    moved: dict[int, int] = {}
+    moved: dict[int, int] = {}  # a Fisher-Yates shuffle that stores only what has moved
     chosen: list[int] = []
     images: list[Image] = []
     for i in range(len(dataset)):
@@ -183,16 +183,16 @@ def feature_images(dataset: Dataset, count: int = 100, *, seed: int = 0) -> Feat
             )
         if len(images) == count:
             return FeatureImages(np.stack(images), tuple(dataset.ids[k] for k in chosen))
-    raise BrittleError(f"{dataset.name!r} has {len(images)} images that can be read, {count} were asked for")
+    raise BrittleError(f"{dataset.name!r} has {len(images)} readable images, got count={count}")
 
 
 IDENTITY = "identity.json"
 
 
 class FeatureStore:
-    """The blocks of one run of transforms; without a folder they are kept in memory.
+    """The feature blocks of a sequence of transforms, on disk, or in memory without a folder.
 
-    The number of samples is no part of the identity: asking for more of them later adds what is missing.
+    The number of samples is no part of the identity: a later call with more samples computes the missing ones.
     """
 
     def __init__(self, folder: str | Path | None, identity: Mapping[str, Any]) -> None:
@@ -203,7 +203,7 @@ class FeatureStore:
             self.folder = Path(folder) / digest(identity)
 
     def read(self, number: int) -> Features | None:
-        """A block, perhaps with fewer rows than asked for before; None if it is not there or cannot be read."""
+        """A block, which may be incomplete; None if it is missing or unreadable."""
         if self.folder is None:
             return self._memory.get(number)
         try:
@@ -213,21 +213,21 @@ class FeatureStore:
         return block if block.ndim == 2 and block.dtype == np.float32 else None
 
     def extend(self, number: int, rows: Features, stop: int) -> None:
-        """Keep rows that end at transform `stop`, after those of the block that come before them."""
+        """Append rows that end before transform `stop` to their block."""
         before = stop - len(rows) - number * BLOCK
         block = self.read(number) if before else None
         if before and (block is None or len(block) < before):
-            raise FileNotFoundError(f"block {number} of {str(self.folder)!r} is gone; run it again")
-        whole = rows if block is None else np.concatenate([block[:before], rows])
+            raise FileNotFoundError(f"block {number} of {str(self.folder)!r} is missing; run it again")
+        extended = rows if block is None else np.concatenate([block[:before], rows])
         if self.folder is None:
-            self._memory[number] = whole
+            self._memory[number] = extended
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         if not is_whole(self.folder / IDENTITY):
             with atomic_write(self.folder / IDENTITY) as part:
                 part.write_text(self._identity, encoding="utf-8", errors="surrogateescape")
         with atomic_write(self._path(number)) as part, part.open("wb") as file:
-            np.save(file, whole)
+            np.save(file, extended)
 
     def _path(self, number: int) -> Path:
         assert self.folder is not None
@@ -236,9 +236,9 @@ class FeatureStore:
 
 @dataclass(frozen=True, eq=False)
 class TransformFeatures:
-    """f(t) of the first `samples` transforms, a row each; they are read from disk a block at a time.
+    """f(t) of the first `samples` transforms, one row each, read from disk block by block.
 
-    `computed` of them were new in this call, at `images_per_second`, augmenting and inference together.
+    `computed` of them were new in this call, at `images_per_second` for augmentation and inference together.
     """
 
     store: FeatureStore
@@ -253,11 +253,11 @@ class TransformFeatures:
         """All rows, block after block."""
         for number, start in enumerate(range(0, self.samples, BLOCK)):
             block = self.store.read(number)
-            wanted = min(BLOCK, self.samples - start)
-            if block is None or len(block) < wanted:
-                raise FileNotFoundError(f"block {number} of {str(self.store.folder)!r} is gone; run it again")
-            yield block[:wanted]
+            size = min(BLOCK, self.samples - start)
+            if block is None or len(block) < size:
+                raise FileNotFoundError(f"block {number} of {str(self.store.folder)!r} is missing; run it again")
+            yield block[:size]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # it is always a copy
-        """Everything in memory."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # always a copy
+        """All rows in memory."""
         return np.concatenate(list(self.blocks())).astype(dtype or np.float32)

@@ -1,4 +1,4 @@
-"""Which corruptions an augmentation gives away."""
+"""Leak check: which corruptions of a benchmark an augmentation anticipates."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from brittle.training.augmentation import FlipCrop, RandomAffine, Scheme
 def rank_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 9999, seed: int = 0) -> float:
     """The one-sided p-value that `first` is smaller, from the sum of its ranks among both (Wilcoxon, Mann–Whitney).
 
-    The share of random exchanges between the two whose rank sum is as small, the one that was measured counted in, so
-    never below 1 / (permutations + 1). Ties share their ranks.
+    The share of random permutations with a rank sum at least as small, including the measured one, so never below
+    1 / (permutations + 1). Ties share their ranks.
     """
     from scipy.stats import permutation_test, rankdata
 
@@ -35,7 +35,7 @@ def rank_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 9999, 
     if permutations < 1:
         raise BrittleError(f"permutations must be at least 1, got {permutations}")
     ranks = rankdata(np.concatenate([a, b]))
-    found = permutation_test(
+    test = permutation_test(
         (ranks[: a.size], ranks[a.size :]),
         lambda x, _, axis: x.sum(axis=axis),
         alternative="less",
@@ -43,30 +43,30 @@ def rank_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 9999, 
         vectorized=True,
         rng=np.random.Generator(np.random.Philox(key=check_seed(seed) % 2**128)),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
 NEUTRAL: dict[str, Scheme] = {"flip-crop": FlipCrop(), "affine": RandomAffine()}
-"""The reference of the leak check: what the baseline of every published benchmark was trained with, and small turns,
-shears and shifts.
+"""The reference augmentations of the leak check: flips and crops, with which the baselines of published
+benchmarks are trained, and small rotations, shears and shifts.
 
-Neither changes colours or adds noise, and neither blurs beyond what bilinear sampling does, so neither aims at a
-corruption of ImageNet-C. For a benchmark with geometric corruptions, such as NOC's rotation, leave out "affine": it
-would hide such a leak.
+Neither changes colours, adds noise, or blurs more than bilinear sampling does, so neither targets a corruption of
+ImageNet-C. For a benchmark with geometric corruptions, such as NOC's rotation, leave out "affine": it would hide such
+a leak.
 """
 
 
 BLOCKS = 10
-"""Into how many blocks the samples of a scheme are cut."""
+"""The default number of blocks into which the samples of a scheme are split."""
 
 
 @dataclass(frozen=True)
 class Leak:
     """One corruption: the MSD of the augmentation and of the nearest reference, both means over levels.
 
-    `covered` is the share of the way from the clean images to the corruption that the augmentation goes. `p_nearer` and
-    `p_leaked` are those of being nearer at all and of being nearer by the margin, corrected for the number of
-    corruptions.
+    `covered` is the share of the distance from the clean images to the corruption that the augmentation covers.
+    `p_nearer` and `p_leaked` are the p-values of being nearer at all and of being nearer by the margin, corrected for
+    the number of corruptions.
     """
 
     corruption: str
@@ -83,7 +83,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class LeakCheck:
-    """Every corruption of a benchmark, in its order, and how many augmentations were looked at."""
+    """The leak of every corruption of a benchmark, in its order, and the number of samples per scheme."""
 
     leaks: tuple[Leak, ...]
     samples: int
@@ -92,7 +92,7 @@ class LeakCheck:
 
     @property
     def nearer(self) -> list[str]:
-        """The corruptions that the augmentation is nearer to than every reference, if only by a little."""
+        """The corruptions to which the augmentation is significantly nearer than every reference, by any amount."""
         return [leak.corruption for leak in self.leaks if leak.nearer]
 
     @property
@@ -101,7 +101,7 @@ class LeakCheck:
         return [leak.corruption for leak in self.leaks if leak.leaked]
 
     def table(self) -> pl.DataFrame:
-        """A row a corruption."""
+        """One row per corruption."""
         return pl.DataFrame([vars(leak) for leak in self.leaks])
 
 
@@ -118,59 +118,63 @@ def leak_check(
 ) -> LeakCheck:
     """For each corruption, whether an augmentation comes nearer, and much nearer, to it than every reference does.
 
-    The samples of each scheme, equally many, are cut into blocks in their order, and the smallest distance in each
+    The samples of each scheme, equally many, are split into blocks in their order, and the smallest distance in each
     block is averaged over the levels of the corruption. A rank test asks whether these block minima are smaller than
     those of a reference (nearer), and than `margin` times those (leaked); its largest p-value over the references
-    counts. The p-values are then corrected for the number of corruptions by Holm's method, and what is below `alpha` is
-    called nearer, or leaked.
+    counts. Holm's method corrects the p-values for the number of corruptions; those below `alpha` are nearer, or
+    leaked.
 
     Args:
         augmentation: features of the scheme in question, from `transform_features`.
-        references: features of neutral schemes by name, as of `NEUTRAL`, with the same model and images.
+        references: features of reference schemes by name, such as `NEUTRAL`, with the same model and images.
         corruptions: features of the benchmark.
         margin: how much nearer counts as a leak, by default half as far. With many samples any difference is
             significant, and whatever changes colours is nearer to most corruptions than flips and crops are.
-        alpha: the chance of blaming an augmentation that is no nearer, for the whole benchmark.
-        blocks: more of them make a sharper test of minima over fewer samples. A block should hold some samples of
-            everything that the scheme does, so take thousands of samples of one like AutoAugment.
-        permutations: of the rank test.
-        seed: of the permutations.
+        alpha: the family-wise false-positive rate, over the whole benchmark.
+        blocks: the number of blocks; more blocks give a sharper test of minima over fewer samples. A block should
+            contain some samples of every operation, so take thousands of samples of a scheme like AutoAugment.
+        permutations: the number of permutations of the rank test.
+        seed: the seed of the permutations.
     """
     if not references:
         raise BrittleError("the leak check needs at least one reference augmentation, got none")
-    mine = sample_distances(augmentation, corruptions.means)
-    others = {name: sample_distances(rows, corruptions.means) for name, rows in references.items()}
-    samples = min(len(mine), *map(len, others.values()))
+    augmentation_distances = sample_distances(augmentation, corruptions.means)
+    reference_distances = {name: sample_distances(rows, corruptions.means) for name, rows in references.items()}
+    samples = min(len(augmentation_distances), *map(len, reference_distances.values()))
     check_leak_options(samples, margin=margin, alpha=alpha, blocks=blocks)
     clean = corruptions.over_levels(np.linalg.norm(corruptions.means, axis=1))
-    minimum = _minima(mine, samples, corruptions)
-    share = covered(minimum, clean)
-    reached = {name: _minima(rows, samples, corruptions) for name, rows in others.items()}
-    smallest = _block_minima(mine, samples, blocks, corruptions)
-    theirs = [_block_minima(rows, samples, blocks, corruptions) for rows in others.values()]
+    msd = _minima(augmentation_distances, samples, corruptions)
+    covered_share = covered(msd, clean)
+    reference_msd = {name: _minima(rows, samples, corruptions) for name, rows in reference_distances.items()}
+    block_minima = _block_minima(augmentation_distances, samples, blocks, corruptions)
+    reference_block_minima = [
+        _block_minima(rows, samples, blocks, corruptions) for rows in reference_distances.values()
+    ]
 
     def p_values(scale: float) -> FloatArray:
-        """For each corruption, the largest p-value over the references."""
+        """For each corruption, the largest p-value over the references, corrected by Holm's method."""
         tests = [
             [
                 rank_test(a, scale * b, permutations=permutations, seed=seed)
-                for a, b in zip(smallest.T, one.T, strict=True)
+                for a, b in zip(block_minima.T, reference.T, strict=True)
             ]
-            for one in theirs
+            for reference in reference_block_minima
         ]
         return np.array(holm(np.max(tests, axis=0).tolist()))
 
     p_nearer, p_leaked = p_values(1.0), p_values(margin)
     leaks = []
     for i, corruption in enumerate(corruptions.corruptions):
-        name, distance = min(((name, float(values[i])) for name, values in reached.items()), key=lambda pair: pair[1])
+        name, distance = min(
+            ((name, float(values[i])) for name, values in reference_msd.items()), key=lambda pair: pair[1]
+        )
         leaks.append(
             Leak(
                 corruption,
-                msd=float(minimum[i]),
+                msd=float(msd[i]),
                 reference=name,
                 reference_msd=distance,
-                covered=float(share[i]),
+                covered=float(covered_share[i]),
                 reference_covered=float(covered(distance, clean[i])),
                 p_nearer=float(p_nearer[i]),
                 p_leaked=float(p_leaked[i]),
@@ -182,13 +186,13 @@ def leak_check(
 
 
 def check_leak_options(samples: int, *, margin: float = 0.5, alpha: float = 0.05, blocks: int = BLOCKS) -> None:
-    """Raise if a leak check with so many samples of each scheme cannot be made."""
+    """Raise if the options are invalid for this number of samples of each scheme."""
     if not 0 < margin <= 1 or not 0 < alpha < 1:
         raise BrittleError(f"margin must be above 0 and at most 1, alpha between 0 and 1; got {margin} and {alpha}")
     if not 2 <= blocks <= samples:
         raise BrittleError(
-            f"the samples of each scheme are cut into blocks, at least 2 and at most as many as the {samples} samples; "
-            f"got {blocks} blocks"
+            f"the samples of each scheme are split into blocks, at least 2 and at most as many as the {samples} "
+            f"samples; got {blocks} blocks"
         )
 
 
@@ -200,10 +204,10 @@ def _minima(distances: NDArray[np.float32], samples: int, corruptions: Corruptio
 def _block_minima(
     distances: NDArray[np.float32], samples: int, blocks: int, corruptions: CorruptionFeatures
 ) -> FloatArray:
-    """The same within each block of samples, blocks × corruptions; what does not fill a block is left out."""
+    """The same within each block of samples, blocks × corruptions; an incomplete last block is left out."""
     size = samples // blocks
-    cut = distances[: size * blocks].reshape(blocks, size, -1).min(1).astype(np.float64)
-    return np.asarray(corruptions.over_levels(cut))
+    minima = distances[: size * blocks].reshape(blocks, size, -1).min(1).astype(np.float64)
+    return np.asarray(corruptions.over_levels(minima))
 
 
 def leak_scores(
@@ -217,24 +221,24 @@ def leak_scores(
     """The mean accuracy of each model over "all" corruptions, the "kept" ones, and the "leaked" ones, with intervals.
 
     Columns: model, corruptions (which of the three), count, mean_accuracy, low, high. A part without corruptions is
-    left out. If a method's gain is in the leaked ones alone, it did not generalise.
+    left out. A gain in the leaked ones alone does not show robustness to unseen corruptions.
     """
-    known = [entry.id for entry in benchmark.entries]
+    ids = [entry.id for entry in benchmark.entries]
     for name in leaked:
-        if name not in known:
-            raise BrittleError(f"{name!r} is not part of {benchmark.name!r}; {did_you_mean(name, known)}")
+        if name not in ids:
+            raise BrittleError(f"{name!r} is not part of {benchmark.name!r}; {did_you_mean(name, ids)}")
     parts = {
-        "all": known,
-        "kept": [name for name in known if name not in leaked],
-        "leaked": [name for name in known if name in leaked],
+        "all": ids,
+        "kept": [name for name in ids if name not in leaked],
+        "leaked": [name for name in ids if name in leaked],
     }
     rows = []
     for part, names in parts.items():
         if not names:
             continue
         chosen = replace(benchmark, entries=tuple(entry for entry in benchmark.entries if entry.id in names))
-        for mine in scores(results, chosen, models=models, resamples=resamples):
-            score = mine.mean_accuracy
-            rows.append((mine.model, part, len(names), score.value, score.low, score.high))
+        for scored in scores(results, chosen, models=models, resamples=resamples):
+            accuracy = scored.mean_accuracy
+            rows.append((scored.model, part, len(names), accuracy.value, accuracy.low, accuracy.high))
     columns = ["model", "corruptions", "count", "mean_accuracy", "low", "high"]
     return pl.DataFrame(rows, schema=columns, orient="row").sort("model", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Minimal Sample Distance, MMD, and how many samples they need."""
+"""Minimal Sample Distance (MSD) and MMD, their intervals, and sampling up to a tolerance."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from brittle.training.augmentation import Scheme, fixed
 def msd(augmentations: Rows | ArrayLike, corruptions: Rows | ArrayLike) -> float:
     """min over a of ‖f(a) − mean of f(c)‖₂, from features samples × dimensions (Mintun et al. 2021, equation 1).
 
-    Not symmetric: the nearest single augmentation, the mean corruption. It falls with the number of augmentations, so
-    compare schemes at equal numbers.
+    Not symmetric: the nearest single augmentation to the mean corruption. It falls with the number of augmentations,
+    so compare schemes at equal numbers.
     """
     return float(msd_to(augmentations, mean_row(corruptions)[np.newaxis])[0])
 
@@ -34,9 +34,9 @@ def msd_to(augmentations: Rows | ArrayLike, means: ArrayLike) -> FloatArray:
 
 
 def sample_distances(augmentations: Rows | ArrayLike, means: ArrayLike) -> NDArray[np.float32]:
-    """‖f(a) − m‖₂ of every augmentation to every mean m, samples × means; features are read a block at a time."""
+    """‖f(a) − m‖₂ of every augmentation to every mean m, samples × means; features are read block by block."""
     targets = np.asarray(means, np.float64)
-    found = []
+    distance_blocks = []
     for block in blocks(augmentations):
         rows = np.asarray(block, np.float64)
         if targets.ndim != 2 or rows.shape[1] != targets.shape[1]:
@@ -44,8 +44,8 @@ def sample_distances(augmentations: Rows | ArrayLike, means: ArrayLike) -> NDArr
                 f"features of {rows.shape[1]} dimensions cannot be compared with means of shape {targets.shape}; both "
                 "must come from the same model"
             )
-        found.append(np.stack([_lengths(rows - target) for target in targets], 1).astype(np.float32))
-    return np.concatenate(found)
+        distance_blocks.append(np.stack([_lengths(rows - target) for target in targets], 1).astype(np.float32))
+    return np.concatenate(distance_blocks)
 
 
 def _lengths(rows: FloatArray) -> FloatArray:
@@ -55,31 +55,31 @@ def _lengths(rows: FloatArray) -> FloatArray:
 def mmd(augmentations: Rows | ArrayLike, corruptions: Rows | ArrayLike) -> float:
     """‖mean of f(a) − mean of f(c)‖₂, from features samples × dimensions: what the MSD paper calls MMD.
 
-    It is the maximum mean discrepancy with a linear kernel. An augmentation that hits the corruption with one sample in
-    ten is far by this and near by MSD. Like any distance of two noisy means it lies too high, most where it is small:
-    two samples of one scheme are never 0 apart.
+    It is the maximum mean discrepancy with a linear kernel. An augmentation that matches the corruption in one sample
+    of ten has a large MMD and a small MSD. Like any distance of two noisy means it is biased upwards, most where it is
+    small: two samples of one scheme never have a distance of 0.
     """
     return float(mmd_to(augmentations, mean_row(corruptions)[np.newaxis])[0])
 
 
 def mmd_to(augmentations: Rows | ArrayLike, means: ArrayLike) -> FloatArray:
     """The MMD to each of several mean corruptions, means × dimensions."""
-    mine, theirs = mean_row(augmentations), np.asarray(means, np.float64)
-    if theirs.ndim != 2 or theirs.shape[1] != mine.size:
+    mean, targets = mean_row(augmentations), np.asarray(means, np.float64)
+    if targets.ndim != 2 or targets.shape[1] != mean.size:
         raise BrittleError(
-            f"features of {mine.size} dimensions cannot be compared with means of shape {theirs.shape}; both must come "
-            "from the same model"
+            f"features of {mean.size} dimensions cannot be compared with means of shape {targets.shape}; both must "
+            "come from the same model"
         )
-    return np.asarray(np.linalg.norm(mine - theirs, axis=1))
+    return np.asarray(np.linalg.norm(mean - targets, axis=1))
 
 
 def covered(distance: ArrayLike, clean: ArrayLike) -> FloatArray:
     """1 − distance / ‖E f(c)‖: about 0 if the augmentation does nothing towards the corruption, 1 if it contains it.
 
-    `clean` is ‖E f(c)‖, how far the clean images are. 0 for a corruption that moves nothing, to which there is no way.
+    `clean` is ‖E f(c)‖, the distance of the clean images. 0 for a corruption that does not change the features.
     """
-    far, whole = np.asarray(distance, np.float64), np.asarray(clean, np.float64)
-    return np.asarray(np.where(whole > 0, 1 - far / np.where(whole > 0, whole, 1), 0.0))
+    distance, clean = np.asarray(distance, np.float64), np.asarray(clean, np.float64)
+    return np.asarray(np.where(clean > 0, 1 - distance / np.where(clean > 0, clean, 1), 0.0))
 
 
 def expected_minimum(distances: ArrayLike, sizes: Sequence[int]) -> NDArray[np.float64]:
@@ -91,30 +91,30 @@ def expected_minimum(distances: ArrayLike, sizes: Sequence[int]) -> NDArray[np.f
     """
     table = np.sort(np.asarray(distances, np.float64), axis=0)
     if np.isnan(table).any():
-        raise BrittleError("distances must be numbers, and some are NaN; look at the features")
+        raise BrittleError("distances must be numbers, but some are NaN; check the features")
     n = len(table)
-    found = []
+    minima = []
     for size in sizes:
         if not 1 <= size <= n:
             raise BrittleError(f"a subset of {n} samples has 1 to {n} of them, got {size}")
         k = np.arange(1, n - size + 1)
         weights = size / n * np.concatenate([[1.0], np.cumprod((n - k - size + 1) / (n - k))])
-        found.append(weights @ table[: len(weights)])
-    return np.array(found)
+        minima.append(weights @ table[: len(weights)])
+    return np.array(minima)
 
 
 def sizes_up_to(count: int, *, per_decade: int = 3) -> list[int]:
-    """1, 2, 5, 10 … and the count itself: sizes evenly spaced on a logarithmic scale."""
+    """1, 2, 5, 10 … and `count`: sizes evenly spaced on a logarithmic scale."""
     steps = int(np.ceil(np.log10(max(count, 1)) * per_decade))
     return sorted({min(count, round(10 ** (i / per_decade))) for i in range(steps)} | {count})
 
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """An augmentation and the cells of a benchmark, one entry a cell on the last axis of every array.
+    """The distances of an augmentation to the cells of a benchmark, one entry per cell on the last axis of every array.
 
-    `nearest` is the number of the augmentation that comes nearest. `clean` is how far the clean images are, ‖E f(c)‖:
-    an MSD near that says that the augmentation does nothing towards this corruption. `curve` is the expected MSD for
+    `nearest` is the index of the nearest augmentation sample. `clean` is the distance of the clean images, ‖E f(c)‖:
+    an MSD near that means that the augmentation does nothing towards this corruption. `curve` is the expected MSD for
     smaller numbers of augmentations, `sizes`. `resampled_*` are the bootstrap values, resamples × cells.
     """
 
@@ -132,14 +132,14 @@ class Distances:
     level: float = 0.95
 
     def table(self) -> pl.DataFrame:
-        """A row a cell: corruption, level, MSD and MMD with their intervals, the nearest augmentation."""
+        """One row per cell: corruption, level, MSD and MMD with their intervals, the nearest augmentation."""
         cells = self.corruptions.cells
         names = {"corruption": [cell.corruption for cell in cells], "level": [cell.severity for cell in cells]}
         columns = self._columns(lambda values: values)
         return pl.DataFrame({"augmentation": self.augmentation, **names, **columns, "nearest": self.nearest})
 
     def by_corruption(self) -> pl.DataFrame:
-        """A row a corruption: the means over its levels, which is what the paper reports."""
+        """One row per corruption: the means over its levels, as the paper reports."""
         names = {"corruption": self.corruptions.corruptions}
         columns = self._columns(self.corruptions.over_levels)
         return pl.DataFrame({"augmentation": self.augmentation, **names, **columns})
@@ -149,12 +149,12 @@ class Distances:
         columns = self._columns(lambda values: self.corruptions.over_levels(values).mean(-1, keepdims=True))
         return pl.DataFrame({"augmentation": self.augmentation, **columns})
 
-    def _columns(self, over: Callable[[FloatArray], FloatArray]) -> dict[str, FloatArray]:
-        found: dict[str, FloatArray] = {}
+    def _columns(self, reduce: Callable[[FloatArray], FloatArray]) -> dict[str, FloatArray]:
+        columns: dict[str, FloatArray] = {}
         for name, values, drawn in (("msd", self.msd, self.resampled_msd), ("mmd", self.mmd, self.resampled_mmd)):
-            low, high = mirrored_interval(over(values), over(drawn), self.level)
-            found |= {name: over(values), f"{name}_low": low, f"{name}_high": high}
-        return {**found, "clean": over(self.clean)}
+            low, high = mirrored_interval(reduce(values), reduce(drawn), self.level)
+            columns |= {name: reduce(values), f"{name}_low": low, f"{name}_high": high}
+        return {**columns, "clean": reduce(self.clean)}
 
 
 def distances(
@@ -169,31 +169,31 @@ def distances(
 ) -> Distances:
     """MSD and MMD of an augmentation to every cell, with bootstrap intervals and the curve over smaller sizes.
 
-    Corruption samples and augmentations are both resampled (see `resampled_distances`). The resampled values lie too
-    high: the minimum over a resample is never below that of the sample, and a resampled mean is noisier than the mean.
-    So only their spread about their own mean is used, mirrored about the measured value (a basic bootstrap without its
-    bias), and cut off at 0. On fresh data (perf/leak_check.py, 100 augmentations), 95 % intervals of MSD held what such
-    samples give on average in 97.5 % of the cases, and in 86 % for the worst of ten corruptions; those of MMD in 92 %
-    and 89 %.
+    Corruption samples and augmentations are both resampled (see `resampled_distances`). The resampled values are biased
+    upwards: the minimum over a resample is never below that of the sample, and a resampled mean is noisier than the
+    mean. So only their deviations from their own mean are used, mirrored about the measured value (a basic bootstrap
+    without its bias), and clipped at 0. On fresh data (perf/leak_check.py, 100 augmentations), 95 % intervals of MSD
+    covered the expected value in 97.5 % of the cases, and in 86 % for the worst of ten corruptions; those of MMD in
+    92 % and 89 %.
 
-    Intervals say how the value would differ with other samples *of the same number*. How MSD falls with more of them is
-    what the curve shows. The measured values themselves lie too high by the noise of the mean corruption, and MMD by
-    that of the mean augmentation too; no correction is made, as the paper makes none.
+    Intervals are for other samples *of the same number*. The curve shows how MSD falls with more samples. The measured
+    values are biased upwards by the noise of the mean corruption, and MMD by that of the mean augmentation too; as in
+    the paper, this is not corrected.
     """
     check_level(level)
-    found = sample_distances(augmentations, corruptions.means)
-    chosen = list(sizes) if sizes is not None else sizes_up_to(len(found))
-    minimal, mean = resampled_distances(augmentations, corruptions, found, resamples=resamples, seed=seed)
+    all_distances = sample_distances(augmentations, corruptions.means)
+    curve_sizes = list(sizes) if sizes is not None else sizes_up_to(len(all_distances))
+    minimal, mean = resampled_distances(augmentations, corruptions, all_distances, resamples=resamples, seed=seed)
     return Distances(
         augmentation,
-        len(found),
+        len(all_distances),
         corruptions,
-        found.min(0).astype(np.float64),
+        all_distances.min(0).astype(np.float64),
         mmd_to(augmentations, corruptions.means),
-        found.argmin(0),
+        all_distances.argmin(0),
         np.linalg.norm(corruptions.means, axis=1),
-        tuple(chosen),
-        expected_minimum(found, chosen),
+        tuple(curve_sizes),
+        expected_minimum(all_distances, curve_sizes),
         minimal,
         mean,
         level,
@@ -201,20 +201,20 @@ def distances(
 
 
 def mirrored_interval(value: FloatArray, drawn: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The measured value minus the quantiles of the resampled ones about their own mean, and not below 0."""
+    """The measured value minus the quantiles of the centred resampled values, and not below 0."""
     tail = (1 - level) / 2
     high, low = value - np.quantile(drawn - drawn.mean(0), [tail, 1 - tail], axis=0)
     return np.maximum(low, 0), np.maximum(high, 0)
 
 
 SHARE = 0.1
-"""The share of the augmentations that is in a resample."""
+"""The share of the augmentations in a resample of MSD."""
 
 GROUPS = 1000
-"""Means of so many groups of augmentations stand for all of them in the resamples of MMD."""
+"""The number of groups of augmentations whose means are resampled for MMD."""
 
 TOGETHER = 16
-"""Resamples that are measured at once, to bound the memory."""
+"""Resamples computed at once, to bound the memory."""
 
 
 def resampled_distances(
@@ -230,12 +230,12 @@ def resampled_distances(
     A resample draws as many corruption samples as there are, with replacement, the same sample numbers in every cell
     (levels of a corruption share their draws). For MMD it draws as many augmentations, with replacement. For MSD it
     takes a random tenth of them, the same in every cell: a minimum does not vary enough between resamples of
-    full size, which contain the nearest augmentation 63 times in 100. `distances` are those of the augmentations to the
+    full size, 63 % of which contain the nearest augmentation. `distances` are those of the augmentations to the
     mean corruptions.
     """
     if resamples < 1:
         raise BrittleError(f"intervals need at least one resample, got {resamples}")
-    # another seed for the groups: their number may be that of the corruption samples, and then the draws would agree
+    # another seed for the groups: with as many groups as corruption samples the draws would be the same
     groups = resampled_means(_group_means(augmentations, len(distances)), seed=seed + 1, resamples=resamples)
     present = _present(len(distances), resamples, seed)
     minimal, mean = np.empty((2, resamples, len(corruptions.cells)))
@@ -243,17 +243,17 @@ def resampled_distances(
         moved = resampled_means(samples, seed=seed, resamples=resamples)
         mean[:, cell] = np.linalg.norm(groups - moved, axis=1)
         steps = moved - corruptions.means[cell]
-        near = _can_be_nearest(distances[:, cell], present, np.linalg.norm(steps, axis=1))
-        rows = take(augmentations, near) - corruptions.means[cell]
-        minimal[:, cell] = _nearest(rows, steps, present[:, near])
+        nearest_candidates = _can_be_nearest(distances[:, cell], present, np.linalg.norm(steps, axis=1))
+        rows = take(augmentations, nearest_candidates) - corruptions.means[cell]
+        minimal[:, cell] = _nearest(rows, steps, present[:, nearest_candidates])
     return minimal, mean
 
 
 def _can_be_nearest(distances: NDArray[np.float32], present: NDArray[np.bool_], moves: FloatArray) -> NDArray[np.int64]:
-    """The augmentations that can be the nearest one in any resample, so that only these are measured again.
+    """The augmentations that can be the nearest one in any resample; only these are computed again.
 
-    A mean that moves by r changes a distance by at most r: whatever is 2 r farther than the nearest one that is there
-    stays behind it.
+    A mean that moves by r changes a distance by at most r, so an augmentation that is 2 r farther than the nearest one
+    present cannot become the nearest.
     """
     order = distances.argsort()
     first = distances[order[present[:, order].argmax(1)]]
@@ -263,28 +263,28 @@ def _can_be_nearest(distances: NDArray[np.float32], present: NDArray[np.bool_], 
 def _nearest(rows: FloatArray, targets: FloatArray, present: NDArray[np.bool_]) -> FloatArray:
     """The distance of each target to the nearest row that is present for it."""
     squares = np.einsum("ij,ij->i", rows, rows)
-    found = np.empty(len(targets))
+    smallest = np.empty(len(targets))
     for start in range(0, len(targets), TOGETHER):
-        some = targets[start : start + TOGETHER]
-        squared = np.einsum("ij,ij->i", some, some)[:, None] + squares - 2 * some @ rows.T
+        group = targets[start : start + TOGETHER]
+        squared = np.einsum("ij,ij->i", group, group)[:, None] + squares - 2 * group @ rows.T
         squared[~present[start : start + TOGETHER]] = np.inf
-        found[start : start + TOGETHER] = squared.min(1)
-    return np.sqrt(np.maximum(found, 0))
+        smallest[start : start + TOGETHER] = squared.min(1)
+    return np.sqrt(np.maximum(smallest, 0))
 
 
 def _present(count: int, resamples: int, seed: int) -> NDArray[np.bool_]:
-    """Which augmentations are in which resample, resamples × samples."""
+    """Which augmentations are in which resample of MSD, resamples × samples."""
     rng = np.random.Generator(np.random.Philox(key=(check_seed(seed) + 2) % 2**128))
-    there = np.empty((resamples, count), bool)
-    for row in there:
+    present = np.empty((resamples, count), bool)
+    for row in present:
         drawn = rng.random(count)
         row[:] = drawn < SHARE
         row[drawn.argmin()] = True  # a resample is never empty
-    return there
+    return present
 
 
 def _group_means(rows: Rows | ArrayLike, count: int) -> FloatArray:
-    """Means of consecutive groups of rows, as even as they can be."""
+    """Means of consecutive groups of rows, of sizes as equal as possible."""
     dimensions = next(blocks(rows)).shape[1]
     sums, sizes = np.zeros((min(count, GROUPS), dimensions)), np.zeros(min(count, GROUPS))
     start = 0
@@ -297,11 +297,11 @@ def _group_means(rows: Rows | ArrayLike, count: int) -> FloatArray:
 
 
 FEWEST = 200
-"""What is looked at before the first question whether it is enough."""
+"""The number of augmentations at which the tolerance is first checked."""
 
 
 class SchemeDistances(NamedTuple):
-    """The distances of a scheme, and how many of its augmentations were new, and how fast they were looked at."""
+    """The distances of a scheme, the number of newly computed augmentations, and their images per second."""
 
     distances: Distances
     computed: int
@@ -322,12 +322,12 @@ def distances_until(
     threads: int | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
 ) -> dict[str, SchemeDistances]:
-    """MSD and MMD of schemes by their names, from `samples` augmentations of each, or from fewer if these are enough.
+    """MSD and MMD of schemes by their names, from `samples` augmentations of each, or fewer if enough.
 
     With a tolerance, the number of augmentations is doubled from 200 on until, for every scheme, half the interval of
-    the mean MSD over all corruptions is at most that share of it. It is the same for all of them, because MSD falls
-    with it. `progress` is called with (scheme, transforms done, `samples`, images per second); the other options are
-    those of `transform_features`.
+    the mean MSD over all corruptions is at most that share of it. The number is the same for all schemes, because MSD
+    falls with it. `progress` is called with (scheme, transforms done, `samples`, images per second); the other options
+    are those of `transform_features`.
     """
     check_tolerance(tolerance)
     if not schemes:
@@ -336,10 +336,10 @@ def distances_until(
     parts: dict[str, list[TransformFeatures]] = {name: [] for name in schemes}
     count = samples if tolerance is None else min(FEWEST, samples)
     while True:
-        found = {}
+        results = {}
         for name, scheme in schemes.items():
 
-            def told(done: int, _count: int, speed: float, name: str = name) -> None:
+            def on_progress(done: int, _count: int, speed: float, name: str = name) -> None:
                 if progress is not None:
                     progress(name, done, samples, speed)
 
@@ -348,34 +348,34 @@ def distances_until(
                 model,
                 images,
                 lambda i, scheme=scheme: fixed(scheme, seed, i),  # type: ignore[misc]
-                what=repr(scheme),
+                title=repr(scheme),
                 samples=count,
                 batch_size=batch_size,
                 threads=threads,
-                progress=told,
+                progress=on_progress,
             )
             parts[name].append(rows)
-            found[name] = distances(rows, corruptions, augmentation=name, seed=seed)
-        if count >= samples or (tolerance is not None and max(map(relative_width, found.values())) <= tolerance):
-            return {name: SchemeDistances(one, *_speed(parts[name])) for name, one in found.items()}
+            results[name] = distances(rows, corruptions, augmentation=name, seed=seed)
+        if count >= samples or (tolerance is not None and max(map(relative_width, results.values())) <= tolerance):
+            return {name: SchemeDistances(result, *_speed(parts[name])) for name, result in results.items()}
         count = min(2 * count, samples)
 
 
 def check_tolerance(tolerance: float | None) -> None:
-    """Raise unless it is None or a share."""
+    """Raise unless the tolerance is None or a share between 0 and 1."""
     if tolerance is not None and not 0 < tolerance < 1:
         raise BrittleError(f"tolerance is a share of the MSD between 0 and 1, such as 0.05; got {tolerance}")
 
 
-def relative_width(found: Distances) -> float:
+def relative_width(result: Distances) -> float:
     """Half the interval of the mean MSD over all corruptions, as a share of it; 0 for an MSD of 0."""
-    row = found.mean().row(0, named=True)
+    row = result.mean().row(0, named=True)
     half = (row["msd_high"] - row["msd_low"]) / 2
     return float(half / row["msd"]) if row["msd"] else 0.0
 
 
 def _speed(parts: list[TransformFeatures]) -> tuple[int, float]:
-    """How many were new in all calls together, and their images per second."""
+    """The number of newly computed augmentations over all calls, and their images per second."""
     new = [part for part in parts if part.computed]
     computed = sum(part.computed for part in new)
     return computed, computed / sum(part.computed / part.images_per_second for part in new) if new else 0.0

@@ -1,4 +1,4 @@
-"""Features of a transform: the mean over images."""
+"""Features of transforms: mean feature changes over images, for schemes and corruptions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from brittle.distance.features import (
 from brittle.training.augmentation import Scheme, Transform, fixed
 
 Progress = Callable[[int, int, float], None]
-"""Called with (transforms done, transforms in all, images per second) after each batch."""
+"""Called with (transforms done, transforms in total, images per second) after each batch."""
 
 BATCH = 200
 
@@ -48,19 +48,19 @@ def transform_features(
 ) -> TransformFeatures:
     """The features of the first `samples` transforms of an augmentation scheme.
 
-    Transform i is one set of random numbers, applied unchanged to all images. Models take 8-bit images, so what a
-    scheme gives as floats is rounded. Batch size and threads change at most the last bits.
+    Transform i is one set of random numbers, applied unchanged to all images. Models take 8-bit images, so
+    floats from a scheme are rounded. Batch size and threads change at most the last bits.
 
     Args:
         model: the extractor, usually one trained with flips and crops alone.
-        images: what the transforms are applied to; the same for everything that is to be compared.
-        scheme: an augmentation; its repr must name all its settings if there is a folder.
-        samples: how many transforms. With a folder, 100,000 take no more memory than 200.
-        seed: of the scheme's draws.
-        folder: where features are kept; without one they stay in memory. What is there already is not computed again,
-            so an ended run, however suddenly it ended, goes on, and more samples add to those there are.
-        batch_size: images shown to the model at once, of one transform or of several.
-        threads: that augment while the model works; by default one for each processor.
+        images: the images to transform; use the same for all distances to be compared.
+        scheme: an augmentation; with a folder it must be a dataclass or have a `to_dict()` of its settings.
+        samples: the number of transforms. With a folder, 100,000 take no more memory than 200.
+        seed: the seed of the scheme's draws.
+        folder: where features are stored; by default in memory. Stored features are reused, so an interrupted run
+            resumes, and more samples add to the existing ones.
+        batch_size: images per model call, of one transform or of several.
+        threads: worker threads that augment images (prefetch); by default one per core.
         progress: called after each batch.
     """
     return fill(
@@ -68,7 +68,7 @@ def transform_features(
         model,
         images,
         lambda i: fixed(scheme, seed, i),
-        what=repr(scheme),
+        title=repr(scheme),
         samples=samples,
         batch_size=batch_size,
         threads=threads,
@@ -79,14 +79,14 @@ def transform_features(
 def scheme_store(
     model: Extractor, images: FeatureImages, scheme: Scheme, seed: int, folder: str | Path | None
 ) -> FeatureStore:
-    """Where the features of a scheme are kept."""
+    """The store of the features of a scheme."""
     return store_of(model, images, {"scheme": scheme, "seed": check_seed(seed)}, folder)
 
 
 def store_of(
     model: Extractor, images: FeatureImages, identity: Mapping[str, Any], folder: str | Path | None
 ) -> FeatureStore:
-    """Where the features of some transforms are kept; `identity` says in plain data what the transforms are."""
+    """The store of the features of transforms; `identity` describes the transforms in plain data."""
     about = {"model": check_extractor(model).key, "images": images.key, "image ids": [str(i) for i in images.ids]}
     return FeatureStore(folder, {**about, **identity})
 
@@ -97,59 +97,59 @@ def fill(
     images: FeatureImages,
     transform: Callable[[int], Transform],
     *,
-    what: str,
+    title: str,
     samples: int,
     batch_size: int = BATCH,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> TransformFeatures:
-    """Compute what a store lacks of transforms 0 … samples−1; `what` names them where they go wrong."""
+    """Compute the missing ones of transforms 0 … samples−1 of a store; `title` names the transform in errors."""
     for name, value in (("samples", samples), ("batch_size", batch_size), ("threads", threads)):
         if value is not None and value < 1:
             raise BrittleError(f"{name} must be at least 1, got {value}")
     tasks = _missing(store, samples, max(1, batch_size // len(images)))
-    kept = samples - sum(map(len, tasks))
+    existing = samples - sum(map(len, tasks))
     clean: FloatArray = np.zeros(0)
-    start, done = time.perf_counter(), 0
+    started, done = time.perf_counter(), 0
 
-    def work(task: int) -> Image:
-        return np.concatenate([_eight_bit(np.asarray(transform(i)(images.pixels)), what) for i in tasks[task]])
+    def transform_task(task: int) -> Image:
+        return np.concatenate([_eight_bit(np.asarray(transform(i)(images.pixels)), title) for i in tasks[task]])
 
     pending: list[Features] = []
-    for task, shown in zip(tasks, prefetch(work, range(len(tasks)), threads or cores()), strict=True):
+    for task, transformed in zip(tasks, prefetch(transform_task, range(len(tasks)), threads or cores()), strict=True):
         if not clean.size:
             clean = features_of(model, images.pixels, batch_size).mean(0, dtype=np.float64)
-            start = time.perf_counter()
-        seen = features_of(model, shown, batch_size).reshape(len(task), len(images), -1)
-        pending.append((seen.mean(1, dtype=np.float64) - clean).astype(np.float32))
+            started = time.perf_counter()
+        features = features_of(model, transformed, batch_size).reshape(len(task), len(images), -1)
+        pending.append((features.mean(1, dtype=np.float64) - clean).astype(np.float32))
         done += len(task)
         stop = task[-1] + 1
         if stop % BLOCK == 0 or stop == samples:
             store.extend(task[0] // BLOCK, np.concatenate(pending), stop)
             pending = []
         if progress is not None:
-            progress(kept + done, samples, done * len(images) / (time.perf_counter() - start))
-    seconds = time.perf_counter() - start
+            progress(existing + done, samples, done * len(images) / (time.perf_counter() - started))
+    seconds = time.perf_counter() - started
     return TransformFeatures(store, samples, done, done * len(images) / seconds if done else 0.0)
 
 
-def _missing(store: FeatureStore, samples: int, together: int) -> list[list[int]]:
-    """Which transforms are missing, in groups that stay within a block."""
+def _missing(store: FeatureStore, samples: int, group_size: int) -> list[list[int]]:
+    """The missing transforms, in groups that do not cross blocks."""
     tasks: list[list[int]] = []
     for number, start in enumerate(range(0, samples, BLOCK)):
         block = store.read(number)
         missing = list(range(start + (0 if block is None else len(block)), min(start + BLOCK, samples)))
-        tasks += [missing[i : i + together] for i in range(0, len(missing), together)]
+        tasks += [missing[i : i + group_size] for i in range(0, len(missing), group_size)]
     return tasks
 
 
-def _eight_bit(changed: NDArray[Any], what: str) -> Image:
-    """Transformed images as a model takes them."""
-    if changed.dtype == np.uint8:
-        return changed
-    if not np.isfinite(changed).all():
-        raise BrittleError(f"{what} gave values that are not numbers; it must give 0 to 255")
-    return np.asarray(np.clip(np.rint(changed), 0, 255), np.uint8)
+def _eight_bit(transformed: NDArray[Any], title: str) -> Image:
+    """Transformed images as uint8."""
+    if transformed.dtype == np.uint8:
+        return transformed
+    if not np.isfinite(transformed).all():
+        raise BrittleError(f"{title} gave values that are not numbers; it must give 0 to 255")
+    return np.asarray(np.clip(np.rint(transformed), 0, 255), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class CorruptionFeatures:
                 f"{len(self.cells)} cells need features cells × samples × dimensions, got shape {self.values.shape}"
             )
         if not np.isfinite(self.values).all():
-            raise BrittleError("features of corruptions must be finite numbers, and some are not; look at the model")
+            raise BrittleError("features of corruptions must be finite numbers, but some are not; check the model")
 
     @cached_property
     def means(self) -> FloatArray:
@@ -197,14 +197,14 @@ def corruption_features(
     """The features of every cell of a benchmark, from `samples` sampled corruptions of each (the paper takes 100).
 
     A sampled corruption is one fixed transform: all images get the same sample id, so the same flakes and the same
-    noise. Each cell is kept in `folder` by itself, so benchmarks that share a cell share its features. `progress`
+    noise. Each cell is stored separately in `folder`, so benchmarks that share a cell share its features. `progress`
     counts the transforms of all cells.
     """
     cells = benchmark.cells()
-    total, found = samples * len(cells), []
+    total, values = samples * len(cells), []
     for i, cell in enumerate(cells):
 
-        def told(done: int, _all: int, speed: float, before: int = i * samples) -> None:
+        def on_progress(done: int, _all: int, speed: float, before: int = i * samples) -> None:
             if progress is not None:
                 progress(before + done, total, speed)
 
@@ -214,14 +214,14 @@ def corruption_features(
             model,
             images,
             lambda sample, cell=cell: _sampled(benchmark, cell, sample),  # type: ignore[misc]
-            what=cell.title,
+            title=cell.title,
             samples=samples,
             batch_size=batch_size,
             threads=threads,
-            progress=told,
+            progress=on_progress,
         )
-        found.append(np.asarray(rows))
-    return CorruptionFeatures(tuple(cells), np.stack(found))
+        values.append(np.asarray(rows))
+    return CorruptionFeatures(tuple(cells), np.stack(values))
 
 
 def _sampled(benchmark: Benchmark, cell: Cell, sample: int) -> Transform:

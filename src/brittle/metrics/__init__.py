@@ -1,4 +1,4 @@
-"""What the predictions mean: pure functions on arrays, and the published numbers to compare with.
+"""Metrics: pure functions on arrays, and published numbers to compare with.
 
 Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them as percents.
 """

@@ -1,4 +1,4 @@
-"""Correlations and straight lines, with their intervals."""
+"""Correlations and linear fits, with their intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brittle._types import FloatArray, check_fractions, check_level
 from brittle.metrics.intervals import Estimate
 
 EXACT = 100
-"""The largest number of models for which Kendall's p-value is exact; SciPy counts all their orders."""
+"""The largest number of models for which Kendall's p-value is exact; SciPy enumerates all permutations."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     if a.ndim != 1 or a.shape != b.shape or len(a) < 3:
         raise BrittleError(f"a correlation needs three or more pairs, got shapes {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise BrittleError("a correlation needs finite numbers; leave out models that lack one of the two")
+        raise BrittleError("a correlation needs finite numbers; leave out models with a missing value")
     if (a == a[0]).all() or (b == b[0]).all():
         raise BrittleError("all values of one side are equal, so there is no correlation")
     return a, b
@@ -84,15 +84,15 @@ def _student(r: float, n: int) -> float:
     return 0.0 if abs(r) == 1 else 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
 
 
-def _estimate(name: str, r: float, spread: float, lost: int, p: float, n: int, level: float) -> Correlation:
-    """The interval in Fisher's z = artanh r, whose variance is about spread / (n − lost)."""
+def _estimate(name: str, r: float, variance: float, lost_df: int, p: float, n: int, level: float) -> Correlation:
+    """The interval in Fisher's z = artanh r, whose variance is about variance / (n − lost_df)."""
     quantile = NormalDist().inv_cdf((1 + check_level(level)) / 2)
-    if n <= lost:
+    if n <= lost_df:
         low, high = -1.0, 1.0
     elif abs(r) == 1:
         low = high = r
     else:
-        half = quantile * math.sqrt(spread / (n - lost))
+        half = quantile * math.sqrt(variance / (n - lost_df))
         low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
     return Correlation(name, r, low, high, level, n, "Fisher z", percent=False, p=p)
 
@@ -106,7 +106,7 @@ AXES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 @dataclass(frozen=True)
 class LinearFit:
-    """A straight line by least squares, with how sure it is."""
+    """A least-squares line with its standard errors."""
 
     slope: float
     intercept: float
@@ -133,7 +133,7 @@ def id_ood_slope(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, *, axes: str =
     """Fit OOD accuracy against ID accuracy over models, one point each.
 
     CNS-Bench fits the accuracies themselves ("linear"). "Accuracy on the line" (Miller et al., 2021), which it cites,
-    fits them on "probit" axes, where the points of many models lie straighter; "logit" is much the same.
+    fits them on "probit" axes, where the relation over many models is closer to linear; "logit" is similar.
     """
     if axes not in AXES:
         raise BrittleError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
@@ -155,7 +155,7 @@ def linear_fit(x: ArrayLike, y: ArrayLike, *, axes: str = "linear") -> LinearFit
     if (x == x[0]).all():
         raise BrittleError("all points have the same x, so there is no slope")
     fit = linregress(x, y)
-    constant = bool((y == y[0]).all())  # a flat line fits a flat row of points exactly
+    constant = bool((y == y[0]).all())  # a constant fits constant points exactly
     return LinearFit(
         slope=float(fit.slope),
         intercept=float(fit.intercept),

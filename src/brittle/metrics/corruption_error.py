@@ -15,7 +15,7 @@ from brittle.metrics.intervals import metric
 def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
     """R = A(c) / A(clean) of NOC, each model divided by its own clean accuracy.
 
-    1 is no harm. It means something only if the clean accuracy is decent: an untrained model scores 1.
+    1 is no loss. It is meaningful only for a good clean accuracy: an untrained model scores 1.
     """
     return divide(
         check_fractions(accuracy, "the accuracy"),
@@ -25,7 +25,7 @@ def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArr
 
 
 def accuracy_drop(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:
-    """A(clean) − A(c), cell by cell. 0 is no harm, and a negative drop is a gain."""
+    """A(clean) − A(c), cell by cell. 0 is no loss, and a negative drop is a gain."""
     return np.asarray(check_fractions(clean_accuracy, "the clean accuracy") - check_fractions(accuracy, "the accuracy"))
 
 
@@ -36,18 +36,20 @@ def residual_robustness(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> Float
 
 
 def unnormalised_error(errors: ArrayLike) -> FloatArray:
-    """The plain mean of the errors over corruptions, with no reference model: what C-bar prints."""
+    """The plain mean of the errors over corruptions, without a reference model: the score that C-bar reports."""
     return np.asarray(check_fractions(errors, "the error").mean(axis=-1))
 
 
 def corruption_errors(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
     """E(c) / E_baseline(c) for each corruption: the terms of mCE (Hendrycks and Dietterich, 2019)."""
-    below = check_fractions(baseline, "the baseline error")
-    return divide(_matching(check_fractions(errors, "the error"), below), below, "a baseline error")
+    denominator = check_fractions(baseline, "the baseline error")
+    return divide(
+        _check_same_corruptions(check_fractions(errors, "the error"), denominator), denominator, "a baseline error"
+    )
 
 
 def mce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
-    """mCE: the mean over corruptions of the error divided by the baseline's. 1 is as bad as the baseline."""
+    """mCE: the mean over corruptions of the error divided by the baseline's. 1 is the baseline."""
     return np.asarray(corruption_errors(errors, baseline).mean(axis=-1))
 
 
@@ -56,20 +58,20 @@ def relative_corruption_errors(
 ) -> FloatArray:
     """(E(c) − E(clean)) / (E_baseline(c) − E_baseline(clean)): the terms of relative mCE.
 
-    NOC prints these, times 100, under the name CE.
+    NOC reports these, times 100, under the name CE.
     """
     clean = check_fractions(clean_error, "the clean error")[..., np.newaxis]
-    below = check_fractions(baseline, "the baseline error") - check_fractions(
+    denominator = check_fractions(baseline, "the baseline error") - check_fractions(
         baseline_clean_error, "the baseline's clean error"
     )
-    above = _matching(check_fractions(errors, "the error"), below) - clean
-    return divide(above, below, "a baseline error minus the baseline's clean error")
+    numerator = _check_same_corruptions(check_fractions(errors, "the error"), denominator) - clean
+    return divide(numerator, denominator, "a baseline error minus the baseline's clean error")
 
 
 def relative_mce(
     errors: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float
 ) -> FloatArray:
-    """Relative mCE: how much corruptions add to the error, compared with what they add to the baseline's."""
+    """Relative mCE: the increase of the error by corruptions, relative to the increase of the baseline's."""
     return np.asarray(relative_corruption_errors(errors, clean_error, baseline, baseline_clean_error).mean(axis=-1))
 
 
@@ -106,15 +108,15 @@ def _relative_mce(accuracy: FloatArray, clean: FloatArray, reference: FloatArray
 def errors_from_relative(
     relative: ArrayLike, clean_error: ArrayLike, baseline: ArrayLike, baseline_clean_error: float
 ) -> FloatArray:
-    """Back from relative corruption errors (1 = the baseline's) to errors, to read tables that print no others."""
+    """Errors from relative corruption errors (1 = the baseline's), for tables that report only the latter."""
     gap = check_fractions(baseline, "the baseline error") - check_fractions(
         baseline_clean_error, "the baseline's clean error"
     )
-    scores = _matching(np.asarray(relative, dtype=np.float64), gap)
+    scores = _check_same_corruptions(np.asarray(relative, dtype=np.float64), gap)
     return np.asarray(check_fractions(clean_error, "the clean error")[..., np.newaxis] + scores * gap)
 
 
-def _matching(errors: FloatArray, baseline: FloatArray) -> FloatArray:
+def _check_same_corruptions(errors: FloatArray, baseline: FloatArray) -> FloatArray:
     if errors.shape[-1:] != baseline.shape[-1:]:
         raise BrittleError(
             f"the last axis is the corruption, of equal length in both; got errors of shape {errors.shape} and a "
@@ -129,7 +131,9 @@ def shift_rce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
     The last axis is the scale and begins with scale 0; E_0 is the error on the scale-0 images of the same shift.
     Hendrycks' relative form: the paper's typesetting leaves the scope of the sum open, and no code is released.
     """
-    return divide(_rise(errors, "the error"), _rise(baseline, "the baseline error"), "the baseline's summed rise")
+    return divide(
+        _summed_rise(errors, "the error"), _summed_rise(baseline, "the baseline error"), "the baseline's summed rise"
+    )
 
 
 def rce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
@@ -140,7 +144,7 @@ def rce(errors: ArrayLike, baseline: ArrayLike) -> FloatArray:
 def mean_accuracy_drop(accuracy: ArrayLike, images: ArrayLike | None = None) -> FloatArray:
     """acc(0) − acc(s) for each non-zero scale, averaged over shifts, from accuracies [shift, scale] with scale 0 first.
 
-    Without `images`, shifts count alike. With the number of images of each shift, images count alike, as in the
+    By default shifts have equal weights. With the number of images of each shift, images have equal weights, as in the
     authors' notebook, where shifts differ in size.
     """
     right = check_fractions(accuracy, "the accuracy")
@@ -153,12 +157,12 @@ def mean_accuracy_drop(accuracy: ArrayLike, images: ArrayLike | None = None) -> 
     return np.asarray(average[..., :1] - average[..., 1:])
 
 
-def _rise(errors: ArrayLike, what: str) -> FloatArray:
+def _summed_rise(errors: ArrayLike, quantity: str) -> FloatArray:
     """How far the errors rise above scale 0, summed over the other scales."""
-    e = check_fractions(errors, what)
-    if e.ndim < 1 or e.shape[-1] < 2:
-        raise BrittleError(f"{what} needs scale 0 and at least one more on its last axis, got shape {e.shape}")
-    return np.asarray((e[..., 1:] - e[..., :1]).sum(axis=-1))
+    array = check_fractions(errors, quantity)
+    if array.ndim < 1 or array.shape[-1] < 2:
+        raise BrittleError(f"{quantity} needs scale 0 and at least one more on its last axis, got shape {array.shape}")
+    return np.asarray((array[..., 1:] - array[..., :1]).sum(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -173,9 +177,9 @@ class Balance:
 
 
 def balance(values: ArrayLike) -> Balance:
-    """The dispersion of one score a part, as NOC's Table 2: scores of models, each trained with one corruption.
+    """The dispersion of a vector of scores, as in NOC's Table 2: scores of models, each trained with one corruption.
 
-    Syn2Nat takes the same standard deviation of the numbers of corruptions in each represented category.
+    Syn2Nat uses the same standard deviation of the numbers of corruptions in each represented category.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():

@@ -1,4 +1,4 @@
-"""Where each image breaks: the smallest severity at which the model is wrong."""
+"""Failure points: the smallest severity at which the model is wrong on each image."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CNS_LIMIT = 3.0
 
 @dataclass(frozen=True, eq=False)
 class FailurePoints:
-    """One failure point a sample, `inf` for a sample that never failed on the severities tried.
+    """One failure point per sample, `inf` for a sample that never failed at the tested severities.
 
-    A sample that is wrong already at severity 0 has failure point 0: it counts in every share, and `right_at_zero`
-    leaves it out.
+    A sample that is wrong already at severity 0 has failure point 0: it counts in every fraction, and `right_at_zero`
+    removes it.
     """
 
     points: FloatArray
@@ -32,31 +32,31 @@ class FailurePoints:
 
     @property
     def never(self) -> int:
-        """How many samples never failed: their failure point is only known to lie beyond the last severity."""
+        """The number of samples that never failed (right-censored: the failure point lies beyond the last severity)."""
         return int(np.isinf(self.points).sum())
 
     @property
     def at_zero(self) -> int:
-        """How many samples were wrong before anything was done to them."""
+        """The number of samples that are wrong on the clean image."""
         return int((self.points == 0).sum())
 
     def right_at_zero(self) -> FailurePoints:
         """The samples that are right at severity 0."""
-        kept = self.points > 0
-        if not kept.any():
-            raise BrittleError("every sample is wrong at severity 0, so there is nothing left to fail")
-        return FailurePoints(self.points[kept], self.severities)
+        right = self.points > 0
+        if not right.any():
+            raise BrittleError("every sample is wrong at severity 0, so none is left")
+        return FailurePoints(self.points[right], self.severities)
 
     def histogram(self) -> FloatArray:
-        """The share of all samples that fail first at each severity.
+        """The fraction of all samples that fail first at each severity.
 
-        Shares are of all N samples, as in CNS-Bench: those that never fail are in N and in no bin, so the sum is 1
-        minus their share. CNS-Bench plots the bins above severity 0 only.
+        Fractions are of all N samples, as in CNS-Bench: those that never fail are in N and in no bin, so the sum is 1
+        minus their fraction. CNS-Bench plots the bins above severity 0 only.
         """
         return np.asarray((self.points[:, np.newaxis] == self.severities).mean(axis=0))
 
     def survival(self, severities: ArrayLike | None = None) -> FloatArray:
-        """The share of samples still right at each severity: no failure at or below it."""
+        """The fraction of samples still right at each severity: no failure at or below it."""
         return np.asarray(self._survivors(severities) / len(self))
 
     def survival_interval(
@@ -68,7 +68,7 @@ class FailurePoints:
     def mean_margin(self, limit: float = CNS_LIMIT) -> float:
         """mean(limit − failure point) of CNS-Bench, samples that never failed counting as `limit`.
 
-        A large margin is a bad sign: the model fails long before the limit.
+        A large margin is bad: the model fails far below the limit.
         """
         return limit - self.mean(limit)
 
@@ -96,11 +96,10 @@ class FailurePoints:
     def quantile(self, share: float, *, level: float = 0.95) -> Estimate:
         """The severity at which this share of the samples has failed, with its interval from order statistics.
 
-        The value is the first severity tried at which at least this share has failed; `median` is that of a half. The
+        The value is the first tested severity at which at least this share has failed; `median` is that of 0.5. The
         ends are failure points of samples: the number that fail before the true quantile is binomial, so the interval
-        holds it at least as often as the level says, whatever the distribution (Clopper and Pearson's argument). An
-        end is `inf` where so many samples never failed within the range, and the low end is 0 where the samples are
-        too few for one: with 5 % that is below 72 samples.
+        covers it with at least the level for any distribution (Clopper and Pearson's argument). An end is `inf` if too
+        many samples never failed within the range, and the low end is 0 with too few samples: for 5 %, below 72.
         """
         if not 0 < share < 1:
             raise BrittleError(f"a quantile is of a share between 0 and 1, such as 0.05, got {share!r}")
@@ -109,7 +108,7 @@ class FailurePoints:
         n, tail = len(self), (1 - check_level(level)) / 2
         ordered = np.sort(self.points)
         at_most = np.r_[0.0, bdtr(np.arange(n), n, share), 1.0]
-        below = int((at_most[1:-1] <= tail).sum())  # P(so many or fewer fail before the quantile) ≤ tail
+        below = int((at_most[1:-1] <= tail).sum())  # P(at most this many fail before the quantile) ≤ tail
         above = int((at_most[1:] < 1 - tail).sum()) + 1
         low = float(ordered[below - 1]) if below else 0.0
         high = float(ordered[above - 1]) if above <= n else math.inf
@@ -118,7 +117,7 @@ class FailurePoints:
         return Estimate(name, value, low, high, level, n, "order statistics", percent=False)
 
     def still_right(self, severity: float, *, level: float = 0.95) -> Estimate:
-        """The share of samples still right at one severity, with its interval."""
+        """The fraction of samples still right at one severity, with its interval."""
         low, high = self.survival_interval([severity], level=level)
         name = f"still right at severity {severity:g}"
         return Estimate(
@@ -126,25 +125,27 @@ class FailurePoints:
         )
 
     def _survivors(self, severities: ArrayLike | None) -> FloatArray:
-        at = self.severities if severities is None else np.asarray(severities, dtype=np.float64)
-        if (at > self.severities[-1]).any():
-            raise BrittleError(f"nothing is known beyond the last severity {self.severities[-1]:g}, got {at.max():g}")
-        return np.asarray((self.points[:, np.newaxis] > at).sum(axis=0), dtype=np.float64)
+        thresholds = self.severities if severities is None else np.asarray(severities, dtype=np.float64)
+        if (thresholds > self.severities[-1]).any():
+            raise BrittleError(
+                f"survival is unknown beyond the last severity {self.severities[-1]:g}, got {thresholds.max():g}"
+            )
+        return np.asarray((self.points[:, np.newaxis] > thresholds).sum(axis=0), dtype=np.float64)
 
 
 def failure_points(correct: ArrayLike, severities: ArrayLike) -> FailurePoints:
     """Failure points from correct[sample, level] and the severities of the levels, in any order.
 
-    Only the first error counts: what a model gets right again later does not. Severity 0 is the clean image; if it is
-    not among the levels, nothing is known about it.
+    Only the first error counts, even if the model is right again at a higher severity. Severity 0 is the clean image,
+    if it is among the levels.
     """
     right = as_bool_array(correct)
-    at = np.asarray(severities, dtype=np.float64)
-    if right.ndim != 2 or at.shape != right.shape[1:]:
-        raise BrittleError(f"correct is samples × {at.size} severities, got shape {right.shape}")
-    if not np.isfinite(at).all() or (at < 0).any() or len(np.unique(at)) != at.size:
-        raise BrittleError(f"severities are distinct numbers of at least 0, got {at.tolist()}")
-    order = np.argsort(at)
-    right, at = right[:, order], at[order]
-    first = np.argmin(right, axis=1)
-    return FailurePoints(np.where(right.all(axis=1), np.inf, at[first]), at)
+    levels = np.asarray(severities, dtype=np.float64)
+    if right.ndim != 2 or levels.shape != right.shape[1:]:
+        raise BrittleError(f"correct is samples × {levels.size} severities, got shape {right.shape}")
+    if not np.isfinite(levels).all() or (levels < 0).any() or len(np.unique(levels)) != levels.size:
+        raise BrittleError(f"severities are distinct numbers of at least 0, got {levels.tolist()}")
+    order = np.argsort(levels)
+    right, levels = right[:, order], levels[order]
+    first_error = np.argmin(right, axis=1)
+    return FailurePoints(np.where(right.all(axis=1), np.inf, levels[first_error]), levels)

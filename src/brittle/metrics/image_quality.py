@@ -1,4 +1,4 @@
-"""How far a corrupted image is from the clean one, in units that do not depend on the corruption."""
+"""Image quality metrics: PSNR, SSIM and RMS contrast of a corrupted image against the clean one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from brittle._types import Image
 
 WINDOW, SIGMA = 11, 1.5
-"""The Gaussian window of SSIM, as published (Wang et al. 2004); smaller images get one that fits."""
+"""The Gaussian window of SSIM, as published (Wang et al. 2004); smaller images get a smaller window."""
 
 
 def psnr(clean: Image, corrupted: Image) -> float:
-    """Peak signal-to-noise ratio in dB of two uint8 images; `inf` if they are the same."""
+    """Peak signal-to-noise ratio in dB of two uint8 images; `inf` if they are equal."""
     error = float(np.mean((clean.astype(np.float64) - corrupted) ** 2))
     return float(10 * np.log10(255**2 / error)) if error else float("inf")
 
 
 def ssim(clean: Image, corrupted: Image) -> float:
-    """Mean structural similarity of the luminances, 1 for equal images; windows that leave the image are left out."""
+    """Mean structural similarity of the luminances, 1 for equal images; only windows inside the image count."""
     x, y = _luminance(clean), _luminance(corrupted)
     side = min(WINDOW, *x.shape)
     side -= 1 - side % 2
@@ -29,22 +29,22 @@ def ssim(clean: Image, corrupted: Image) -> float:
         blurred = cv2.GaussianBlur(values, (side, side), SIGMA)
         return np.asarray(blurred[half : len(values) - half, half : values.shape[1] - half])
 
-    steady, spread = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+    c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
     mean_x, mean_y = mean(x), mean(y)
     var_x, var_y = mean(x * x) - mean_x**2, mean(y * y) - mean_y**2
-    both = mean(x * y) - mean_x * mean_y
-    similar = (2 * mean_x * mean_y + steady) * (2 * both + spread)
-    return float(np.mean(similar / ((mean_x**2 + mean_y**2 + steady) * (var_x + var_y + spread))))
+    covariance = mean(x * y) - mean_x * mean_y
+    numerator = (2 * mean_x * mean_y + c1) * (2 * covariance + c2)
+    return float(np.mean(numerator / ((mean_x**2 + mean_y**2 + c1) * (var_x + var_y + c2))))
 
 
 def contrast_kept(clean: Image, corrupted: Image) -> float:
     """The RMS contrast (standard deviation of the luminance) of a corrupted image over that of the clean one."""
-    before = float(_luminance(clean).std())
-    return float(_luminance(corrupted).std()) / before if before else float("nan")
+    clean_contrast = float(_luminance(clean).std())
+    return float(_luminance(corrupted).std()) / clean_contrast if clean_contrast else float("nan")
 
 
 def _luminance(image: Image) -> NDArray[np.float64]:
-    """Of BT.601, as SSIM is usually computed."""
+    """The BT.601 luminance, the usual choice for SSIM."""
     pixels = np.asarray(image, np.float64)
     if pixels.shape[-1] == 1:
         return np.ascontiguousarray(pixels[..., 0])

@@ -19,10 +19,10 @@ from brittle._types import FloatArray, as_bool_array, check_level
 
 @dataclass(frozen=True)
 class Estimate:
-    """One metric of one model: a value and, unless it was only printed somewhere, its confidence interval.
+    """One metric of one model: a value and, unless it is a published number, its confidence interval.
 
-    Values are plain numbers; with `percent` they are fractions and print as percents. `method` says how
-    the interval was made, `n` from how many samples.
+    Values are plain numbers; with `percent` they are fractions and print as percents. `method` is the
+    method of the interval, `n` the number of samples.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.name or self.name.upper() == "CE":
-            raise BrittleError(f"{self.name!r} says too little; name it mCE, relative mCE, unnormalised error, …")
+            raise BrittleError(f"{self.name!r} is ambiguous; name it mCE, relative mCE, unnormalised error, …")
         if (self.low is None) != (self.high is None):
             raise BrittleError(f"an interval has two ends, got low={self.low!r} and high={self.high!r}")
 
@@ -54,7 +54,7 @@ class Estimate:
 
 
 def wilson(right: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Wilson's score interval (1927), element by element: near the level on average, never outside 0 … 1."""
+    """Wilson's score interval (1927), element by element: covers the level on average, never outside 0 … 1."""
     k, n = _counts(right, n)
     z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
     share = k / n
@@ -85,12 +85,12 @@ Method = Literal["wilson", "clopper-pearson"]
 
 
 def accuracy(correct: ArrayLike) -> FloatArray:
-    """The share of right samples; the first axis is the sample, any others stay."""
+    """The fraction of right samples; the first axis is the sample, further axes are kept."""
     return np.asarray(as_bool_array(correct).mean(axis=0))
 
 
 def error(correct: ArrayLike) -> FloatArray:
-    """The share of wrong samples; the first axis is the sample, any others stay."""
+    """The fraction of wrong samples; the first axis is the sample, further axes are kept."""
     return np.asarray(1 - accuracy(correct))
 
 
@@ -111,60 +111,60 @@ def accuracy_estimate(
     return Estimate(name, float(right.mean()), float(low), float(high), level, right.size, method)
 
 
-KNOWN = ("accuracy", "clean", "reference", "clean_reference")
-"""What a metric may ask for, by the names of its arguments."""
+ARGUMENTS = ("accuracy", "clean", "reference", "clean_reference")
+"""Allowed argument names of a metric."""
 
 Function = TypeVar("Function", bound=Callable[..., FloatArray])
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of accuracies, and what it is called: a field in Python and JSON, a name for readers."""
+    """A function of accuracies with its field name in Python and JSON, and its display name."""
 
     field: str
     name: str
     function: Callable[..., FloatArray]
     needs: tuple[str, ...]
 
-    def __call__(self, **known: Any) -> FloatArray:
-        """The score, from what it needs of what is known."""
-        return self.function(**{need: known[need] for need in self.needs})
+    def __call__(self, **arguments: Any) -> FloatArray:
+        """The score, from those arguments that the metric needs."""
+        return self.function(**{need: arguments[need] for need in self.needs})
 
 
 _metrics: dict[str, Metric] = {}
 
 
 def metric(name: str, *, field: str | None = None) -> Callable[[Function], Function]:
-    """Let a function score every model that is run through a benchmark, with an interval over images.
+    """Register a function as a score of every model on a benchmark, with an interval over images.
 
-    Its arguments say what it needs. `accuracy` is that of each corruption, the mean over its levels, on the last axis;
-    `clean` the accuracy on clean images; `reference` the error of the reference model under each corruption, and
-    `clean_reference` its clean error. Where one of them is not known, as `reference` without a comparable one, there is
-    no such score. The function is applied to resamples too, so leading axes must stay.
+    The names of its arguments declare its inputs. `accuracy` is that of each corruption, the mean over its levels, on
+    the last axis; `clean` the accuracy on clean images; `reference` the error of the reference model under each
+    corruption, and `clean_reference` its clean error. If one of them is missing, such as `reference` without a
+    comparable one, the score is omitted. The function is also applied to resamples, so leading axes must be kept.
 
     Args:
-        name: what tables and reports call it.
+        name: the name in tables and reports.
         field: its key in JSON and in `Scores.more`; by default the function's name.
     """
 
     def register(function: Function) -> Function:
-        known, needs = field or function.__name__.strip("_"), tuple(inspect.signature(function).parameters)
+        key, needs = field or function.__name__.strip("_"), tuple(inspect.signature(function).parameters)
         for need in needs:
-            if need not in KNOWN:
-                raise BrittleError(f"the metric {name!r} asks for {need!r}; it can have {', '.join(KNOWN)}")
-        there = _metrics.get(known)
-        if there is not None and there.function.__module__ != function.__module__:
+            if need not in ARGUMENTS:
+                raise BrittleError(f"the metric {name!r} has an argument {need!r}; allowed are {', '.join(ARGUMENTS)}")
+        registered = _metrics.get(key)
+        if registered is not None and registered.function.__module__ != function.__module__:
             raise BrittleError(
-                f"there is a metric {known!r} already, of {there.function.__module__}; name it otherwise"
+                f"the metric {key!r} is already registered by {registered.function.__module__}; choose another name"
             )
-        _metrics[known] = Metric(known, name, function, needs)
+        _metrics[key] = Metric(key, name, function, needs)
         return function
 
     return register
 
 
 def list_metrics() -> list[Metric]:
-    """All metrics, of the modules of this package and of those that were imported."""
+    """All metrics of this package and of all imported modules."""
     for module in iter_modules(import_module("brittle.metrics").__path__):
         import_module(f"brittle.metrics.{module.name}")
     return list(_metrics.values())

@@ -1,4 +1,4 @@
-"""Two or more models on the same images."""
+"""Paired comparisons of two or more models on the same images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brittle.metrics.resampling import WIDENED, Statistic, bootstrap, check_rows
 
 @dataclass(frozen=True)
 class McNemar:
-    """Samples only the first model gets right, samples only the second does, and the exact two-sided p-value."""
+    """Numbers of samples that only the first or only the second model gets right; the exact two-sided p-value."""
 
     only_first: int
     only_second: int
@@ -30,19 +30,19 @@ class McNemar:
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     """McNemar's exact test: do two models differ on these samples? Only samples on which they disagree count.
 
-    It is the two-sided binomial test of a fair coin. Samples must be independent, so test one cell, not
-    several corrupted copies of the same images; for those there is `difference`.
+    It is the two-sided binomial test with p = 1/2. Samples must be independent, so test one cell, not several
+    corrupted copies of the same images; for those use `difference`.
     """
     a, b = as_bool_array(first, "first"), as_bool_array(second, "second")
     if a.shape != b.shape or a.ndim != 1:
         raise BrittleError(f"two models are compared on the same vector of samples, got shapes {a.shape} and {b.shape}")
     only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
-    few, many = sorted((only_a, only_b))
-    if few == many:
+    fewer, more = sorted((only_a, only_b))
+    if fewer == more:
         return McNemar(only_a, only_b, 1.0)
     from scipy.special import bdtr
 
-    return McNemar(only_a, only_b, min(1.0, 2 * float(bdtr(few, few + many, 0.5))))
+    return McNemar(only_a, only_b, min(1.0, 2 * float(bdtr(fewer, fewer + more, 0.5))))
 
 
 def difference(
@@ -63,10 +63,10 @@ def difference(
     a, b = check_rows(first), check_rows(second)
     if a.shape != b.shape:
         raise BrittleError(f"both models need the same samples and cells, got shapes {a.shape} and {b.shape}")
-    of = statistic or (lambda means: means.mean(axis=-1))
+    statistic_of = statistic or (lambda means: means.mean(axis=-1))
     return bootstrap(
         np.hstack([a, b]),
-        gap_of(of, a.shape[1]),
+        gap_of(statistic_of, a.shape[1]),
         name=name,
         seed=seed,
         resamples=resamples,
@@ -90,12 +90,12 @@ def differences(
     level: float = 0.95,
     percent: bool = True,
 ) -> list[Estimate]:
-    """A statistic of each further model minus that of the first, with intervals that all hold at once.
+    """A statistic of each further model minus that of the first, with simultaneous confidence intervals.
 
-    Rows and statistic are those of `bootstrap`; row i of every model is the same sample. Intervals are as wide as the
-    largest |t| of the differences of *all* pairs of models in a resample (Tukey's way, by bootstrap), so they also hold
-    if the first model was picked for being the best, and no narrower than those of `bootstrap` at the level that goes
-    with it. Two models have just the one difference, that of `difference`.
+    Rows and statistic are those of `bootstrap`; row i of every model is the same sample. The critical value is the
+    quantile of the largest |t| over the differences of *all* pairs of models in a resample (Tukey's method by
+    bootstrap), so the intervals also hold if the first model was selected as the best. They are no narrower than those
+    of `bootstrap` at the corresponding level. For two models it is `difference`.
     """
     tables = [check_rows(rows) for rows in models]
     if len(tables) < 2 or len(names) != len(tables) - 1:
@@ -107,50 +107,52 @@ def differences(
         shapes = ", ".join(str(table.shape) for table in tables)
         raise BrittleError(f"all models need the same samples and cells, got shapes {shapes}")
     if len(tables) == 2:
-        how = {"seed": seed, "resamples": resamples, "percent": percent}
-        return [difference(tables[1], tables[0], statistic, name=names[0], level=level, **how)]  # type: ignore[arg-type]
-    of = statistic or (lambda columns: columns.mean(axis=-1))
-    value = np.array([float(np.asarray(of(means(table)[np.newaxis])).reshape(())) for table in tables])
-    drawn = np.stack([np.asarray(of(resampled_means(t, seed=seed, resamples=resamples))) for t in tables], axis=1)
-    widest = largest_t(drawn - value, level)
-    off = ((drawn - drawn[:, :1]) - (value - value[0])).std(axis=0) * widest
-    alone = level_alone(widest, level, len(tables))
+        options = {"seed": seed, "resamples": resamples, "percent": percent}
+        return [difference(tables[1], tables[0], statistic, name=names[0], level=level, **options)]  # type: ignore[arg-type]
+    statistic_of = statistic or (lambda columns: columns.mean(axis=-1))
+    values = np.array([float(np.asarray(statistic_of(means(table)[np.newaxis])).reshape(())) for table in tables])
+    resampled = np.stack(
+        [np.asarray(statistic_of(resampled_means(t, seed=seed, resamples=resamples))) for t in tables], axis=1
+    )
+    critical_t = largest_t(resampled - values, level)
+    half_widths = ((resampled - resampled[:, :1]) - (values - values[0])).std(axis=0) * critical_t
+    single_level = level_alone(critical_t, level, len(tables))
     method = f"bootstrap, {resamples} resamples, seed {seed}; together for all pairs of {len(tables)} models"
-    found = []
-    for name, table, gap, half in zip(names, tables[1:], value[1:] - value[0], off[1:], strict=True):
-        low, high = gap - half, gap + half
-        wide = widened(np.hstack([table, tables[0]]), gap_of(of, table.shape[1]), level=alone)
-        if wide is not None:
-            low, high = min(low, wide[0]), max(high, wide[1])
-        found.append(
+    estimates = []
+    for name, table, gap, half_width in zip(names, tables[1:], values[1:] - values[0], half_widths[1:], strict=True):
+        low, high = gap - half_width, gap + half_width
+        wider = widened(np.hstack([table, tables[0]]), gap_of(statistic_of, table.shape[1]), level=single_level)
+        if wider is not None:
+            low, high = min(low, wider[0]), max(high, wider[1])
+        estimates.append(
             Estimate(name, float(gap), float(low), float(high), level, len(table), f"{method}{WIDENED}", percent)
         )
-    return found
+    return estimates
 
 
-def level_alone(widest: float, level: float, models: int) -> float:
-    """The level of one difference that is as wide as so many standard errors, at most Bonferroni's for all pairs.
+def level_alone(critical_t: float, level: float, models: int) -> float:
+    """The level of a single interval of ± `critical_t` standard errors, at most Bonferroni's level for all pairs.
 
-    That is also the level where no resample shows a difference.
+    Bonferroni's level also applies if no resample shows a difference.
     """
-    most = 1 - (1 - level) / (models * (models - 1) / 2)
-    return most if widest == 0 else min(max(2 * NormalDist().cdf(widest) - 1, level), most)
+    bonferroni = 1 - (1 - level) / (models * (models - 1) / 2)
+    return bonferroni if critical_t == 0 else min(max(2 * NormalDist().cdf(critical_t) - 1, level), bonferroni)
 
 
 def largest_t(errors: FloatArray, level: float) -> float:
-    """How many standard errors all differences of two columns stay within, in so many of the resamples (rows)."""
+    """The `level` quantile over resamples (rows) of the largest |t| of all differences of two columns."""
     check_level(level)
-    most = np.zeros(len(errors))
+    largest = np.zeros(len(errors))
     for first in range(errors.shape[1] - 1):
         gaps = errors[:, first + 1 :] - errors[:, first : first + 1]
-        spread = gaps.std(axis=0)
-        t = np.abs(gaps[:, spread > 0]) / spread[spread > 0]
-        most = np.maximum(most, t.max(axis=1, initial=0.0))
-    return float(np.quantile(most, level))
+        std = gaps.std(axis=0)
+        t = np.abs(gaps[:, std > 0]) / std[std > 0]
+        largest = np.maximum(largest, t.max(axis=1, initial=0.0))
+    return float(np.quantile(largest, level))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values: of several tests, those below 0.05 are wrong together at most once in twenty times."""
+    """Holm's adjusted p-values: rejecting those below α keeps the family-wise false-positive rate at α."""
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise BrittleError(f"p-values are a row of numbers from 0 to 1, got {p_values!r}")

@@ -1,4 +1,4 @@
-"""Published tables, the reference models of mCE, and what others scored."""
+"""Published tables, the reference models of mCE, and published scores."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ FOLDER = Path(__file__).parent / "published"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A small table: columns of numbers are arrays (an empty cell is NaN), the others lists of words.
+    """A small table: columns of numbers are arrays (an empty cell is NaN), the others lists of strings.
 
-    The first column names the rows. `what` says what the numbers are and in which unit, `source` where they were
-    printed.
+    The first column names the rows. `what` describes the numbers and their unit, `source` is the publication.
     """
 
     name: str
@@ -42,19 +41,19 @@ class Table:
 
     def numbers(self, *columns: str) -> FloatArray:
         """One column of numbers as a vector, or several as rows × columns."""
-        found = [self[column] for column in columns]
-        for column, values in zip(columns, found, strict=True):
+        selected = [self[column] for column in columns]
+        for column, values in zip(columns, selected, strict=True):
             if not isinstance(values, np.ndarray):
-                raise BrittleError(f"the column {column!r} of {self.name} holds words, not numbers")
-        return np.asarray(found[0] if len(found) == 1 else np.column_stack(found), dtype=np.float64)
+                raise BrittleError(f"the column {column!r} of {self.name} holds text, not numbers")
+        return np.asarray(selected[0] if len(selected) == 1 else np.column_stack(selected), dtype=np.float64)
 
     def text(self, column: str) -> list[str]:
-        """A column of words."""
+        """A column as strings."""
         values = self[column]
         return values if isinstance(values, list) else [f"{value:g}" for value in values]
 
     def row(self, name: str) -> dict[str, float | str]:
-        """The row whose first column says `name`."""
+        """The row whose first column is `name`."""
         names = self.text(next(iter(self.columns)))
         if name not in names:
             raise KeyError(f"{self.name} has no row {name!r}; it has: {', '.join(names)}")
@@ -110,7 +109,7 @@ BASELINES = {
 class Baseline:
     """A reference model: its clean error, and its error on each corruption, averaged over severities.
 
-    `about` says which network it is and who measured it. The clean error is NaN if no clean images were run: then there
+    `about` names the network and the publication. The clean error is NaN if no clean images were evaluated: then there
     is an mCE, but no relative mCE.
     """
 
@@ -120,12 +119,12 @@ class Baseline:
     about: str = ""
 
     def __post_init__(self) -> None:
-        known = [] if math.isnan(self.clean_error) else [self.clean_error]
-        check_fractions([*known, *self.errors.values()], f"an error of the baseline {self.name!r}")
+        clean = [] if math.isnan(self.clean_error) else [self.clean_error]
+        check_fractions([*clean, *self.errors.values()], f"an error of the baseline {self.name!r}")
 
     @property
     def title(self) -> str:
-        """What a reader is told: the name, and which network that is."""
+        """The name with its description, for reports."""
         return f"{self.name}: {self.about}" if self.about else self.name
 
     def of(self, corruptions: Sequence[str]) -> FloatArray:
@@ -143,9 +142,11 @@ def baseline(name: str = "alexnet-imagenet-c") -> Baseline:
     """A published baseline by its name."""
     if name not in BASELINES:
         raise BrittleError(f"there is no baseline {name!r}; there are: {', '.join(BASELINES)}")
-    table, (key, column, clean), about = BASELINES[name]
-    read: Table = published_table(table)
-    return Baseline(name, clean, dict(zip(read.text(key), map(float, read.numbers(column)), strict=True)), about)
+    table, (key, column, clean_error), about = BASELINES[name]
+    published: Table = published_table(table)
+    return Baseline(
+        name, clean_error, dict(zip(published.text(key), map(float, published.numbers(column)), strict=True)), about
+    )
 
 
 COLUMNS = {
@@ -166,7 +167,7 @@ COLUMNS = {
     "cifar10-c": (("c-bar-table1-cifar10", "cifar10_c_error", "unnormalised error"),),
     "cifar10-c-bar": (("c-bar-table1-cifar10", "cifar10_c_bar_error", "unnormalised error"),),
 }
-"""For each bundled recipe: a published table, its column, and what the column holds, in percent."""
+"""For each bundled recipe: a published table, its column, and its metric, in percent."""
 
 PRINTED = {
     "imagenet-c-leaderboard": ("hendrycks/robustness, README", 2020),
@@ -177,9 +178,9 @@ PRINTED = {
     "c-bar-table1-cifar10": ("Mintun et al., Table 1", 2021),
     "c-bar-table2": ("Mintun et al., Table 2", 2021),
 }
-"""Who printed each table, and in which year."""
+"""The publication and year of each table."""
 
-SPELLED_OUT = {
+FULL_NAMES = {
     "c-bar-table1-imagenet": {
         "Baseline": "ResNet-50",
         "AA": "AutoAugment, ResNet-50",
@@ -217,7 +218,7 @@ SPELLED_OUT = {
 
 @dataclass(frozen=True)
 class PublishedScore:
-    """One number as printed: a fraction, whose it is, and where and when it was printed."""
+    """One published score: a fraction, the model or method, and the publication."""
 
     who: str
     metric: str
@@ -232,16 +233,15 @@ class PublishedScore:
 
 
 def published_scores(benchmark: str) -> list[PublishedScore]:
-    """What others published on a bundled benchmark; empty if nothing is known here.
+    """Published scores on a bundled benchmark; empty if there are none.
 
-    Whether such numbers may stand beside a run's is for `brittle.evaluation.comparable` to say: it looks at what the
-    run's recipe draws, and on which images.
+    `brittle.evaluation.comparable` decides whether they are comparable with a run, by its recipe and images.
     """
-    found: list[PublishedScore] = []
+    scores: list[PublishedScore] = []
     for name, column, metric in COLUMNS.get(benchmark, ()):
-        table, full = published_table(name), SPELLED_OUT.get(name, {})
+        table, full_names = published_table(name), FULL_NAMES.get(name, {})
         for who, value in zip(table.text(next(iter(table.columns))), table.numbers(column), strict=True):
-            score = PublishedScore(full.get(who, who), metric, float(value) / 100, *PRINTED[name])
-            if not math.isnan(value) and (score.who, metric) not in {(one.who, one.metric) for one in found}:
-                found.append(score)
-    return found
+            score = PublishedScore(full_names.get(who, who), metric, float(value) / 100, *PRINTED[name])
+            if not math.isnan(value) and (score.who, metric) not in {(known.who, known.metric) for known in scores}:
+                scores.append(score)
+    return scores

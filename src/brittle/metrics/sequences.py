@@ -12,29 +12,29 @@ from brittle._types import FloatArray, divide
 
 
 def flips(predictions: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
-    """The share of frame pairs whose predicted class differs, for each film of predictions [film, frame].
+    """The share of frame pairs whose predicted class differs, for each sequence of predictions [sequence, frame].
 
-    Each frame is compared with the one before it, or with the first where the film is noise, whose frames have no
-    order. Difficulty 2 or 3 compares frames that lie so many steps apart, in all phases; for noise it is
-    another film instead.
+    Each frame is compared with the one before it, or with the first if the sequence is noise, whose frames have no
+    order. Difficulty 2 or 3 compares frames that many steps apart, at every offset; for noise each
+    difficulty has its own sequences instead.
     """
     classes = np.asarray(predictions)
     if classes.ndim != 2:
-        raise BrittleError(f"predictions are films × frames, got shape {classes.shape}")
+        raise BrittleError(f"predictions are sequences × frames, got shape {classes.shape}")
     earlier, later = frame_pairs(classes.shape[1], noise=noise, difficulty=difficulty)
     return np.asarray((classes[:, earlier] != classes[:, later]).mean(axis=1))
 
 
 def flip_probability(predictions: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
-    """The mean of `flips` over films: FP of one perturbation."""
+    """The mean of `flips` over sequences: FP of one perturbation."""
     return float(flips(predictions, noise=noise, difficulty=difficulty).mean())
 
 
 def mfr(probabilities: ArrayLike, baseline: ArrayLike) -> FloatArray:
     """mFR: the mean over perturbations (last axis) of the flip probability divided by the baseline's.
 
-    AlexNet's flip probabilities were never printed, so the baseline is yours to measure; without one, report the
-    mean flip probability under that name.
+    AlexNet's flip probabilities were never published, so measure the baseline yourself; without one, report the mean
+    flip probability under that name.
     """
     return mean_ratio(probabilities, baseline, "a flip probability of the baseline")
 
@@ -52,7 +52,7 @@ def frame_pairs(frames: int, *, noise: bool, difficulty: int) -> tuple[NDArray[n
         raise BrittleError(f"difficulty must be 1, 2 or 3, got {difficulty!r}")
     step = 1 if noise else difficulty
     if frames <= step:
-        raise BrittleError(f"a film needs more than {step} frames to compare any, got {frames}")
+        raise BrittleError(f"a sequence needs more than {step} frames to compare, got {frames}")
     later = np.arange(step, frames)
     return np.zeros_like(later) if noise else later - step, later
 
@@ -61,7 +61,7 @@ TOP = 5
 
 
 def top5_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
-    """How much the first five classes move, for each film of class scores [film, frame, class].
+    """The change of the top five classes, for each sequence of class scores [sequence, frame, class].
 
     d = Σ_{i≤5} |min(i−1, 5) − min(σ(i)−1, 5)|, where σ(i) is the later rank of the class ranked i earlier; the mean
     over the frame pairs of `flips`. Between 0 and 15.
@@ -71,23 +71,23 @@ def top5_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 
 
 
 def top5_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
-    """uT5D: the mean of `top5_distances` over films."""
+    """uT5D: the mean of `top5_distances` over sequences."""
     return float(top5_distances(scores, noise=noise, difficulty=difficulty).mean())
 
 
 def mt5d(distances: ArrayLike, baseline: ArrayLike) -> FloatArray:
-    """mT5D: the mean over perturbations (last axis) of uT5D divided by the baseline's, which is yours to measure."""
+    """mT5D: the mean over perturbations (last axis) of uT5D over the baseline's, which you must measure."""
     return mean_ratio(distances, baseline, "a top-5 distance of the baseline")
 
 
 def zipf_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
-    """Σ_i |1/i − 1/σ(i)| · 1/i over all classes, for each film: the mean over the frame pairs of `flips`."""
+    """Σ_i |1/i − 1/σ(i)| · 1/i over all classes, for each sequence: the mean over the frame pairs of `flips`."""
     weight = 1 / np.arange(1, np.shape(scores)[-1] + 1)
     return _distances(scores, None, lambda after: (np.abs(weight - weight[after]) * weight).sum(-1), noise, difficulty)
 
 
 def zipf_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
-    """The mean of `zipf_distances` over films."""
+    """The mean of `zipf_distances` over sequences."""
     return float(zipf_distances(scores, noise=noise, difficulty=difficulty).mean())
 
 
@@ -102,13 +102,13 @@ def ranks(scores: ArrayLike) -> NDArray[np.intp]:
 def _distances(
     scores: ArrayLike, top: int | None, distance: Callable[[NDArray[np.intp]], FloatArray], noise: bool, difficulty: int
 ) -> FloatArray:
-    films = np.asarray(scores)
-    if films.ndim != 3 or films.shape[2] < (top or 1):
-        raise BrittleError(f"scores are films × frames × at least {top or 1} classes, got shape {films.shape}")
-    earlier, later = frame_pairs(films.shape[1], noise=noise, difficulty=difficulty)
-    out = np.empty(len(films))
-    for i, film in enumerate(films):  # one at a time: the ranks of a film are as large as its scores
-        rank = ranks(film)
+    sequences = np.asarray(scores)
+    if sequences.ndim != 3 or sequences.shape[2] < (top or 1):
+        raise BrittleError(f"scores are sequences × frames × at least {top or 1} classes, got shape {sequences.shape}")
+    earlier, later = frame_pairs(sequences.shape[1], noise=noise, difficulty=difficulty)
+    out = np.empty(len(sequences))
+    for i, sequence in enumerate(sequences):  # one at a time, to save memory: ranks are as large as scores
+        rank = ranks(sequence)
         first = np.argsort(rank, axis=-1)[earlier, :top]
         out[i] = distance(np.take_along_axis(rank[later], first, axis=-1)).mean()
     return out

@@ -1,4 +1,4 @@
-"""Who is tested."""
+"""Models: their protocol, and how they are loaded."""
 
 from brittle._errors import ModelError
 from brittle.models.diffusion import as_pipeline, from_diffusion, load_pipeline

@@ -24,28 +24,28 @@ PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
 
 
 def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "auto") -> Any:
-    """A text-to-image pipeline from a folder that diffusers' `save_pretrained` wrote; nothing is fetched.
+    """A text-to-image pipeline from a folder that diffusers' `save_pretrained` wrote; nothing is downloaded.
 
-    Only safetensors weights are read and no code beside them is run. A safety checker is left out, because it would
-    blank images. `dtype` is "float32", "bfloat16" or "auto", which is bfloat16 on GPUs that compute in it.
+    Only safetensors weights are read and no code beside them is run. A safety checker is disabled, because it would
+    blank images. `dtype` is "float32", "bfloat16" or "auto", which is bfloat16 on GPUs that support it.
     """
     torch, diffusers = require("torch", "sliders"), require("diffusers", "sliders")
-    place = Path(folder).expanduser()
-    index = _index(place)
+    path = Path(folder).expanduser()
+    index = _index(path)
     device = find_device(device)
     if dtype not in ("auto", "float32", "bfloat16"):
         raise BrittleError(f"dtype must be auto, float32 or bfloat16, got {dtype!r}")
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
-    without = {key: None for key in ("safety_checker",) if key in index}
+    disabled = {key: None for key in ("safety_checker",) if key in index}
     with quiet():
         try:
             pipeline = diffusers.DiffusionPipeline.from_pretrained(
-                str(place),
+                str(path),
                 dtype=getattr(torch, dtype),
                 use_safetensors=True,
                 local_files_only=True,
-                **without,
+                **disabled,
             )
         except (OSError, ValueError, KeyError, AttributeError) as error:
             reason = str(error).partition("\n")[0]
@@ -54,54 +54,54 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
 
 
 def as_pipeline(given: Any, *, device: str = "auto", dtype: str = "auto") -> Any:
-    """A loaded pipeline as it is, a folder loaded; anything else, or one without the parts we need, raises."""
+    """A loaded pipeline as it is, or one loaded from a folder; raises if a required part is missing."""
     if isinstance(given, str | Path):
         return load_pipeline(given, device=device, dtype=dtype)
-    lacking = [part for part in PARTS if getattr(given, part, None) is None]
-    if lacking:
+    missing = [part for part in PARTS if getattr(given, part, None) is None]
+    if missing:
         raise BrittleTypeError(
             f"a pipeline is a Stable Diffusion pipeline of diffusers or its folder; "
-            f"this {type(given).__name__} has no {', '.join(lacking)}"
+            f"this {type(given).__name__} has no {', '.join(missing)}"
         )
     return given
 
 
-def _index(place: Path) -> dict[str, Any]:
-    if not place.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(place)!r}; give one that diffusers' save_pretrained wrote")
-    file = place / "model_index.json"
+def _index(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(folder)!r}; give one that diffusers' save_pretrained wrote")
+    file = folder / "model_index.json"
     if not file.is_file():
         raise FileNotFoundError(
-            f"the folder {str(place)!r} is no diffusers pipeline, since it has no model_index.json; "
+            f"the folder {str(folder)!r} is not a diffusers pipeline: it has no model_index.json; "
             "give the folder that save_pretrained wrote, not one of its parts"
         )
     try:
         index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise BrittleError(f"{str(file)!r} is damaged: {error}") from error
-    lacking = [part for part in PARTS if part not in index]
-    if lacking or not isinstance(index.get("_class_name"), str):
+    missing = [part for part in PARTS if part not in index]
+    if missing or not isinstance(index.get("_class_name"), str):
         raise BrittleError(
-            f"the folder {str(place)!r} holds a {index.get('_class_name')!r} without "
-            f"{', '.join(lacking) or 'a class'}; a Stable Diffusion pipeline is needed"
+            f"the folder {str(folder)!r} holds a {index.get('_class_name')!r} without "
+            f"{', '.join(missing) or 'a class'}; a Stable Diffusion pipeline is required"
         )
     return index
 
 
 @contextmanager
 def quiet(*packages: str) -> Iterator[None]:
-    """No progress bars and hints of other libraries while files are read; by default of diffusers and transformers."""
-    several = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
-    shown = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in several]
+    """Suppress progress bars and warnings of other libraries; by default of diffusers and transformers."""
+    loggers = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
+    states = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in loggers]
     try:
-        for logging in several:
+        for logging in loggers:
             logging.disable_progress_bar()
             logging.set_verbosity_error()
         yield
     finally:
-        for logging, (was, loud) in zip(several, shown, strict=True):
-            logging.set_verbosity(loud)
-            if was:
+        for logging, (progress_bar, verbosity) in zip(loggers, states, strict=True):
+            logging.set_verbosity(verbosity)
+            if progress_bar:
                 logging.enable_progress_bar()
 
 
@@ -121,21 +121,21 @@ def from_diffusion(
     device: str = "auto",
     bf16: bool = False,
 ) -> DiffusionModel:
-    """A classifier from a Stable Diffusion checkpoint; its score for a class is minus the error of the predicted noise.
+    """A classifier from a Stable Diffusion checkpoint; the score of a class is minus the error of the predicted noise.
 
     Each image is noised `samples` times at each timestep, with the same noise for every class and every image, and
-    the network predicts that noise given the class's prompt. Scores rank classes; they are no probabilities.
+    the network predicts that noise given the class's prompt. Scores rank classes; they are not probabilities.
 
     Args:
         pipeline_folder: what diffusers' `save_pretrained` wrote, or a loaded pipeline.
         class_prompts: one prompt for each class, in the order of the labels.
-        timesteps: the noise levels themselves, or how many of them, evenly spaced.
-        loss: "l1", as in CNS-Bench, or "l2", as the noise was trained.
-        batch_size: how many pairs of image and prompt are denoised at once.
+        timesteps: the noise levels, or their number, evenly spaced.
+        loss: "l1", as in CNS-Bench, or "l2", the training loss of the noise.
+        batch_size: number of (image, prompt) pairs that are denoised at once.
     """
     pipeline = as_pipeline(pipeline_folder, device=device, dtype="float32")
-    title = name or (Path(pipeline_folder).name if isinstance(pipeline_folder, str | Path) else "diffusion")
-    total = int(pipeline.scheduler.config.num_train_timesteps)
+    model_name = name or (Path(pipeline_folder).name if isinstance(pipeline_folder, str | Path) else "diffusion")
+    num_timesteps = int(pipeline.scheduler.config.num_train_timesteps)
     if loss not in LOSSES:
         raise BrittleError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
     for option, value in (("samples", samples), ("batch_size", batch_size)):
@@ -144,12 +144,12 @@ def from_diffusion(
     prompts = [str(prompt) for prompt in class_prompts]
     if isinstance(class_prompts, str) or len(prompts) < 2:
         raise BrittleError(f"class_prompts are two or more prompts, one for each class, got {class_prompts!r}")
-    levels = _levels(timesteps, total)
-    return DiffusionModel(pipeline, prompts, title, levels, samples, loss, seed, batch_size, device, bf16)
+    levels = _levels(timesteps, num_timesteps)
+    return DiffusionModel(pipeline, prompts, model_name, levels, samples, loss, seed, batch_size, device, bf16)
 
 
 class DiffusionModel:
-    """Made by `from_diffusion`. A pickle of it holds the weights on the CPU."""
+    """A classifier built by `from_diffusion`. A pickle of it holds the weights on the CPU."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class DiffusionModel:
         bf16: bool,
     ) -> None:
         torch = require("torch")
-        self.name, self.loss, self.bf16, self.batch_size, self._asked = name, loss, bf16, batch_size, device
+        self.name, self.loss, self.bf16, self.batch_size, self._requested_device = name, loss, bf16, batch_size, device
         self.device = find_device(device)
         self.unet, self.vae = pipeline.unet.eval().to(self.device), pipeline.vae.eval().to(self.device)
         self.prediction = str(pipeline.scheduler.config.prediction_type)
@@ -174,72 +174,72 @@ class DiffusionModel:
         self.side = int(self.unet.config.sample_size) * int(pipeline.vae_scale_factor)
         with torch.inference_mode():
             encoder = pipeline.text_encoder.to(self.device)
-            self.words = pipeline.encode_prompt(prompts, self.device, 1, False)[0].clone()
-        kept = [float(pipeline.scheduler.alphas_cumprod[t]) for t in timesteps]
+            self.embeddings = pipeline.encode_prompt(prompts, self.device, 1, False)[0].clone()
+        alphas = [float(pipeline.scheduler.alphas_cumprod[t]) for t in timesteps]
         generator = torch.Generator().manual_seed(seed)
         shape = (self.unet.config.in_channels, self.unet.config.sample_size, self.unet.config.sample_size)
         self.levels = [
-            (t, share, torch.randn(shape, generator=generator))
-            for t, share in zip(timesteps, kept, strict=True)
+            (t, alpha, torch.randn(shape, generator=generator))
+            for t, alpha in zip(timesteps, alphas, strict=True)
             for _ in range(samples)
         ]
-        about = {"prompts": prompts, "timesteps": timesteps, "samples": samples, "loss": loss, "seed": seed}
-        about |= {"bf16": bf16, "kept": kept, "prediction": self.prediction}
-        seen = sha256(canonical(about).encode())
+        description = {"prompts": prompts, "timesteps": timesteps, "samples": samples, "loss": loss, "seed": seed}
+        description |= {"bf16": bf16, "kept": alphas, "prediction": self.prediction}
+        digest = sha256(canonical(description).encode())
         for module in (self.unet, self.vae, encoder):
             for key, value in sorted(module.state_dict().items()):
                 numbers = value.detach().cpu().contiguous()
-                seen.update(f"{key} {numbers.dtype} {tuple(numbers.shape)}".encode())
-                seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
-        self.key = seen.hexdigest()[:16]
+                digest.update(f"{key} {numbers.dtype} {tuple(numbers.shape)}".encode())
+                digest.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
+        self.key = digest.hexdigest()[:16]
 
     def scores(self, images: Image) -> Scores:
         """Minus the mean error of the predicted noise, N×classes."""
         torch = require("torch")
-        kind = self.device.partition(":")[0]
-        classes = len(self.words)
-        with torch.inference_mode(), torch.autocast(kind, dtype=torch.bfloat16, enabled=self.bf16):
+        device_type = self.device.partition(":")[0]
+        classes = len(self.embeddings)
+        with torch.inference_mode(), torch.autocast(device_type, dtype=torch.bfloat16, enabled=self.bf16):
             latents = torch.cat([self._encode(images[i : i + 1]) for i in range(len(images))])
             total = torch.zeros(len(images) * classes)
-            for t, share, noise in self.levels:
+            for t, alpha, noise in self.levels:
                 noise = noise.to(latents)
-                noised = share**0.5 * latents + (1 - share) ** 0.5 * noise
+                noised = alpha**0.5 * latents + (1 - alpha) ** 0.5 * noise
                 for start in range(0, len(total), self.batch_size):
                     pairs = torch.arange(start, min(start + self.batch_size, len(total)), device=self.device)
-                    x, words = noised[pairs // classes], self.words[pairs % classes]
-                    given = self.unet(x.to(self.unet.dtype), t, encoder_hidden_states=words).sample.float()
+                    x, embeddings = noised[pairs // classes], self.embeddings[pairs % classes]
+                    predicted = self.unet(x.to(self.unet.dtype), t, encoder_hidden_states=embeddings).sample.float()
                     if self.prediction == "v_prediction":
-                        given = share**0.5 * given + (1 - share) ** 0.5 * x
-                    miss = given - noise
-                    error = miss.abs() if self.loss == "l1" else miss.square()
+                        predicted = alpha**0.5 * predicted + (1 - alpha) ** 0.5 * x
+                    residual = predicted - noise
+                    error = residual.abs() if self.loss == "l1" else residual.square()
                     total[start : start + len(pairs)] += error.flatten(1).mean(1).cpu()
         return np.asarray(-(total / len(self.levels)).reshape(-1, classes).numpy(), np.float32)
 
     def _encode(self, images: Image) -> Any:
         torch = require("torch")
-        shown = torch.from_numpy(np.ascontiguousarray(resize(images, (self.side, self.side), "bicubic")))
-        pixels = shown.permute(0, 3, 1, 2).to(self.device, self.vae.dtype) / 127.5 - 1
+        resized = torch.from_numpy(np.ascontiguousarray(resize(images, (self.side, self.side), "bicubic")))
+        pixels = resized.permute(0, 3, 1, 2).to(self.device, self.vae.dtype) / 127.5 - 1
         return self.vae.encode(pixels).latent_dist.mode().float() * self.vae.config.scaling_factor
 
     def __getstate__(self) -> dict[str, Any]:
-        moved = {} if self.device == "cpu" else {k: copy.deepcopy(getattr(self, k)).cpu() for k in ("unet", "vae")}
-        return {**self.__dict__, **moved, "words": self.words.cpu()}
+        on_cpu = {} if self.device == "cpu" else {k: copy.deepcopy(getattr(self, k)).cpu() for k in ("unet", "vae")}
+        return {**self.__dict__, **on_cpu, "embeddings": self.embeddings.cpu()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.device = find_device(self._asked)
-        self.unet, self.vae, self.words = (part.to(self.device) for part in (self.unet, self.vae, self.words))
+        self.device = find_device(self._requested_device)
+        self.unet, self.vae, self.embeddings = (part.to(self.device) for part in (self.unet, self.vae, self.embeddings))
 
 
-def _levels(timesteps: int | Sequence[int], total: int) -> list[int]:
+def _levels(timesteps: int | Sequence[int], num_timesteps: int) -> list[int]:
     if isinstance(timesteps, int):
-        if not 1 <= timesteps <= total:
-            raise BrittleError(f"timesteps as a number lies between 1 and {total}, got {timesteps}")
-        return [int((i + 0.5) * total / timesteps) for i in range(timesteps)]
-    levels = [int(t) for t in timesteps]
-    if not levels or min(levels) < 0 or max(levels) >= total:
-        raise BrittleError(f"timesteps lie between 0 and {total - 1}, got {timesteps!r}")
-    return levels
+        if not 1 <= timesteps <= num_timesteps:
+            raise BrittleError(f"a number of timesteps lies between 1 and {num_timesteps}, got {timesteps}")
+        return [int((i + 0.5) * num_timesteps / timesteps) for i in range(timesteps)]
+    steps = [int(t) for t in timesteps]
+    if not steps or min(steps) < 0 or max(steps) >= num_timesteps:
+        raise BrittleError(f"timesteps lie between 0 and {num_timesteps - 1}, got {timesteps!r}")
+    return steps
 
 
 PROMPTS = "class_prompts.txt"
@@ -260,7 +260,7 @@ def diffusion_folder(
 ) -> DiffusionModel:
     """`from_diffusion` of "FOLDER:PROMPTS.txt", or of a folder that holds a file class_prompts.txt.
 
-    The file has one prompt a line, such as "a photo of a tench", in the order of the labels.
+    The file has one prompt per line, such as "a photo of a tench", in the order of the labels.
     """
     folder, file = _split(place)
     if not Path(folder).expanduser().is_dir():
@@ -268,12 +268,12 @@ def diffusion_folder(
     if not file.is_file():
         raise FileNotFoundError(
             f"there is no file {str(file)!r} with a prompt for each class; write diffusion:FOLDER:PROMPTS.txt, one "
-            "prompt a line in the order of the labels"
+            "prompt per line in the order of the labels"
         )
     prompts = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
     if len(prompts) < 2 or not all(prompts):
         raise BrittleError(
-            f"{str(file)!r} has one prompt a line, at least two and none of them empty; it has {prompts}"
+            f"{str(file)!r} must have one prompt per line, at least two and none of them empty; it has {prompts}"
         )
     return from_diffusion(
         folder,

@@ -1,4 +1,4 @@
-"""A model from a short text, as on the command line, or from a function of somebody's own code."""
+"""A model from a short text, as on the command line, or from a function in user code."""
 
 from __future__ import annotations
 
@@ -46,50 +46,50 @@ def from_function(
 ) -> Model:
     """A model from "package.module:function" or "path/to/file.py:function".
 
-    The function takes no arguments and gives a `torch.nn.Module`, a model, or a function on batches of images. The code
-    is run, so it must be code that you trust. Modules are looked for in the current folder too.
+    The function takes no arguments and returns a `torch.nn.Module`, a model, or a function on batches of images. The
+    code is run, so it must be code that you trust. Modules are also searched in the current folder.
 
     Args:
-        place: where the function is.
-        name: what results call the model; by default the function's name.
-        weights: a file for a `torch.nn.Module`; `mean`, `std`, `size`, `crop`, `interpolation`, `device` and `bf16` are
-            for one too, see `from_torch`.
-        version: give another one when something changed that neither weights nor code show, see `from_callable`.
+        place: the path of the function.
+        name: the name in results; by default the name of the function.
+        weights: a file of weights for a `torch.nn.Module`; `mean`, `std`, `size`, `crop`, `interpolation`, `device` and
+            `bf16` are also for modules only, see `from_torch`.
+        version: part of the key, for changes that neither weights nor code show, see `from_callable`.
     """
     file, _, function = place.rpartition(":")
-    made, title = _made(place), name or function
-    origin = file if title == function else place
-    shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    shown = {option: value for option, value in shown.items() if value is not None}
-    if _is_module(made):
+    built, model_name = _call_function(place), name or function
+    origin = file if model_name == function else place
+    preprocessing = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
+    preprocessing = {option: value for option, value in preprocessing.items() if value is not None}
+    if _is_module(built):
         if weights is not None:
-            load_into(made, weights)
-        network = from_torch(made, name=title, device=device, bf16=bf16, version=version, **shown)  # type: ignore[arg-type]
+            load_into(built, weights)
+        network = from_torch(built, name=model_name, device=device, bf16=bf16, version=version, **preprocessing)  # type: ignore[arg-type]
         network.origin = origin
         return network
-    if isinstance(made, Model):
-        _refuse(place, "a model", name=name, version=version, weights=weights, bf16=bf16, **shown)
-        return made
-    if callable(made):
-        _refuse(place, "a function on batches", weights=weights, bf16=bf16, **shown)
-        return from_callable(made, name=title, version=version, origin=origin)
+    if isinstance(built, Model):
+        _reject_options(place, "a model", name=name, version=version, weights=weights, bf16=bf16, **preprocessing)
+        return built
+    if callable(built):
+        _reject_options(place, "a function on batches", weights=weights, bf16=bf16, **preprocessing)
+        return from_callable(built, name=model_name, version=version, origin=origin)
     raise BrittleTypeError(
-        f"{place!r} gave {made!r}; it must give a torch.nn.Module, a model, or a function on batches of images"
+        f"{place!r} returned {built!r}; it must return a torch.nn.Module, a model, or a function on batches of images"
     )
 
 
-def _refuse(place: str, kind: str, **options: Any) -> None:
-    given = [option for option, value in options.items() if value]
-    if given:
-        raise BrittleTypeError(f"{place!r} gave {kind}, which takes no {', '.join(given)}")
+def _reject_options(place: str, kind: str, **options: Any) -> None:
+    rejected = [option for option, value in options.items() if value]
+    if rejected:
+        raise BrittleTypeError(f"{place!r} returned {kind}, which takes no {', '.join(rejected)}")
 
 
-def _is_module(made: Any) -> bool:
-    torch = sys.modules.get("torch")  # whoever made a module has imported it
-    return torch is not None and isinstance(made, torch.nn.Module)
+def _is_module(built: Any) -> bool:
+    torch = sys.modules.get("torch")  # a module exists only if torch was imported
+    return torch is not None and isinstance(built, torch.nn.Module)
 
 
-def _made(place: str) -> Any:
+def _call_function(place: str) -> Any:
     where, _, function = place.rpartition(":")
     if not where or not function:
         raise BrittleError(f"write package.module:function or path/to/file.py:function, got {place!r}")
@@ -100,17 +100,17 @@ def _made(place: str) -> Any:
     with _importable(path.resolve().parent if is_file else Path.cwd()), _module(path if is_file else where) as module:
         if not hasattr(module, function):
             raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, public_callables(module))}")
-        made = getattr(module, function)
-        there = _is_module(made) or (isinstance(made, Model) and not isinstance(made, type))
-        if there:
-            return made
+        built = getattr(module, function)
+        is_instance = _is_module(built) or (isinstance(built, Model) and not isinstance(built, type))
+        if is_instance:
+            return built
         with model_errors(place, "while it was made"):
-            return made()
+            return built()
 
 
 @contextmanager
 def _module(where: str | Path) -> Iterator[ModuleType]:
-    """A module by name or of a file; that of a file is known by name only here, so that Ray sends its code along."""
+    """A module by name or from a file; a file's module leaves sys.modules again, so that Ray pickles it by value."""
     if isinstance(where, str):
         yield import_module(where)
         return
@@ -132,7 +132,7 @@ def _importable(folder: Path) -> Iterator[None]:
 
 
 def model_sources() -> dict[str, Callable[..., Model]]:
-    """What makes the model of each scheme, of all modules of this package and of those that were imported."""
+    """The builder of each scheme, of this package and of all imported modules."""
     for module in iter_modules(import_module("brittle.models").__path__):
         if module.name not in LATER:
             import_module(f"brittle.models.{module.name}")
@@ -140,7 +140,7 @@ def model_sources() -> dict[str, Callable[..., Model]]:
 
 
 LATER = ("small_resnet",)
-"""Modules that need torch when they are imported."""
+"""Modules that import torch at the top level."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
@@ -148,25 +148,25 @@ FORMS = (
 )
 
 ENDINGS = (".onnx", ".safetensors")
-"""Of files that are models without a scheme."""
+"""Suffixes of files that are models without a scheme."""
 
 OPTION = re.compile(r"\s*([A-Za-z_]\w*)=")
-"""How an option begins in a model's text."""
+"""The start of an option in the text of a model."""
 
 
 def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = False, **options: Any) -> Model:
     """A model by a text: "demo:standard", "timm:resnet50", "net.onnx", "nets.py:make", and more.
 
-    Options may stand in the text, each after a comma: "timm:resnet50,checkpoint=net.pt" is the same as
+    Options may be part of the text, each after a comma: "timm:resnet50,checkpoint=net.pt" is the same as
     load_model("timm:resnet50", checkpoint="net.pt"), "nets.py:make,size=256,crop=224,mean=0.5,0.5,0.5" sets three.
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
-            torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is given back as it is.
+            torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is returned as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
-        bf16: compute in bfloat16 where torch finds it safe; an ONNX file has its own precision.
-        options: those of the function that makes the model, such as checkpoint="net.safetensors" or size=224.
+        bf16: compute in bfloat16 by torch.autocast; an ONNX file has its own precision.
+        options: those of the function that builds the model, such as checkpoint="net.safetensors" or size=224.
     """
     if not isinstance(spec, str | Path):
         if not isinstance(spec, Model):
@@ -174,33 +174,33 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
                 f"a model is a text such as timm:resnet50, or has name, key and scores; got {spec!r}"
             )
         if options:
-            raise BrittleTypeError(f"a model that is there already takes no options, got {', '.join(options)}")
+            raise BrittleTypeError(f"a loaded model takes no options, got {', '.join(options)}")
         return spec
-    text, given = model_options(str(spec))
-    scheme, rest = _parts(text)
-    maker = model_sources()[scheme]
-    known = options_of(str(spec))
-    for option in (*given, *options):
-        if option not in known:
-            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(known)}")
-    for option in given:
+    text, text_options = model_options(str(spec))
+    scheme, location = _parts(text)
+    builder = model_sources()[scheme]
+    allowed = options_of(str(spec))
+    for option in (*text_options, *options):
+        if option not in allowed:
+            raise BrittleTypeError(f"{scheme} has no option {option!r}; it has: {', '.join(allowed)}")
+    for option in text_options:
         if option in options:
             raise BrittleTypeError(
-                f"{option} is given twice, as {given[option]!r} in the text and as {options[option]!r}"
+                f"{option} is given twice, as {text_options[option]!r} in the text and as {options[option]!r}"
             )
-    options = {option: option_value(option, value) for option, value in given.items()} | options
+    options = {option: option_value(option, value) for option, value in text_options.items()} | options
     device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
-    if bf16 and "bf16" not in known:
+    if bf16 and "bf16" not in allowed:
         raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
-    how = {"device": device, **({"bf16": bf16} if "bf16" in known else {})}
-    return maker(rest, **how, **options)
+    device_options = {"device": device, **({"bf16": bf16} if "bf16" in allowed else {})}
+    return builder(location, **device_options, **options)
 
 
 def model_options(text: str) -> tuple[str, dict[str, str]]:
-    """A model's text without its options, and the options as they are written.
+    """The text of a model without its options, and the options as strings.
 
-    An option begins with a comma, a name and `=`; other commas belong to what they stand in, so that
-    "nets.py:make,mean=0.5,0.5,0.5,weights=a.pt" has two. A path that is there has no options, whatever it is called.
+    An option begins with a comma, a name and `=`; other commas belong to the value or name that contains them, so
+    "nets.py:make,mean=0.5,0.5,0.5,weights=a.pt" has two options. An existing path has no options, whatever its name.
     """
     if _is_path(text):
         return text, {}
@@ -208,12 +208,12 @@ def model_options(text: str) -> tuple[str, dict[str, str]]:
     options: dict[str, str] = {}
     option = ""
     for piece in pieces:
-        begins = OPTION.match(piece)
-        if begins and not (not option and _is_path(f"{first},{piece}")):
-            option = begins[1]
+        match = OPTION.match(piece)
+        if match and not (not option and _is_path(f"{first},{piece}")):
+            option = match[1]
             if option in options:
                 raise BrittleError(f"{text!r} gives {option} twice")
-            options[option] = piece[begins.end() :]
+            options[option] = piece[match.end() :]
         elif option:
             options[option] += f",{piece}"
         else:
@@ -222,43 +222,43 @@ def model_options(text: str) -> tuple[str, dict[str, str]]:
 
 
 def options_of(text: str) -> list[str]:
-    """The options that the model of a text takes."""
-    maker = model_sources()[_parts(model_options(text)[0])[0]]
-    return [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
+    """The options of the model of a text."""
+    builder = model_sources()[_parts(model_options(text)[0])[0]]
+    return [key for key, part in inspect.signature(builder).parameters.items() if part.kind == part.KEYWORD_ONLY]
 
 
 def model_texts(text: str) -> list[str]:
-    """The texts of several models with commas between them: "demo:standard,demo:augmix", each with its own options.
+    """Split a text of several models at commas: "demo:standard,demo:augmix", each with its own options.
 
-    A comma before `name=` begins an option of the model before it. In an option's value only what is clearly a model,
-    a scheme with a colon or a file of code, ONNX or safetensors, begins the next one.
+    A comma before `name=` begins an option of the model before it. Inside the value of an option, only an unambiguous
+    model (a scheme with a colon, or a file of code, ONNX or safetensors) begins the next one.
     """
-    found: list[str] = []
+    texts: list[str] = []
     in_option = False
     for piece in text.split(","):
-        if not found:
-            found.append(piece)
+        if not texts:
+            texts.append(piece)
         elif OPTION.match(piece):
-            found[-1] += f",{piece}"
+            texts[-1] += f",{piece}"
             in_option = True
-        elif _is_path(f"{found[-1]},{piece}".rpartition("=")[2] if in_option else f"{found[-1]},{piece}") or (
+        elif _is_path(f"{texts[-1]},{piece}".rpartition("=")[2] if in_option else f"{texts[-1]},{piece}") or (
             in_option and not _is_model(piece.strip())
         ):
-            found[-1] += f",{piece}"
+            texts[-1] += f",{piece}"
         else:
-            found.append(piece)
+            texts.append(piece)
             in_option = False
-    return [one.strip() for one in found if one.strip()]
+    return [model.strip() for model in texts if model.strip()]
 
 
 def option_value(option: str, text: str) -> Any:
-    """The value of an option as it is written in a model's text: numbers, sides, yes or no, or the text itself."""
+    """The value of an option from its text: numbers, sides, a boolean, or the text itself."""
     if option in ("mean", "std"):
-        return _numbers(option, text)
+        return _floats(option, text)
     if option in ("size", "crop"):
         return _sides(option, text)
     if option in ("classes", "timesteps", "samples", "seed", "batch_size"):
-        return _whole(option, text)
+        return _integer(option, text)
     if option in ("pretrained", "bf16"):
         return _yes_or_no(option, text)
     if option == "providers":
@@ -266,8 +266,8 @@ def option_value(option: str, text: str) -> Any:
     return None if option == "weights" and text.lower() == "none" else text
 
 
-def _numbers(option: str, text: str) -> tuple[float, ...]:
-    """Three numbers, with commas, semicolons or blanks between them; one stands for all three."""
+def _floats(option: str, text: str) -> tuple[float, ...]:
+    """Three numbers, separated by commas, semicolons or blanks; one number is repeated."""
     try:
         numbers = tuple(float(word) for word in re.split(r"[,;\s]+", text.strip()))
     except ValueError:
@@ -279,15 +279,15 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
 
 def _sides(option: str, text: str) -> int | tuple[int, int]:
     """A side, or height and width."""
-    words = re.split(r"[,;x×\s]+", text.strip())
-    if len(words) > 2 or not all(word.isdecimal() for word in words):
+    sides = re.split(r"[,;x×\s]+", text.strip())
+    if len(sides) > 2 or not all(side.isdecimal() for side in sides):
         raise BrittleError(
             f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}"
         )
-    return int(words[0]) if len(words) == 1 else (int(words[0]), int(words[1]))
+    return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))
 
 
-def _whole(option: str, text: str) -> int:
+def _integer(option: str, text: str) -> int:
     if not text.lstrip("-").isdecimal():
         raise BrittleError(f"{option} is a whole number, got {text!r}")
     return int(text)
@@ -300,28 +300,28 @@ def _yes_or_no(option: str, text: str) -> bool:
 
 
 def _is_model(text: str) -> bool:
-    """Whether a text can only be a model of its own."""
+    """Whether a text is unambiguously a model."""
     scheme, colon, _ = text.partition(":")
     return (bool(colon) and (scheme in model_sources() or ".py:" in text)) or text.endswith(ENDINGS)
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text, without the function that it may end in, is a path that exists."""
-    places = [text]
+    """Whether a text, without a function at its end, is an existing path."""
+    candidates = [text]
     code, _, function = text.rpartition(":")
     if code.endswith(".py") and function.isidentifier():
-        places.append(code)
+        candidates.append(code)
     if text.partition(":")[0] in model_sources():
-        places += [place.partition(":")[2] for place in places]
+        candidates += [candidate.partition(":")[2] for candidate in candidates]
     try:
-        return any(place and Path(place).expanduser().exists() for place in places)
-    except OSError:  # a name that is too long, or that no file may have
+        return any(candidate and Path(candidate).expanduser().exists() for candidate in candidates)
+    except OSError:  # a name that is too long or not allowed
         return False
 
 
 def _parts(spec: str | Path) -> tuple[str, str]:
     text = str(spec)
-    scheme, colon, rest = text.partition(":")
+    scheme, colon, location = text.partition(":")
     if Path(text).suffix == ".onnx" and scheme not in model_sources():
         return "onnx", text
     if Path(text).suffix == ".safetensors" and scheme not in model_sources():
@@ -330,45 +330,47 @@ def _parts(spec: str | Path) -> tuple[str, str]:
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive
         hint = f"did you mean {text}:…?" if text in model_sources() else _hint(text)
-        raise BrittleError(f"{text!r} does not say what kind of model it is; {hint}")
+        raise BrittleError(f"{text!r} has no model scheme; {hint}")
     if scheme not in model_sources():
-        raise BrittleError(f"there is no kind of model {scheme!r}; {did_you_mean(scheme, model_sources())}")
-    if not rest:
+        raise BrittleError(f"there is no model scheme {scheme!r}; {did_you_mean(scheme, model_sources())}")
+    if not location:
         raise BrittleError(f"{text!r} has no name; write one of {FORMS}")
-    return scheme, rest
+    return scheme, location
 
 
 def _hint(text: str) -> str:
     path = Path(text).expanduser()
     if path.is_dir():
-        return f"a folder of Hugging Face is transformers:{text}"
+        return f"for a Hugging Face folder write transformers:{text}"
     if path.suffix == ".py" and path.is_file():
-        known = _functions(path)
-        names = " or ".join(f"{text}:{name}" for name in known)
-        return f"name the function that makes it: {names}" if known else "the file has no function that makes one"
+        functions = _functions(path)
+        names = " or ".join(f"{text}:{name}" for name in functions)
+        return (
+            f"name the function that builds it: {names}" if functions else "the file has no function without arguments"
+        )
     if path.is_file():
         return (
-            "weights alone are no network: name the function that makes it and give it the weights, "
+            "weights alone are not a network: name the function that builds it and give it the weights, "
             f"FILE.py:FUNCTION,weights={text}, or a known network, timm:NAME,checkpoint={text}"
         )
     return f"write one of {FORMS}"
 
 
 def _functions(path: Path) -> list[str]:
-    """The functions and classes of a file that can be called without arguments; the file is read and not run."""
+    """The functions and classes of a file that can be called without arguments; the file is parsed, not run."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError):
         return []
-    found = []
+    names = []
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            made = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
-            wanted = 0 if made is None else len(made.args.args) - 1 - len(made.args.defaults)
+            init = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
+            required = 0 if init is None else len(init.args.args) - 1 - len(init.args.defaults)
         elif isinstance(node, ast.FunctionDef):
-            wanted = len(node.args.args) - len(node.args.defaults)
+            required = len(node.args.args) - len(node.args.defaults)
         else:
             continue
-        if wanted <= 0 and not node.name.startswith("_"):
-            found.append(node.name)
-    return found
+        if required <= 0 and not node.name.startswith("_"):
+            names.append(node.name)
+    return names

@@ -1,4 +1,4 @@
-"""A model takes a batch of images and gives class scores; its preprocessing is part of it."""
+"""A model maps a batch of images to class scores; its preprocessing is part of it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """The name in results."""
         ...
 
     @property
     def key(self) -> str:
-        """Another one when its weights, or anything else that its scores depend on, are others."""
+        """An identifier that changes with the weights and anything else that the scores depend on."""
         ...
 
     def scores(self, images: Image) -> Scores:
@@ -47,7 +47,7 @@ class CallableModel:
     origin: str = ""
 
     def scores(self, images: Image) -> Scores:
-        """What the function gives."""
+        """The scores that the function returns."""
         scores: Scores = self.function(images)
         return scores
 
@@ -55,18 +55,18 @@ class CallableModel:
 def from_callable(
     function: Callable[[Image], Any], *, name: str, version: str | None = None, origin: str = ""
 ) -> CallableModel:
-    """A model from a function that takes N×H×W×3 uint8 and gives N×classes.
+    """A model from a function that takes N×H×W×3 uint8 and returns N×classes.
 
-    Its key covers its code and the values that the code uses (see `code_digest`), so that stored results of one
-    function are not taken for another's. What it reads from files while it runs, and what lies inside objects that
-    cannot be pickled, nobody can see from outside: give another `version` when that changed. With a version the code
-    still counts and the values do not.
+    Its key covers its code and the values that the code uses (see `code_digest`), so that stored results of
+    different functions are not mixed up. Files that it reads while it runs, and the contents of objects that cannot be
+    pickled, are not covered: give another `version` when they change. With a version the key still covers the code,
+    but not the values.
 
     Args:
         function: the function, or any object that can be called.
-        name: what results call the model.
-        version: needed for a callable that has no Python code, as a builtin.
-        origin: where it comes from, to tell models of one name apart for readers.
+        name: the name in results.
+        version: required for a callable without Python code, such as a builtin.
+        origin: where it comes from, to distinguish models of the same name.
     """
     if not callable(function):
         raise BrittleTypeError(
@@ -75,33 +75,35 @@ def from_callable(
     code = code_digest(function, state=version is None)
     if code is None and version is None:
         raise BrittleError(
-            f"the model {name!r} is {function!r}, which has no Python code that could be told from other code; give it "
-            "a version, such as version='1', and another one when it changes"
+            f"the model {name!r} is {function!r}, which has no Python code to identify it by; give it a version, "
+            "such as version='1', and another one when it changes"
         )
     key = sha256(f"{name}\0{version}\0{code}".encode()).hexdigest()[:16]
     return CallableModel(name, key, function, origin)
 
 
 SOURCES: dict[str, Callable[..., Model]] = {}
-"""What makes the model of each scheme: `SOURCES["timm"]("resnet50")` for the text timm:resnet50."""
+"""The function that builds the models of each scheme: `SOURCES["timm"]("resnet50")` for the text timm:resnet50."""
 
-Maker = TypeVar("Maker", bound=Callable[..., Any])
+Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
-def model_source(scheme: str) -> Callable[[Maker], Maker]:
-    """Let a function make the models of texts that begin with `scheme` and a colon; it is given what comes after.
+def model_source(scheme: str) -> Callable[[Builder], Builder]:
+    """Register a function that builds the models of texts such as scheme:NAME; it is called with the name.
 
     Its keyword-only arguments are the options of such a text; `device` is one of them. `load_model`, `evaluate` and the
-    command line know it as soon as its module is imported, and those of this package always are.
+    command line find it once its module is imported; those of this package always are.
     """
     if not scheme or ":" in scheme or "," in scheme or len(scheme) == 1:  # one letter is a drive
         raise BrittleError(f"a scheme is a word of two letters or more without : and , got {scheme!r}")
 
-    def register(maker: Maker) -> Maker:
-        there = SOURCES.get(scheme)
-        if there is not None and there.__module__ != maker.__module__:
-            raise BrittleError(f"there is a source of models {scheme!r} already, {there.__module__}.{there.__name__}")
-        SOURCES[scheme] = maker
-        return maker
+    def register(builder: Builder) -> Builder:
+        registered = SOURCES.get(scheme)
+        if registered is not None and registered.__module__ != builder.__module__:
+            raise BrittleError(
+                f"the model scheme {scheme!r} is already registered by {registered.__module__}.{registered.__name__}"
+            )
+        SOURCES[scheme] = builder
+        return builder
 
     return register

@@ -19,17 +19,17 @@ from brittle.models.torch import TorchModel
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "network", "net")
-"""What training scripts call the weights inside a checkpoint."""
+"""Keys of the weights in the checkpoints of common training scripts."""
 
 PREFIXES = ("module.", "_orig_mod.")
-"""What DataParallel and torch.compile put before every name."""
+"""Prefixes that DataParallel and torch.compile add to every name."""
 
 
 def load_weights(path: str | Path) -> dict[str, Any]:
     """The tensors of a .safetensors or a .pt/.pth file by name, on the CPU.
 
-    A checkpoint that wraps its weights is unwrapped, and names lose the "module." of DataParallel. Only numbers are
-    read: a file that holds a whole pickled model is refused, since opening it could run any code.
+    A checkpoint that wraps its weights is unwrapped, and names lose the "module." of DataParallel. Only tensors are
+    read: a file that holds a pickled model raises, since loading it could run any code.
     """
     path = Path(path)
     if not path.is_file():
@@ -39,7 +39,7 @@ def load_weights(path: str | Path) -> dict[str, Any]:
     state = _safetensors(path) if path.suffix == ".safetensors" else _unwrapped(_pickled(path))
     if not _is_state(state):
         raise BrittleError(
-            f"{str(path)!r} holds no weights by name; it should hold what model.state_dict() gives, alone or under one "
+            f"{str(path)!r} holds no named weights; it should hold model.state_dict(), alone or under one "
             f"of {', '.join(WRAPPERS)}"
         )
     for prefix in PREFIXES:
@@ -49,22 +49,22 @@ def load_weights(path: str | Path) -> dict[str, Any]:
 
 
 def load_into(module: Any, path: str | Path) -> None:
-    """Give a network the weights of a file; every name must fit."""
-    state, wanted = load_weights(path), module.state_dict()
+    """Load the weights of a file into a network; every name and shape must match."""
+    state, expected = load_weights(path), module.state_dict()
     prefix = f"{next(iter(state)).partition('.')[0]}."
-    if not wanted.keys() & state.keys() and all(name.startswith(prefix) for name in state):
+    if not expected.keys() & state.keys() and all(name.startswith(prefix) for name in state):
         state = {name.removeprefix(prefix): value for name, value in state.items()}
-    missing, unknown = (sorted(a.keys() - b.keys()) for a, b in ((wanted, state), (state, wanted)))
-    if missing or unknown:
+    missing, unexpected = (sorted(a.keys() - b.keys()) for a, b in ((expected, state), (state, expected)))
+    if missing or unexpected:
         raise BrittleError(
             f"{str(path)!r} holds weights of another network: "
-            f"it lacks {_some(missing)}, and has {_some(unknown)} that are not in this one"
+            f"it lacks {_listed(missing)}, and has {_listed(unexpected)} that are unexpected"
         )
     for name, value in state.items():
-        if value.shape != wanted[name].shape:
+        if value.shape != expected[name].shape:
             raise BrittleError(
                 f"{str(path)!r} holds weights of another network: {name} is {tuple(value.shape)}, and "
-                f"{tuple(wanted[name].shape)} is needed; is the number of classes another one?"
+                f"{tuple(expected[name].shape)} is expected; does the number of classes differ?"
             )
     module.load_state_dict(state)
 
@@ -74,7 +74,7 @@ def _safetensors(path: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = require("safetensors.torch").load_file(path)
     except error_type as error:
-        raise BrittleError(f"{str(path)!r} is not a safetensors file, or it is cut off: {error}") from error
+        raise BrittleError(f"{str(path)!r} is not a safetensors file, or it is truncated: {error}") from error
     return state
 
 
@@ -82,11 +82,11 @@ def _pickled(path: Path) -> Any:
     torch = require("torch")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about pickles of a kind that is refused a moment later
+            warnings.simplefilter("ignore", UserWarning)  # about pickles that raise below
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise BrittleError(
-            f"{str(path)!r} holds more than numbers, and opening it could run any code; save the weights alone: "
+            f"{str(path)!r} holds more than tensors, and loading it could run any code; save only the weights: "
             "torch.save(model.state_dict(), path)"
         ) from error
     except (RuntimeError, EOFError) as error:
@@ -109,50 +109,50 @@ def _is_state(state: Any) -> bool:
     )
 
 
-def _some(names: list[str]) -> str:
+def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:3] + ["…"] * (len(names) > 3))
     return f"{len(names)} names ({shown})" if names else "none"
 
 
 def save_weights(network: Any, path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
-    """Write a network's weights as safetensors, its real numbers in half precision.
+    """Write a network's weights as safetensors, floats in half precision.
 
-    `metadata` are texts that are kept beside them, such as how the network was trained. `load_weights` reads the file.
+    `metadata` is stored in the same file, such as how the network was trained. `load_weights` reads the file.
     """
     torch = require("torch")
     path = Path(path)
     if path.suffix != ".safetensors":
         raise BrittleError(f"weights are written to a .safetensors file, got {str(path)!r}")
-    halves = {}
+    tensors = {}
     for name, value in network.state_dict().items():
         numbers = value.detach().cpu().contiguous()
-        halves[name] = numbers.half() if numbers.is_floating_point() else numbers
-        if not torch.isfinite(halves[name]).all():
-            raise BrittleError(f"{name} has numbers that half precision cannot hold; nothing is written")
+        tensors[name] = numbers.half() if numbers.is_floating_point() else numbers
+        if not torch.isfinite(tensors[name]).all():
+            raise BrittleError(f"{name} has values outside the range of half precision; nothing is written")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as part:
-        require("safetensors.torch").save_file(halves, part, metadata=dict(metadata or {}))
+        require("safetensors.torch").save_file(tensors, part, metadata=dict(metadata or {}))
 
 
 def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
     """A new network: "small" or "small:WIDTH" (our ResNet for small images), or "timm:NAME".
 
-    The initial weights depend on the seed alone; torch's global generator is left as it was.
+    The initial weights depend only on the seed; the state of torch's global generator is kept.
     """
     torch = require("torch")
-    kind, _, rest = spec.partition(":")
+    family, _, variant = spec.partition(":")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        if kind == "small":
-            if rest and not rest.isdecimal():
+        if family == "small":
+            if variant and not variant.isdecimal():
                 raise BrittleError(f"the width of a small network is a whole number, as in small:12; got {spec!r}")
             from brittle.models.small_resnet import WIDTH, SmallResNet
 
-            return SmallResNet(classes, int(rest) if rest else WIDTH)
-        if kind == "timm" and rest:
+            return SmallResNet(classes, int(variant) if variant else WIDTH)
+        if family == "timm" and variant:
             from brittle.models.hubs import from_timm
 
-            return from_timm(rest, pretrained=False, classes=classes, device="cpu").module
+            return from_timm(variant, pretrained=False, classes=classes, device="cpu").module
     raise BrittleError(f"a network to train is small, small:WIDTH or timm:NAME, got {spec!r}")
 
 
@@ -168,12 +168,12 @@ def save_trained(
     std: Sequence[float],
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write weights together with what builds the network (see `build_network`) and what it expects of images.
+    """Write weights together with the spec of the network (see `build_network`), its classes and its normalisation.
 
-    `about` is further data, such as how it was trained; `from_weights` makes a model of the file.
+    `about` is further metadata, such as how it was trained; `from_weights` loads a model from the file.
     """
-    how = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
-    save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in how.items()})
+    metadata = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
+    save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()})
 
 
 @model_source("weights")
@@ -189,25 +189,25 @@ def from_weights(
     device: str = "auto",
     bf16: bool = False,
 ) -> TorchModel:
-    """A model from a file that `brittle train` or `brittle overlap` wrote; its name is the file's unless given.
+    """A model from a file that `brittle augment train` or `brittle design overlap` wrote, named after it by default.
 
-    `mean`, `std`, `size`, `crop` and `interpolation` replace those that it was trained with, see `from_torch`.
+    `mean`, `std`, `size`, `crop` and `interpolation` replace those of its training, see `from_torch`.
     """
     path = Path(path)
-    load_weights(path)  # a missing or broken file is told here
+    load_weights(path)  # raises on a missing or damaged file
     with require("safetensors").safe_open(path, "pt") as file:
-        texts = file.metadata() or {}
-    lacking = [key for key in KEYS if key not in texts]
-    if lacking:
+        metadata = file.metadata() or {}
+    missing = [key for key in KEYS if key not in metadata]
+    if missing:
         raise BrittleError(
-            f"{str(path)!r} holds weights, but not of which network ({', '.join(lacking)} is not written in it); "
-            f"write a function that makes it, and give it the weights: FILE.py:FUNCTION,weights={path}"
+            f"{str(path)!r} holds weights, but not their network (its metadata lacks {', '.join(missing)}); "
+            f"write a function that builds it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
-    spec, classes, *trained = (json.loads(texts[key]) for key in KEYS)
+    spec, classes, *normalisation = (json.loads(metadata[key]) for key in KEYS)
     network = build_network(spec, len(classes))
     load_into(network, path)
-    shown = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    prepare = changed(Preprocessing(tuple(trained[0]), tuple(trained[1])), **shown)
+    overrides = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
+    prepare = changed(Preprocessing(tuple(normalisation[0]), tuple(normalisation[1])), **overrides)
     model = TorchModel(network, name or path.stem, prepare, device=device, bf16=bf16)
     model.classes = tuple(classes)
     return model
@@ -221,9 +221,9 @@ DEMO_WEIGHTS = Path(__file__).parent / "demo_weights"
 def demo_model(
     which: str, *, device: str = "auto", bf16: bool = False, folder: str | Path = DEMO_WEIGHTS
 ) -> TorchModel:
-    """A bundled network for 32×32 images: "standard", trained with flips and crops, or "augmix", with AugMix as well.
+    """A bundled network for 32×32 images: "standard", trained with flips and crops, or "augmix", also with AugMix.
 
-    `folder` holds the weights, <which>.safetensors; by default the package's own.
+    `folder` holds the weights, <which>.safetensors; by default those of the package.
     """
     if which not in DEMO_MODELS:
         raise BrittleError(f"the demo models are {' and '.join(DEMO_MODELS)}, got {which!r}")

@@ -1,4 +1,4 @@
-"""What a network is shown: an image at the size it was trained on, standardised."""
+"""Preprocessing: resize, crop and normalise images for a network."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Sides = tuple[int, int]
 
 
 def resize(images: Image, sides: Sides, interpolation: str) -> Image:
-    """Images N×H×W×3 at exactly these sides, smoothed before they shrink; the aspect may change."""
+    """Images N×H×W×3 resized to exactly these sides, with antialiasing; the aspect ratio may change."""
     if images.shape[1:3] == sides:
         return images
     from PIL import Image as Pillow
 
-    how = Pillow.Resampling[interpolation.upper()]
+    resampling = Pillow.Resampling[interpolation.upper()]
 
-    def one(image: Image) -> Image:
-        return np.asarray(Pillow.fromarray(image).resize(sides[::-1], how))
+    def resize_one(image: Image) -> Image:
+        return np.asarray(Pillow.fromarray(image).resize(sides[::-1], resampling))
 
-    with ThreadPoolExecutor(min(len(images), os.cpu_count() or 1) or 1) as pool:  # Pillow frees the lock
-        resized = list(pool.map(one, images))
+    with ThreadPoolExecutor(min(len(images), os.cpu_count() or 1) or 1) as pool:  # Pillow releases the GIL
+        resized = list(pool.map(resize_one, images))
     return np.stack(resized) if resized else np.empty((0, *sides, 3), np.uint8)
 
 
 def cover(sides: Sides, shorter: int) -> Sides:
-    """The sides of an image when its shorter side gets a length and the aspect stays."""
+    """The sides of an image after its shorter side is resized to a length, at the same aspect ratio."""
     height, width = sides
     if height <= width:
         return shorter, int(shorter * width / height)
@@ -46,9 +46,9 @@ def cover(sides: Sides, shorter: int) -> Sides:
 
 
 def central_crop(images: Image, sides: Sides) -> Image:
-    """The middle of images that are at least this large."""
+    """The central crop of images that are at least this large."""
     height, width = sides
-    top, left = (round((has - wanted) / 2) for has, wanted in zip(images.shape[1:3], sides, strict=True))
+    top, left = (round((actual - target) / 2) for actual, target in zip(images.shape[1:3], sides, strict=True))
     return images[:, top : top + height, left : left + width]
 
 
@@ -57,7 +57,7 @@ CIFAR_MEAN, CIFAR_STD = (125.3 / 255, 123.0 / 255, 113.9 / 255), (63.0 / 255, 62
 
 
 class Prepare(Protocol):
-    """Anything that turns uint8 images N×H×W×3 into a network's float32 input N×3×H×W; `as_data` of it says how."""
+    """Anything that turns uint8 images N×H×W×3 into a network's float32 input N×3×H×W; `as_data` describes it."""
 
     def tensor(self, images: Image, device: str) -> Any:
         """The network's input, on a device."""
@@ -71,9 +71,9 @@ class Preprocessing:
     Args:
         mean: of each channel on the scale [0, 1]; `std` likewise.
         size: a number with `crop` is the length of the shorter side; a number without, the side of a square; a pair,
-            exactly this height and width. None leaves images as they are.
-        crop: the side, or height and width, of the central part that is shown.
-        interpolation: one of nearest, bilinear, bicubic, lanczos, box, hamming, as Pillow does them.
+            exactly this height and width. None keeps the size of images.
+        crop: the side, or height and width, of the central crop.
+        interpolation: one of nearest, bilinear, bicubic, lanczos, box, hamming, as in Pillow.
 
     Images that already have the final size are not resized and not cropped: the published corrupted sets are stored
     that way.
@@ -97,38 +97,36 @@ class Preprocessing:
         if self.interpolation not in INTERPOLATIONS:
             raise BrittleError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {self.interpolation!r}")
         if self.crop is not None and self.size is not None and not _covers(_pair(self.size), _pair(self.crop)):
-            raise BrittleError(
-                f"crop is a part of size, so it cannot be larger; got size={self.size}, crop={self.crop}"
-            )
+            raise BrittleError(f"crop cannot be larger than size; got size={self.size}, crop={self.crop}")
 
     @property
     def shown(self) -> Sides | None:
-        """Height and width that the network sees; None if they are the images' own."""
+        """Height and width of the network's input; None if they are those of the images."""
         final = self.size if self.crop is None else self.crop
         return None if final is None else _pair(final)
 
     @property
     def square(self) -> int | None:
-        """The side of the square that the network sees; None if it is none, or as large as the images."""
+        """The side of the square input of the network; None if it is not square, or depends on the images."""
         return self.shown[0] if self.shown is not None and self.shown[0] == self.shown[1] else None
 
     @property
     def in_words(self) -> str:
         """Size, crop, mean and std in one line."""
-        size, crop = (None if sides is None else _times(sides) for sides in (self.size, self.crop))
+        size, crop = (None if sides is None else _size_text(sides) for sides in (self.size, self.crop))
         if size is None and crop is None:
-            words = "images at their own size"
+            steps = "images at their own size"
         elif crop is None:
-            words = f"resized to {size}"
+            steps = f"resized to {size}"
         else:
             scaled = f"short side to {self.size}, " if isinstance(self.size, int) else f"resized to {size}, "
-            words = f"{'' if size is None else scaled}central {crop}"
+            steps = f"{'' if size is None else scaled}central {crop}"
         mean, std = (" ".join(f"{number:.3g}" for number in numbers) for numbers in (self.mean, self.std))
-        whose = " (ImageNet's)" if (self.mean, self.std) == (IMAGENET_MEAN, IMAGENET_STD) else ""
-        return f"{words}; mean {mean}, std {std}{whose}"
+        note = " (ImageNet's)" if (self.mean, self.std) == (IMAGENET_MEAN, IMAGENET_STD) else ""
+        return f"{steps}; mean {mean}, std {std}{note}"
 
     def pixels(self, images: Image) -> Image:
-        """Images at the size the network sees, still uint8."""
+        """Images at the input size of the network, still uint8."""
         if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != np.uint8:
             raise BrittleError(f"a model takes images N×H×W×3 of uint8, got shape {images.shape} of {images.dtype}")
         if self.shown is None or images.shape[1:3] == self.shown:
@@ -144,7 +142,7 @@ class Preprocessing:
         return central_crop(images, self.shown)
 
     def array(self, images: Image) -> NDArray[np.float32]:
-        """The network's input N×H×W×3, for those without torch."""
+        """The network's input N×H×W×3, without torch."""
         mean, std = (np.array(numbers, np.float32) for numbers in (self.mean, self.std))
         standardised: NDArray[np.float32] = (self.pixels(images).astype(np.float32) / np.float32(255) - mean) / std
         return standardised
@@ -153,33 +151,35 @@ class Preprocessing:
         """The network's input N×3×H×W; channels are last in memory."""
         import torch
 
-        pixels = np.require(self.pixels(images), requirements=["C", "W"])  # torch warns of arrays it may not write to
-        shown = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2)
+        pixels = np.require(self.pixels(images), requirements=["C", "W"])  # torch warns of read-only arrays
+        tensor = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2)
         mean, std = (torch.tensor(numbers, device=device).view(1, 3, 1, 1) for numbers in (self.mean, self.std))
-        return (shown.float() / 255 - mean) / std
+        return (tensor.float() / 255 - mean) / std
 
 
-def changed(prepare: Preprocessing, **given: Any) -> Preprocessing:
-    """A preprocessing with what was given instead of its own; a size without a crop is the whole of what is shown."""
-    given = {option: value for option, value in given.items() if value is not None}
-    if "size" in given and "crop" not in given:
-        given["crop"] = None
-    return replace(prepare, **given)
+def changed(prepare: Preprocessing, **overrides: Any) -> Preprocessing:
+    """A preprocessing with some settings replaced; a size without a crop removes the crop."""
+    overrides = {option: value for option, value in overrides.items() if value is not None}
+    if "size" in overrides and "crop" not in overrides:
+        overrides["crop"] = None
+    return replace(prepare, **overrides)
 
 
 def wanted_square(models: Sequence[Any]) -> int | None:
-    """The side of the square that all models see that say one; None if none does, or they differ."""
-    wanted = {getattr(getattr(model, "prepare", None), "square", None) for model in models} - {None}
-    return wanted.pop() if len(wanted) == 1 else None
+    """The common square input side of the models that have one; None if none has, or they differ."""
+    squares = {getattr(getattr(model, "prepare", None), "square", None) for model in models} - {None}
+    return squares.pop() if len(squares) == 1 else None
 
 
 def preprocessing_in_words(model: Any) -> str:
-    """What a model does to images before its network sees them, in one line."""
-    words = getattr(model, "preprocessing_in_words", None) or getattr(getattr(model, "prepare", None), "in_words", None)
-    return words if isinstance(words, str) else "its own; it is given the images as they are"
+    """The preprocessing of a model in one line."""
+    description = getattr(model, "preprocessing_in_words", None) or getattr(
+        getattr(model, "prepare", None), "in_words", None
+    )
+    return description if isinstance(description, str) else "its own; it is given the images as they are"
 
 
-def _times(sides: int | Sides) -> str:
+def _size_text(sides: int | Sides) -> str:
     height, width = _pair(sides)
     return f"{width}×{height}"
 
@@ -193,14 +193,14 @@ def _covers(outer: Sequence[int], inner: Sequence[int]) -> bool:
 
 
 def _finite(*numbers: tuple[float, ...]) -> bool:
-    return all(math.isfinite(number) for several in numbers for number in several)
+    return all(math.isfinite(number) for triple in numbers for number in triple)
 
 
-def _sides(field: str, given: Any) -> int | Sides | None:
-    if given is None:
+def _sides(field: str, value: Any) -> int | Sides | None:
+    if value is None:
         return None
-    several = isinstance(given, tuple | list)
-    sides = tuple(given) if several else (given,)
-    if len(sides) != 1 + several or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
-        raise BrittleError(f"{field} is a whole number above 0, or two of them, height and width; got {given!r}")
-    return (int(sides[0]), int(sides[1])) if several else int(sides[0])
+    is_pair = isinstance(value, tuple | list)
+    sides = tuple(value) if is_pair else (value,)
+    if len(sides) != 1 + is_pair or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
+        raise BrittleError(f"{field} is a whole number above 0, or two of them, height and width; got {value!r}")
+    return (int(sides[0]), int(sides[1])) if is_pair else int(sides[0])

@@ -33,9 +33,9 @@ class SmallResNet(nn.Module):
         self.head = nn.Linear(8 * width, classes)
 
     def features(self, images: Tensor) -> Tensor:
-        """What the last layer sees."""
-        seen: Tensor = self.body(images)
-        return seen
+        """The input of the last layer."""
+        activations: Tensor = self.body(images)
+        return activations
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits."""
@@ -49,10 +49,10 @@ class _Residual(nn.Module):
         self.layers = nn.Sequential(_layer(width, width), _layer(width, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        added: Tensor = x + self.layers(x)
-        return added
+        output: Tensor = x + self.layers(x)
+        return output
 
 
-def _layer(wide_in: int, wide_out: int) -> nn.Sequential:
-    convolution = nn.Conv2d(wide_in, wide_out, 3, padding=1, bias=False)
-    return nn.Sequential(convolution, nn.BatchNorm2d(wide_out), nn.ReLU())
+def _layer(inputs: int, outputs: int) -> nn.Sequential:
+    convolution = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU())

@@ -18,66 +18,67 @@ from brittle._user_code import class_digest, code_digest
 from brittle.models.model import Scores
 from brittle.models.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Prepare, Preprocessing, Sides
 
-KINDS = ("cpu", "cuda", "mps")
+DEVICES = ("cpu", "cuda", "mps")
 
 
 def find_device(device: str) -> str:
-    """A device that is there: "auto" is CUDA if it can be had, else Apple's MPS, else the CPU."""
+    """An available device: "auto" is CUDA if available, else Apple's MPS, else the CPU."""
     torch = require("torch")
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    kind, _, index = device.partition(":")
-    if kind not in KINDS or (index and (not index.isdecimal() or kind != "cuda")):
+    device_type, _, index = device.partition(":")
+    if device_type not in DEVICES or (index and (not index.isdecimal() or device_type != "cuda")):
         raise BrittleError(f"device must be auto, cpu, mps, cuda or cuda:<number>, got {device!r}")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise BrittleError(f"there is no CUDA device here, but {device!r} was asked for; use device='cpu' or 'auto'")
-    if kind == "cuda" and index and int(index) >= torch.cuda.device_count():
+    if device_type == "cuda" and not torch.cuda.is_available():
+        raise BrittleError(f"there is no CUDA device here, but {device!r} was requested; use device='cpu' or 'auto'")
+    if device_type == "cuda" and index and int(index) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
         raise BrittleError(f"there is no {device!r}; the {count} CUDA devices here are cuda:0 to cuda:{count - 1}")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise BrittleError("there is no MPS device here, but 'mps' was asked for; use device='cpu' or 'auto'")
+    if device_type == "mps" and not torch.backends.mps.is_available():
+        raise BrittleError("there is no MPS device here, but 'mps' was requested; use device='cpu' or 'auto'")
     return device
 
 
 def last_linear_input(module: Any, logits: Callable[[], Any], name: str) -> Any:
-    """What the last linear layer is given while `logits()` runs, N×features.
+    """The input of the last linear layer while `logits()` runs, N×features.
 
-    That layer is the last to be run, not to be defined, of those that give a row of class scores for each image.
+    That is the layer that runs last (not the one defined last) among those whose output has the shape of the class
+    scores.
     """
     torch = require("torch")
-    seen: list[tuple[Any, Any]] = []
+    calls: list[tuple[Any, Any]] = []
 
-    def keep(_: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def record(_: Any, inputs: tuple[Any, ...], output: Any) -> None:
         if output.ndim == 2:
-            seen.append((inputs[0], output.shape))
+            calls.append((inputs[0], output.shape))
 
-    hooks = [layer.register_forward_hook(keep) for layer in module.modules() if isinstance(layer, torch.nn.Linear)]
+    hooks = [layer.register_forward_hook(record) for layer in module.modules() if isinstance(layer, torch.nn.Linear)]
     try:
         shape = logits().shape
     finally:
         for hook in hooks:
             hook.remove()
-    for given, gave in reversed(seen):
-        if gave == shape:
-            return given
+    for features, output_shape in reversed(calls):
+        if output_shape == shape:
+            return features
     raise BrittleError(
-        f"{name!r} has no features to show: none of its {len(hooks)} torch.nn.Linear layers gives its class scores, so "
-        "nobody knows which layer comes before the last"
+        f"{name!r} has no features: none of its {len(hooks)} torch.nn.Linear layers gives its class scores, so "
+        "the penultimate layer is unknown"
     )
 
 
 class TorchModel:
-    """A classifier in torch, with what is done to images before it sees them.
+    """A classifier in torch, with its preprocessing.
 
-    The key names the weights, the classes of the layers with their plain settings (strides, slopes, rates), the code of
-    those classes and hooks that are not of an installed package, the preprocessing and the precision, and not the
+    The key covers the weights, the classes of the layers with their plain settings (strides, slopes, rates), the code
+    of those classes and hooks that are not of an installed package, the preprocessing and the precision, but not the
     device.
-    A pickle of it holds the weights on the CPU; where it is opened, it goes to the device that was asked for, and with
-    "auto" to the best one there.
+    A pickle of it holds the weights on the CPU; when loaded, it moves to the requested device, or with "auto" to the
+    best available one.
     """
 
     classes: tuple[str, ...] = ()
-    """The names of the classes, where the file that it came from says them."""
+    """The class names, if the file of the model has them."""
 
     def __init__(
         self,
@@ -93,9 +94,9 @@ class TorchModel:
         self.origin = ""
         self.prepare = prepare
         self.bf16 = bf16
-        self._asked = device
+        self._requested_device = device
         self.device = find_device(device)
-        self.module = self._placed(module)
+        self.module = self._to_device(module)
         self.key = _key(module, prepare, bf16, version)
 
     def __repr__(self) -> str:
@@ -109,15 +110,15 @@ class TorchModel:
         return scores
 
     def features(self, images: Image) -> NDArray[np.float32]:
-        """What the last linear layer sees, one row an image."""
-        seen = last_linear_input(self.module, lambda: self._logits(images), self.name)
-        features: NDArray[np.float32] = seen.float().cpu().numpy()
+        """The input of the last linear layer, one row per image."""
+        inputs = last_linear_input(self.module, lambda: self._logits(images), self.name)
+        features: NDArray[np.float32] = inputs.float().cpu().numpy()
         return features
 
     def replica(self) -> TorchModel | None:
-        """The same model for another thread: it has the same weights, but layers of its own, which may note things.
+        """A copy for another thread: it shares the weights, but not the layers, which may keep state.
 
-        None on other devices than the CPU, for modules with hooks or a replaced `forward`, whose notes would be shared,
+        None on devices other than the CPU, for modules with hooks or a replaced `forward`, whose state would be shared,
         and for modules whose weights cannot be shared by copies.
         """
         if self.device != "cpu" or any(map(_added_code, self.module.modules())):
@@ -129,31 +130,31 @@ class TorchModel:
             return None
         if not all(id(weight) in shared for weight in (*module.parameters(), *module.buffers())):
             return None
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, module=module)
-        return twin
+        model = object.__new__(type(self))
+        model.__dict__.update(self.__dict__, module=module)
+        return model
 
     def _logits(self, images: Image) -> Any:
         torch = require("torch")
-        kind = self.device.partition(":")[0]
-        with torch.inference_mode(), torch.autocast(kind, dtype=torch.bfloat16, enabled=self.bf16):
-            shown = self.prepare.tensor(images, self.device)
-            given = self.module(shown if self._channels_last else shown.contiguous())
-        if hasattr(given, "logits"):
-            given = given.logits
-        if isinstance(given, tuple | list) and given:
-            given = given[0]
-        if not isinstance(given, torch.Tensor):
+        device_type = self.device.partition(":")[0]
+        with torch.inference_mode(), torch.autocast(device_type, dtype=torch.bfloat16, enabled=self.bf16):
+            batch = self.prepare.tensor(images, self.device)
+            output = self.module(batch if self._channels_last else batch.contiguous())
+        if hasattr(output, "logits"):
+            output = output.logits
+        if isinstance(output, tuple | list) and output:
+            output = output[0]
+        if not isinstance(output, torch.Tensor):
             raise BrittleTypeError(
-                f"the network of {self.name!r} gives a {type(given).__name__}; it must give a tensor of class scores"
+                f"the network of {self.name!r} gives a {type(output).__name__}; it must give a tensor of class scores"
             )
-        return given
+        return output
 
     @property
     def _channels_last(self) -> bool:
         return self.device == "cpu" or (self.bf16 and self.device.startswith("cuda"))
 
-    def _placed(self, module: Any) -> Any:
+    def _to_device(self, module: Any) -> Any:
         torch = require("torch")
         module = module.eval().to(self.device)
         return module.to(memory_format=torch.channels_last) if self._channels_last else module
@@ -164,35 +165,35 @@ class TorchModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.device = find_device(self._asked)
-        self.module = self._placed(self.module)
+        self.device = find_device(self._requested_device)
+        self.module = self._to_device(self.module)
 
 
 def _key(module: Any, prepare: Prepare, bf16: bool, version: str | None) -> str:
     torch = require("torch")
     layers = [(name, type(layer).__name__, _settings(layer)) for name, layer in module.named_modules()]
-    about = {"layers": layers, "prepare": prepare, "bf16": bf16, "version": version}
-    seen = sha256(canonical(about).encode())
-    seen.update(class_digest(*(type(layer) for layer in module.modules())).encode())
+    description = {"layers": layers, "prepare": prepare, "bf16": bf16, "version": version}
+    digest = sha256(canonical(description).encode())
+    digest.update(class_digest(*(type(layer) for layer in module.modules())).encode())
     for layer in module.modules():
         for function in _added_code(layer):
-            seen.update((code_digest(function) or repr(type(function))).encode())
+            digest.update((code_digest(function) or repr(type(function))).encode())
     for name, value in sorted(module.state_dict().items()):
         if isinstance(value, torch.Tensor):
             numbers = value.detach().cpu().contiguous()
-            seen.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
-            seen.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
-    return seen.hexdigest()[:16]
+            digest.update(f"{name} {numbers.dtype} {tuple(numbers.shape)}".encode())
+            digest.update(numbers.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _added_code(layer: Any) -> list[Any]:
-    """What one layer does beyond its class: hooks, and a `forward` that was put in place of its own."""
+    """The code that was added to a layer beyond its class: hooks, and a replaced `forward`."""
     replaced = [layer.__dict__["forward"]] if "forward" in layer.__dict__ else []
     return [*replaced, *layer._forward_hooks.values(), *layer._forward_pre_hooks.values()]
 
 
 def _settings(layer: Any) -> list[tuple[str, Any]]:
-    """The numbers that a layer was made with and that are no weights: strides, slopes, rates."""
+    """The numbers of a layer that are not weights: strides, slopes, rates."""
     numbers = (bool, int, float)
     return sorted(
         (name, value)
@@ -216,21 +217,21 @@ def from_torch(
     bf16: bool = False,
     version: str | None = None,
 ) -> TorchModel:
-    """A model from a `torch.nn.Module` that takes N×3×H×W and gives logits.
+    """A model from a `torch.nn.Module` that takes N×3×H×W and returns logits.
 
     The module is put into evaluation mode and moved to the device.
 
     Args:
         module: the network, with its weights.
-        name: what results call it.
-        mean: of each channel on the scale [0, 1]; `std` likewise. Those of ImageNet unless told otherwise.
+        name: the name in results.
+        mean: of each channel on the scale [0, 1]; `std` likewise. By default those of ImageNet.
         size: resize images to this side first, or their shorter side if there is a `crop`; a pair is height and
-            width. By default images are shown as they are.
-        crop: show the central part of this side.
+            width. By default images keep their size.
+        crop: the side of the central crop.
         interpolation: nearest, bilinear, bicubic, lanczos, box or hamming.
-        device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best there is.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best available.
         bf16: compute in bfloat16 where torch finds it safe: fast on recent GPUs, slow on most CPUs.
-        version: another one makes another key, for changes that neither weights nor code show.
+        version: part of the key, for changes that neither weights nor code show.
     """
     torch = require("torch")
     if not isinstance(module, torch.nn.Module):

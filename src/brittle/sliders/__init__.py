@@ -1,4 +1,4 @@
-"""Shifts no formula can draw: LoRA sliders on diffusion models, and the out-of-class filter (CNS-Bench, ICCV 2025)."""
+"""Generative shifts: LoRA sliders on diffusion models, and the out-of-class filter (CNS-Bench, ICCV 2025)."""
 
 from brittle.models.diffusion import load_pipeline
 from brittle.sliders.clip import (

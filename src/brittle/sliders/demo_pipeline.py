@@ -1,4 +1,4 @@
-"""A world small enough for a laptop: a diffusion pipeline, a CLIP, an image encoder and classifiers of clothes."""
+"""A demo pipeline for a laptop: a small diffusion pipeline, CLIP, image encoder and classifiers of clothes."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ DEMO_CLASSES = (
     *("t-shirt", "trouser", "pullover", "dress", "coat"),
     *("sandal", "shirt", "sneaker", "bag", "ankle boot"),
 )
-"""The classes of Fashion-MNIST in their order, in words that a prompt takes."""
+"""The classes of Fashion-MNIST in their order, named as in prompts."""
 
 DEMO_SHIFTS = (
     *("heavy_snow", "heavy_rain", "heavy_fog", "heavy_sandstorm"),
     *("cartoon_style", "pencil_sketch_style", "graffiti_style"),
 )
-"""The shifts that the world was shown, by their published names."""
+"""The shifts that the demo pipeline was trained on, by their published names."""
 
 CLASSIFIERS = ("small", "standard", "augmix")
 """From weak to strong."""
 
 ORACLE = "judge"
-"""The classifier that saw clothes in shifts too, and is used for nothing but to say what generated images show."""
+"""The oracle classifier: trained on shifted images too, and used only to label generated images."""
 
 DEMO_SAMPLING = Sampling(guidance=2.0, steps=20, negative_prompt="")
-"""How images of the world are drawn; the published 50 steps and guidance of 7.5 are for networks far larger."""
+"""Sampling settings of the demo pipeline; the published 50 steps and guidance of 7.5 are for far larger networks."""
 
 DEMO_TRAINING = {"steps": 80, "batch_size": 8, "strength": 0.7, "learning_rate": 2e-3, "denoising_steps": 8}
-"""Options of `train_slider` that make a slider of the world in half a minute of one core.
+"""Options of `train_slider` that train a slider of the demo pipeline in half a minute on one core.
 
 The strength is below the published 4, so that the shift still grows at scale 2.5.
 """
@@ -47,7 +47,7 @@ The strength is below the published 4, so that the shift still grows at scale 2.
 
 @dataclass(frozen=True)
 class DemoPipeline:
-    """The folders of the world's parts, and what loads them; each needs the extra `sliders`."""
+    """The networks of the demo pipeline, by their folders, and methods that load them; needs the extra `sliders`."""
 
     folder: Path = DEMO_FOLDER
     classes: tuple[str, ...] = DEMO_CLASSES
@@ -59,7 +59,7 @@ class DemoPipeline:
         return load_pipeline(self.folder / "pipeline", device=device)
 
     def clip(self, *, device: str = "auto") -> Clip:
-        """The CLIP, which reads the captions of the world."""
+        """The CLIP, trained on the captions of the demo pipeline."""
         return Clip(self.folder / "clip", device=device)
 
     def encoder(self, *, device: str = "auto") -> ImageEncoder:
@@ -67,31 +67,31 @@ class DemoPipeline:
         return ImageEncoder(self.folder / "encoder", device=device)
 
     def thresholds(self) -> tuple[dict[str, float], int]:
-        """Of the out-of-class filter, for the world's CLIP and encoder; and how many of them an image must pass."""
+        """Thresholds of the out-of-class filter for this CLIP and encoder, and how many of them an image must pass."""
         return read_thresholds(self.folder / "thresholds.json")
 
     def weights(self, name: str) -> Path:
-        """The file of a classifier, which `load_model` and the command line take too."""
-        known = (*self.classifiers, ORACLE)
-        if name not in known:
-            raise BrittleError(f"the world has no classifier {name!r}; {did_you_mean(name, known)}")
+        """The weights file of a classifier, which `load_model` and the command line accept too."""
+        names = (*self.classifiers, ORACLE)
+        if name not in names:
+            raise BrittleError(f"the demo pipeline has no classifier {name!r}; {did_you_mean(name, names)}")
         return self.folder / "classifiers" / f"{name}.safetensors"
 
     def classifier(self, name: str, *, device: str = "auto") -> TorchModel:
-        """One of the classifiers, or the judge."""
+        """One of the classifiers, or the oracle."""
         return from_weights(self.weights(name), name=f"world-{name}", device=device)
 
 
 def load_demo_pipeline(folder: str | Path = DEMO_FOLDER) -> DemoPipeline:
-    """The bundled world, or one that `scripts/train_tiny_world.py` made."""
-    place = Path(folder)
-    lacking = [part for part in ("pipeline", "clip", "encoder", "classifiers") if not (place / part).is_dir()]
-    if lacking:
+    """The bundled demo pipeline, or one trained by `scripts/train_tiny_world.py`."""
+    root = Path(folder)
+    missing = [part for part in ("pipeline", "clip", "encoder", "classifiers") if not (root / part).is_dir()]
+    if missing:
         raise FileNotFoundError(
-            f"{str(place)!r} has no folder {lacking[0]!r}; is the package installed completely? "
-            "scripts/train_tiny_world.py makes a world anew"
+            f"{str(root)!r} has no folder {missing[0]!r}; is the package installed completely? "
+            "scripts/train_tiny_world.py trains the demo pipeline again"
         )
-    return DemoPipeline(place)
+    return DemoPipeline(root)
 
 
 DIFFUSION = "diffusion"

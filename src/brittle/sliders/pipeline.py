@@ -1,4 +1,4 @@
-"""A diffusion pipeline, the classes it draws, the shifts, and the words for both."""
+"""Diffusion pipelines: class tokens, class names, shifts, prompts and precision."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from brittle.metrics import published_table
 from brittle.models.diffusion import load_pipeline, quiet
 from brittle.models.networks import load_weights
 
-FOLDER = ("tokenizer", "text_encoder", "tokens.pt")
+TOKEN_FILES = ("tokenizer", "text_encoder", "tokens.pt")
 
 
 @dataclass(frozen=True, eq=False)
 class ClassToken:
-    """A learnt word such as "<bald eagle-22>": its embedding, and the words it started from."""
+    """A trained token such as "<bald eagle-22>": its embedding, and the name it was initialised from."""
 
     text: str
     embedding: Any
@@ -59,87 +59,90 @@ def load_token(path: str | Path) -> ClassToken:
 
 
 def add_token(pipeline: Any, token: ClassToken) -> int:
-    """Teach a pipeline's tokenizer and text encoder a token; one of the same name is replaced. Gives its number."""
+    """Add a token to a pipeline's tokenizer and text encoder, or replace it; returns its token id."""
     torch = require("torch")
     tokenizer, encoder = pipeline.tokenizer, pipeline.text_encoder
-    wide = encoder.get_input_embeddings().weight.shape[1]
-    if token.embedding.shape != (wide,):
+    width = encoder.get_input_embeddings().weight.shape[1]
+    if token.embedding.shape != (width,):
         raise BrittleError(
-            f"the token {token.text!r} has {tuple(token.embedding.shape)} numbers and this text encoder {wide}; it was "
-            "trained for another checkpoint"
+            f"the token {token.text!r} has {tuple(token.embedding.shape)} numbers and this text encoder {width}; it "
+            "was trained for another checkpoint"
         )
     if token.text not in tokenizer.get_vocab():
         tokenizer.add_tokens(token.text)
         if len(tokenizer) > encoder.get_input_embeddings().weight.shape[0]:
             encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    number = int(tokenizer.convert_tokens_to_ids(token.text))
+    token_id = int(tokenizer.convert_tokens_to_ids(token.text))
     with torch.no_grad():
         table = encoder.get_input_embeddings().weight
-        table[number] = token.embedding.to(table)
-    return number
+        table[token_id] = token.embedding.to(table)
+    return token_id
 
 
 def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
-    """Give a pipeline the published class tokens, and their names by class index.
+    """Load published class tokens into a pipeline; returns their texts by class index.
 
     `folder` is an encoder folder of dataset-interfaces, such as `encoder_root_imagenet`: `tokenizer/`,
-    `text_encoder/` with safetensors weights, and `tokens.pt`, of which only plain texts are read.
+    `text_encoder/` with safetensors weights, and `tokens.pt`, of which only plain strings are read.
     """
-    place = Path(folder)
-    lacking = [name for name in FOLDER if not (place / name).exists()]
-    if lacking:
-        raise FileNotFoundError(f"{str(folder)!r} is no folder of class tokens: it has no {', '.join(lacking)}")
+    root = Path(folder)
+    missing = [name for name in TOKEN_FILES if not (root / name).exists()]
+    if missing:
+        raise FileNotFoundError(f"{str(folder)!r} is not a folder of class tokens: it has no {', '.join(missing)}")
     torch, transformers = require("torch"), require("transformers", "sliders")
     try:
-        read = torch.load(place / "tokens.pt", map_location="cpu", weights_only=True)
-        tokens = tuple(str(token) for token in read["tokens"])
+        saved = torch.load(root / "tokens.pt", map_location="cpu", weights_only=True)
+        tokens = tuple(str(token) for token in saved["tokens"])
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise BrittleError(f"{str(place / 'tokens.pt')!r} is no list of tokens: {reason}") from error
-    tokenizer = _read(transformers.CLIPTokenizer, place / "tokenizer")
+        raise BrittleError(f"{str(root / 'tokens.pt')!r} is not a list of tokens: {reason}") from error
+    tokenizer = _load_pretrained(transformers.CLIPTokenizer, root / "tokenizer")
     unknown = [token for token in tokens if token not in tokenizer.get_vocab()]
     if unknown:
         raise BrittleError(f"{len(unknown)} tokens of {str(folder)!r} are not in its tokenizer, such as {unknown[0]!r}")
-    before = pipeline.text_encoder
-    encoder = _read(transformers.CLIPTextModel, place / "text_encoder", use_safetensors=True)
-    if encoder.config.hidden_size != before.config.hidden_size:
+    replaced = pipeline.text_encoder
+    encoder = _load_pretrained(transformers.CLIPTextModel, root / "text_encoder", use_safetensors=True)
+    if encoder.config.hidden_size != replaced.config.hidden_size:
         raise BrittleError(
             f"the tokens of {str(folder)!r} are for an encoder of width {encoder.config.hidden_size}, and this "
-            f"pipeline's has {before.config.hidden_size}; load the checkpoint they were trained for"
+            f"pipeline's has {replaced.config.hidden_size}; load the checkpoint they were trained for"
         )
-    pipeline.register_modules(tokenizer=tokenizer, text_encoder=encoder.to(before.device, before.dtype).eval())
+    pipeline.register_modules(tokenizer=tokenizer, text_encoder=encoder.to(replaced.device, replaced.dtype).eval())
     return tokens
 
 
-def _read(kind: Any, folder: Path, **options: Any) -> Any:
+def _load_pretrained(loader: Any, folder: Path, **options: Any) -> Any:
     try:
         with quiet("transformers"):
-            return kind.from_pretrained(str(folder), local_files_only=True, **options)
+            return loader.from_pretrained(str(folder), local_files_only=True, **options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise BrittleError(f"the folder {str(folder)!r} cannot be read by {kind.__name__}: {reason}") from error
+        raise BrittleError(f"the folder {str(folder)!r} cannot be read by {loader.__name__}: {reason}") from error
 
 
 def save_tokens(pipeline: Any, folder: str | Path, tokens: Sequence[ClassToken]) -> Path:
-    """Write a pipeline's tokenizer and text encoder, with the tokens it was taught, in the published format."""
-    place = Path(folder)
+    """Add tokens to a pipeline, and write its tokenizer and text encoder in the published format."""
+    root = Path(folder)
     for token in tokens:
         add_token(pipeline, token)
-    pipeline.tokenizer.save_pretrained(str(place / "tokenizer"))
-    pipeline.text_encoder.save_pretrained(str(place / "text_encoder"))
-    lists = {"tokens": [token.text for token in tokens], "initializer_words": [token.initializer for token in tokens]}
-    with atomic_write(place / "tokens.pt") as part:
-        require("torch").save(lists, part)
-    return place
+    pipeline.tokenizer.save_pretrained(str(root / "tokenizer"))
+    pipeline.text_encoder.save_pretrained(str(root / "text_encoder"))
+    contents = {
+        "tokens": [token.text for token in tokens],
+        "initializer_words": [token.initializer for token in tokens],
+    }
+    with atomic_write(root / "tokens.pt") as part:
+        require("torch").save(contents, part)
+    return root
 
 
-SOME = 30
-"""More names than these are not listed."""
+MAX_LISTED = 30
+"""Error messages list at most this many class names."""
 
 
 @dataclass(frozen=True)
 class TargetClass:
-    """A class of a slider; `prompt` is its name, or a learnt token such as "<bald eagle-22>"."""
+    """The class of a slider; `prompt` is its name, or a trained token such as "<bald eagle-22>"."""
 
     number: int
     name: str
@@ -147,7 +150,7 @@ class TargetClass:
 
 
 def class_names(file: str | Path | None = None) -> tuple[str, ...]:
-    """The names of all classes by number: the lines of a file, or the 1000 of ImageNet."""
+    """Class names by number: the lines of a file, or by default the 1000 of ImageNet."""
     if file is None:
         return tuple(name.replace("_", " ") for name in imagenet_names())
     path = Path(file).expanduser()
@@ -167,32 +170,32 @@ def find_class(given: str, names: Sequence[str], tokens: Sequence[str] | None = 
         if number >= len(names):
             raise BrittleError(f"there is no class {number}; classes are numbered 0 to {len(names) - 1}")
     else:
-        called = [i for i, name in enumerate(names) if name.casefold() == text.casefold()]
-        if len(called) > 1:
+        matches = [i for i, name in enumerate(names) if name.casefold() == text.casefold()]
+        if len(matches) > 1:
             raise BrittleError(
-                f"{len(called)} classes are called {given!r}; give a number: {', '.join(map(str, called))}"
+                f"{len(matches)} classes are called {given!r}; give a number: {', '.join(map(str, matches))}"
             )
-        if not called:
-            hint = did_you_mean(text, names) if len(names) <= SOME else _few(text, names)
+        if not matches:
+            hint = did_you_mean(text, names) if len(names) <= MAX_LISTED else _closest_or_some(text, names)
             raise BrittleError(f"there is no class {given!r}; {hint}")
-        [number] = called
+        [number] = matches
     if tokens is not None and number >= len(tokens):
         raise BrittleError(f"there is no token of class {number}; there are {len(tokens)}")
     return TargetClass(number, names[number], names[number] if tokens is None else tokens[number])
 
 
-def _few(text: str, names: Sequence[str]) -> str:
+def _closest_or_some(text: str, names: Sequence[str]) -> str:
     hint = did_you_mean(text, names)
     return hint if hint.startswith("did") else f"there are {len(names)}, such as {', '.join(names[:3])}"
 
 
 @dataclass(frozen=True)
 class Base:
-    """Where a pipeline lies, with which class tokens, and on what it runs; on a cluster every node needs the folders.
+    """A pipeline's folder, class tokens, device and precision; on a cluster every node needs the folders.
 
     Args:
-        folder: what diffusers' `save_pretrained` wrote.
-        tokens: an encoder folder with learnt class tokens, such as `encoder_root_imagenet`.
+        folder: written by diffusers' `save_pretrained`.
+        tokens: an encoder folder with trained class tokens, such as `encoder_root_imagenet`.
         device: "cpu", "cuda", … or "auto".
         dtype: "float32", "bfloat16" or "auto".
     """
@@ -207,7 +210,7 @@ class Base:
         return _opened(self)[0]
 
     def token_names(self) -> tuple[str, ...] | None:
-        """The tokens by class number, if there are any."""
+        """The tokens by class number; None without class tokens."""
         return _opened(self)[1]
 
 
@@ -218,18 +221,18 @@ def _opened(base: Base) -> tuple[Any, tuple[str, ...] | None]:
 
 
 def wants_gpu(ray: Any, device: str) -> bool:
-    """Whether work on a cluster takes a GPU: if it was asked for, or if there are any."""
+    """Whether tasks on a cluster request a GPU: for device "cuda", or "auto" if the cluster has GPUs."""
     return device.startswith("cuda") or (device == "auto" and ray.cluster_resources().get("GPU", 0) > 0)
 
 
 SCALES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 """The published scales; 0 is the image without a shift."""
 
-LONGEST = 100
-"""Bytes of a shift's folder name, which is part of longer names."""
+MAX_SHIFT_BYTES = 100
+"""The most bytes of a shift's folder name, which is part of longer names."""
 
 NEGATIVE_PROMPT = "blurry,text,caption,lowquality,lowresolution,low res,grainy,ugly"
-"""What the published images must not be."""
+"""The negative prompt of the published images."""
 
 
 def published_shifts() -> tuple[str, ...]:
@@ -238,34 +241,35 @@ def published_shifts() -> tuple[str, ...]:
 
 
 def published_shift(shift: str) -> str:
-    """The folder name of a published shift, given as that or in words; another one raises."""
+    """The folder name of a published shift, given as "heavy_snow" or "heavy snow"; raise for any other shift."""
     folder = shift_folder(shift)
-    known = published_shifts()
-    if folder not in known:
-        raise BrittleError(f"there is no published shift {shift!r}; {did_you_mean(folder, known)}")
+    published = published_shifts()
+    if folder not in published:
+        raise BrittleError(f"there is no published shift {shift!r}; {did_you_mean(folder, published)}")
     return folder
 
 
 def shift_words(shift: str) -> str:
-    """ "heavy_snow" as "heavy snow", for prompts. Any words may be a shift."""
-    words = " ".join(str(shift).replace("_", " ").split())
-    if not words:
-        raise BrittleError(f"a shift is words such as 'heavy snow', got {shift!r}")
-    return words
+    """A shift as in prompts: "heavy_snow" as "heavy snow". Any text may be a shift."""
+    text = " ".join(str(shift).replace("_", " ").split())
+    if not text:
+        raise BrittleError(f"a shift is a text such as 'heavy snow', got {shift!r}")
+    return text
 
 
 def shift_folder(shift: str) -> str:
-    """ "heavy snow" as "heavy_snow", for folders."""
+    """A shift as a folder name: "heavy snow" as "heavy_snow"."""
     folder = shift_words(shift).replace(" ", "_")
-    if re.search(r'[/\\:*?"<>|\x00-\x1f]', folder) or folder.startswith(".") or len(folder.encode()) > LONGEST:
+    if re.search(r'[/\\:*?"<>|\x00-\x1f]', folder) or folder.startswith(".") or len(folder.encode()) > MAX_SHIFT_BYTES:
         raise BrittleError(
-            f"the shift {shift[:LONGEST]!r} cannot be a folder's name; use letters, digits and _, {LONGEST} at most"
+            f"the shift {shift[:MAX_SHIFT_BYTES]!r} cannot be a folder name; use letters, digits and _, "
+            f"{MAX_SHIFT_BYTES} at most"
         )
     return folder
 
 
 def positive_prompt(prompt: str, shift: str) -> str:
-    """The prompt a slider is trained towards, as published: the class, a comma, and the shift."""
+    """The positive prompt of slider training, as published: class, comma, shift."""
     return f"{prompt}, in {shift_words(shift)}"
 
 
@@ -273,45 +277,45 @@ TOKEN = re.compile(r"<[^<>|]+-\d+>")
 
 
 def encode_prompt(pipeline: Any, prompt: str) -> Any:
-    """A prompt as 1×words×features; one that is too long, or has an unknown class token, raises."""
+    """A prompt's embedding, 1×tokens×features; raise if it is too long or has an unknown class token."""
     check_prompt(pipeline, prompt)
     with require("torch").no_grad():
         return pipeline.encode_prompt(prompt, pipeline.device, 1, False)[0]
 
 
 def check_prompt(pipeline: Any, prompt: str) -> None:
-    """Raise if words of a prompt would be cut off, or read as something else, without anybody noticing."""
+    """Raise if a prompt is empty, would be truncated silently, or has a class token that is not loaded."""
     if not isinstance(prompt, str) or not prompt.strip():
-        raise BrittleError(f"a prompt is words such as 'sneaker' or a token such as '<sneaker-7>', got {prompt!r}")
+        raise BrittleError(f"a prompt is a text such as 'sneaker' or a token such as '<sneaker-7>', got {prompt!r}")
     tokenizer = pipeline.tokenizer
-    known = tokenizer.get_added_vocab()
+    vocabulary = tokenizer.get_added_vocab()
     for token in TOKEN.findall(prompt):
-        if token not in known:
+        if token not in vocabulary:
             raise BrittleError(
-                f"the pipeline does not know the class token {token!r}; load it with load_tokens or add_token, "
+                f"the pipeline has no class token {token!r}; load it with load_tokens or add_token, "
                 "or train it with train_token"
             )
-    words = len(tokenizer(prompt, truncation=False, verbose=False).input_ids)
-    if words > tokenizer.model_max_length:
+    length = len(tokenizer(prompt, truncation=False, verbose=False).input_ids)
+    if length > tokenizer.model_max_length:
         raise BrittleError(
-            f"the prompt {prompt!r} has {words} tokens and {tokenizer.model_max_length} are read; shorten it"
+            f"the prompt {prompt!r} has {length} tokens and at most {tokenizer.model_max_length} are read; shorten it"
         )
 
 
 def pipeline_key(pipeline: Any, prompt: str) -> str:
-    """A digest of a pipeline's networks and of the embeddings of a prompt's words, learnt tokens among them.
+    """A digest of a pipeline's networks and of the embeddings of a prompt's tokens, trained ones included.
 
-    Of the networks all biases and norms are read, which every training changes and which are few. They are rounded to
+    Of the networks only biases and norms are hashed, which are few and change in every training. They are rounded to
     bfloat16, so the key is the same on every device and in every precision.
     """
-    seen = sha256()
-    for part in (pipeline.unet, pipeline.vae, pipeline.text_encoder):
-        for parameter in part.parameters():
+    hasher = sha256()
+    for network in (pipeline.unet, pipeline.vae, pipeline.text_encoder):
+        for parameter in network.parameters():
             if parameter.ndim == 1:
-                seen.update(_bytes(parameter))
-    words = pipeline.tokenizer(prompt, add_special_tokens=False).input_ids
-    seen.update(_bytes(pipeline.text_encoder.get_input_embeddings().weight[words]))
-    return seen.hexdigest()[:16]
+                hasher.update(_bytes(parameter))
+    token_ids = pipeline.tokenizer(prompt, add_special_tokens=False).input_ids
+    hasher.update(_bytes(pipeline.text_encoder.get_input_embeddings().weight[token_ids]))
+    return hasher.hexdigest()[:16]
 
 
 def _bytes(values: Any) -> bytes:
@@ -324,31 +328,33 @@ PRECISIONS = ("auto", "float32", "bfloat16")
 
 
 def find_precision(precision: str, pipeline: Any) -> str:
-    """ "auto" is bfloat16 on GPUs that compute in it, and for pipelines that were loaded so; else float32."""
+    """The precision for "auto": bfloat16 on GPUs that support it and for pipelines loaded in it, else float32."""
     torch = require("torch")
     check_precision(precision)
-    held = precision_of(pipeline)
-    if precision == "float32" and held != "float32":
-        raise BrittleError(f"precision is float32, and the pipeline was loaded in {held}; load it with dtype='float32'")
+    loaded = precision_of(pipeline)
+    if precision == "float32" and loaded != "float32":
+        raise BrittleError(
+            f"precision is float32, and the pipeline was loaded in {loaded}; load it with dtype='float32'"
+        )
     if precision != "auto":
         return precision
-    able = torch.device(pipeline.device).type == "cuda" and torch.cuda.is_bf16_supported()
-    return "bfloat16" if able or held != "float32" else "float32"
+    supported = torch.device(pipeline.device).type == "cuda" and torch.cuda.is_bf16_supported()
+    return "bfloat16" if supported or loaded != "float32" else "float32"
 
 
 def check_precision(precision: str) -> None:
-    """Raise unless it is one of the three words."""
+    """Raise unless it is auto, float32 or bfloat16."""
     if precision not in PRECISIONS:
         raise BrittleError(f"precision must be auto, float32 or bfloat16, got {precision!r}")
 
 
 def precision_of(pipeline: Any) -> str:
-    """What the numbers of a pipeline's UNet are."""
+    """The dtype of a pipeline's UNet, such as "float32"."""
     return str(pipeline.unet.dtype).removeprefix("torch.")
 
 
 def in_precision(precision: str, device: Any) -> Callable[[], AbstractContextManager[Any]]:
-    """Autocast to bfloat16, or nothing; for forward passes, since backward ones follow what these did."""
+    """A context that autocasts to bfloat16 if that is the precision; for forward passes only, as backward follows."""
     torch = require("torch")
     return lambda: torch.autocast(
         torch.device(device).type, dtype=torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False

@@ -1,4 +1,4 @@
-"""A word of its own for a class: textual inversion."""
+"""Class tokens by textual inversion."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from brittle.sliders.pipeline import (
 )
 from brittle.sliders.training import (
     Progress,
-    check_whole,
-    learn_steps,
+    check_integers,
     load_checkpoint,
+    run_steps,
     save_checkpoint,
-    step_numbers,
+    step_generator,
     training_side,
 )
 
@@ -46,7 +46,7 @@ TEMPLATES = (
     "a dark photo of the {}",
     "a photo of a nice {}",
 )
-"""Captions of ours; the authors' 27 are of this kind."""
+"""Captions of brittle; the authors' 27 are similar."""
 
 
 def train_token(
@@ -67,31 +67,31 @@ def train_token(
     checkpoint_every: int = 100,
     progress: Progress | None = None,
 ) -> ClassToken:
-    """The token "<name-number>" by textual inversion, with the settings of dataset-interfaces; the pipeline learns it.
+    """Train the token "<name-number>" by textual inversion with the settings of dataset-interfaces, and add it.
 
-    Only the token's embedding is trained, from the mean of the embeddings of the class's name, and its length is kept.
-    On a CPU the same call gives the same token, also after an interruption.
+    Only the token's embedding is trained, from the mean of the embeddings of the class name, and its norm is kept. On a
+    CPU the same call gives the same token, also after an interruption.
 
     Args:
-        images: pictures of the class, H×W×3 uint8 of any size; they are cropped to a square, resized and flipped.
-        name: the class in words; `number` its index.
+        images: images of the class, H×W×3 uint8 of any size; they are cropped to a square, resized and flipped.
+        name: the class name; `number` is its index.
         templates: captions, each with one {}.
-        size: in pixels; by default 768 or, if that is less, the checkpoint's own.
+        size: in pixels; by default 768 or, if that is less, the checkpoint's.
         precision: of the network, see `train_slider`; the embedding is always float32.
-        checkpoint: a file that holds the state, written every `checkpoint_every` steps.
+        checkpoint: a file that holds the state, written every `checkpoint_every` steps; training resumes from it.
     """
     torch = require("torch")
-    check_whole(steps=(steps, 1), batch_size=(batch_size, 1), checkpoint_every=(checkpoint_every, 1))
+    check_integers(steps=(steps, 1), batch_size=(batch_size, 1), checkpoint_every=(checkpoint_every, 1))
     if not templates or any(template.count("{}") != 1 for template in templates):
         raise BrittleError(f"templates are captions with one {{}} each, as 'a photo of a {{}}'; got {templates!r}")
     pipeline = as_pipeline(pipeline, dtype="float32" if precision == "float32" else "auto")
     device, side = pipeline.device, training_side(pipeline, size, PUBLISHED_SIDE)
-    squares = _squares(images, side)
+    crops = _square_crops(images, side)
     text = token_text(name, number)
-    recipe: dict[str, Any] = {
+    config: dict[str, Any] = {
         "token": text,
-        "images": len(squares),
-        "pixels": sha256(squares.tobytes()).hexdigest()[:16],
+        "images": len(crops),
+        "pixels": sha256(crops.tobytes()).hexdigest()[:16],
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "weight_decay": weight_decay,
@@ -101,112 +101,114 @@ def train_token(
         "precision": find_precision(precision, pipeline),
         "network": pipeline_key(pipeline, name),
     }
-    autocast = in_precision(recipe["precision"], device)
+    autocast = in_precision(config["precision"], device)
     scheduler = require("diffusers", "sliders").DDPMScheduler.from_config(pipeline.scheduler.config)
-    start = _first_embedding(pipeline, name)
-    state = load_checkpoint(checkpoint, recipe, steps)
+    start = _initial_embedding(pipeline, name)
+    state = load_checkpoint(checkpoint, config, steps)
     losses: list[float] = [] if state is None else state["losses"]
-    place = add_token(pipeline, ClassToken(text, start, name))
+    token_id = add_token(pipeline, ClassToken(text, start, name))
     for template in templates:
         check_prompt(pipeline, template.replace("{}", text))
-    length = start.norm().to(device)
-    value = (start if state is None else state["embedding"]).clone().to(device).requires_grad_()
-    optimiser = torch.optim.AdamW([value], lr=learning_rate, weight_decay=weight_decay)
+    norm = start.norm().to(device)
+    embedding = (start if state is None else state["embedding"]).clone().to(device).requires_grad_()
+    optimizer = torch.optim.AdamW([embedding], lr=learning_rate, weight_decay=weight_decay)
     if state is not None:
-        optimiser.load_state_dict(state["optimiser"])
+        optimizer.load_state_dict(state["optimiser"])
 
     def loss_of(step: int) -> Any:
         with autocast():
-            return _loss(pipeline, scheduler, squares, text, templates, batch_size, step_numbers(seed, "token", step))
+            return _loss(pipeline, scheduler, crops, text, templates, batch_size, step_generator(seed, "token", step))
 
-    def as_long_as_before() -> None:
+    def restore_norm() -> None:
         with torch.no_grad():
-            value.mul_(length / value.norm())
+            embedding.mul_(norm / embedding.norm())
 
-    def keep(file: str | Path) -> None:
-        kept = {"embedding": value.detach().cpu(), "optimiser": optimiser.state_dict(), "losses": losses}
-        save_checkpoint(file, kept, recipe)
+    def save(file: str | Path) -> None:
+        state = {"embedding": embedding.detach().cpu(), "optimiser": optimizer.state_dict(), "losses": losses}
+        save_checkpoint(file, state, config)
 
-    parts = (pipeline.unet, pipeline.vae, pipeline.text_encoder)
-    trainable = [(p, p.requires_grad) for part in parts for p in part.parameters()]
-    table = pipeline.text_encoder.get_input_embeddings()
-    hook = table.register_forward_hook(lambda _, given, out: _put(out, given[0], place, value))
+    networks = (pipeline.unet, pipeline.vae, pipeline.text_encoder)
+    trainable = [(p, p.requires_grad) for network in networks for p in network.parameters()]
+    input_embeddings = pipeline.text_encoder.get_input_embeddings()
+    hook = input_embeddings.register_forward_hook(
+        lambda _, inputs, output: _replace(output, inputs[0], token_id, embedding)
+    )
     try:
         for parameter, _ in trainable:
             parameter.requires_grad_(False)
-        learn_steps(
-            optimiser,
+        run_steps(
+            optimizer,
             loss_of,
             losses,
             steps,
-            keep=None if checkpoint is None else partial(keep, checkpoint),
-            keep_every=checkpoint_every,
-            after=as_long_as_before,
+            save=None if checkpoint is None else partial(save, checkpoint),
+            save_every=checkpoint_every,
+            after=restore_norm,
             progress=progress,
         )
     finally:
         hook.remove()
-        for parameter, wanted in trainable:
-            parameter.requires_grad_(wanted)
-    learnt = ClassToken(text, value.detach().cpu().clone(), name)
-    add_token(pipeline, learnt)
-    return learnt
+        for parameter, required in trainable:
+            parameter.requires_grad_(required)
+    token = ClassToken(text, embedding.detach().cpu().clone(), name)
+    add_token(pipeline, token)
+    return token
 
 
 def _loss(
     pipeline: Any,
     scheduler: Any,
-    squares: Image,
+    crops: Image,
     text: str,
     templates: Sequence[str],
     batch_size: int,
-    numbers: Any,
+    generator: Any,
 ) -> Any:
-    """How far the network is from the noise, or the velocity, that was added to some pictures."""
+    """The mean squared error of the predicted noise, or velocity, for a random batch of crops."""
     torch = require("torch")
-    chosen = torch.randint(len(squares), (batch_size,), generator=numbers)
-    pixels = torch.from_numpy(squares[chosen.numpy()]).permute(0, 3, 1, 2).to(pipeline.device) / 127.5 - 1
-    flip = torch.rand(batch_size, generator=numbers) < 0.5
+    indices = torch.randint(len(crops), (batch_size,), generator=generator)
+    pixels = torch.from_numpy(crops[indices.numpy()]).permute(0, 3, 1, 2).to(pipeline.device) / 127.5 - 1
+    flip = torch.rand(batch_size, generator=generator) < 0.5
     pixels[flip] = pixels[flip].flip(-1)
     captions = [
-        templates[int(i)].replace("{}", text) for i in torch.randint(len(templates), (batch_size,), generator=numbers)
+        templates[int(i)].replace("{}", text) for i in torch.randint(len(templates), (batch_size,), generator=generator)
     ]
     with torch.no_grad():
-        spread = pipeline.vae.encode(pixels.to(pipeline.vae.dtype)).latent_dist
-        bent = torch.randn(spread.mean.shape, generator=numbers).to(spread.mean)
-        latents = ((spread.mean + spread.std * bent) * pipeline.vae.config.scaling_factor).float()
-    noise = torch.randn(latents.shape, generator=numbers).to(latents)  # in bfloat16 little noise would be none
+        posterior = pipeline.vae.encode(pixels.to(pipeline.vae.dtype)).latent_dist
+        posterior_noise = torch.randn(posterior.mean.shape, generator=generator).to(posterior.mean)
+        latents = ((posterior.mean + posterior.std * posterior_noise) * pipeline.vae.config.scaling_factor).float()
+    noise = torch.randn(latents.shape, generator=generator).to(latents)  # in bfloat16 small noise would be rounded away
     total = scheduler.config.num_train_timesteps
-    t = torch.randint(total, (batch_size,), generator=numbers).to(pipeline.device)
+    t = torch.randint(total, (batch_size,), generator=generator).to(pipeline.device)
     noised = scheduler.add_noise(latents, noise, t)
-    words = pipeline.encode_prompt(captions, pipeline.device, 1, False)[0]
-    given = pipeline.unet(noised.to(pipeline.unet.dtype), t, encoder_hidden_states=words).sample
-    kind = scheduler.config.prediction_type
-    target = scheduler.get_velocity(latents, noise, t) if kind == "v_prediction" else noise
-    return (given.float() - target.float()).square().mean()
+    prompt_embeddings = pipeline.encode_prompt(captions, pipeline.device, 1, False)[0]
+    prediction = pipeline.unet(noised.to(pipeline.unet.dtype), t, encoder_hidden_states=prompt_embeddings).sample
+    prediction_type = scheduler.config.prediction_type
+    target = scheduler.get_velocity(latents, noise, t) if prediction_type == "v_prediction" else noise
+    return (prediction.float() - target.float()).square().mean()
 
 
-def _put(embedded: Any, numbers: Any, place: int, value: Any) -> Any:
-    """Token embeddings with the learnt one where the token stands."""
-    return require("torch").where((numbers == place)[..., None], value.to(embedded), embedded)
+def _replace(embeddings: Any, token_ids: Any, token_id: int, trained: Any) -> Any:
+    """Token embeddings with the trained one at the positions of its token."""
+    return require("torch").where((token_ids == token_id)[..., None], trained.to(embeddings), embeddings)
 
 
-def _first_embedding(pipeline: Any, name: str) -> Any:
-    numbers = pipeline.tokenizer(name, add_special_tokens=False).input_ids
-    if not numbers:
-        raise BrittleError(f"the class's name {name!r} has no words to start from")
+def _initial_embedding(pipeline: Any, name: str) -> Any:
+    token_ids = pipeline.tokenizer(name, add_special_tokens=False).input_ids
+    if not token_ids:
+        raise BrittleError(f"the class name {name!r} has no tokens to start from")
     table = pipeline.text_encoder.get_input_embeddings().weight
-    return table[numbers].detach().float().cpu().mean(0)
+    return table[token_ids].detach().float().cpu().mean(0)
 
 
-def _squares(images: Sequence[Image], side: int) -> Image:
-    found = []
+def _square_crops(images: Sequence[Image], side: int) -> Image:
+    crops = []
     for image in images:
         array = np.asarray(image)
         if array.ndim != 3 or array.shape[-1] != 3 or array.dtype != np.uint8:
-            raise BrittleError(f"pictures are H×W×3 of uint8, got shape {array.shape} of {array.dtype}")
+            raise BrittleError(f"images are H×W×3 of uint8, got shape {array.shape} of {array.dtype}")
         short = min(array.shape[:2])
-        found.append(resize(central_crop(array[None], (short, short)), (side, side), "bicubic")[0])
-    if not found:
-        raise BrittleError("a token is learnt from at least one picture, got none")
-    return np.stack(found)
+        crops.append(resize(central_crop(array[None], (short, short)), (side, side), "bicubic")[0])
+    if not crops:
+        raise BrittleError("a token is trained on at least one image, got none")
+    return np.stack(crops)

@@ -1,4 +1,4 @@
-"""Write trajectories of images."""
+"""Write trajectories of images, with the layout and annotations of CNS-Bench."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from brittle.sliders.sampling import (
     StepProgress,
     check_scales,
     check_seeds,
-    prompting,
-    sliding,
+    slider_draw,
+    two_prompt_draw,
 )
 from brittle.sliders.slider import FoundSlider, Slider
-from brittle.sliders.training import check_whole
+from brittle.sliders.training import check_integers
 
-FILE = "annotations_cns.json"
+ANNOTATIONS = "annotations_cns.json"
 
 
 def write_annotations(folder: str | Path) -> Path:
     """Write `annotations_cns.json` with the keys info, scales, classes, shifts and images of the published file.
 
-    Each image has its relative path, seed, scale, shift and class. Call it when all sliders of a folder are done.
+    Each image has its relative path, seed, scale, shift and class. Call it when all images of a folder are written.
     """
     dataset = cns_bench(folder)
     assert dataset.labels is not None
@@ -54,16 +54,16 @@ def write_annotations(folder: str | Path) -> Path:
             dataset.ids, columns["seed"], columns["scale"], columns["shift"], labels, strict=True
         )
     ]
-    whole = {
+    annotations = {
         "info": {"description": "made with brittle", "date_created": datetime.now(UTC).strftime("%Y/%m/%d")},
         "scales": sorted(set(columns["scale"])),
         "classes": sorted(set(labels)),
         "shifts": sorted(set(columns["shift"])),
         "images": images,
     }
-    path = Path(folder) / FILE
+    path = Path(folder) / ANNOTATIONS
     with atomic_write(path) as part:
-        part.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+        part.write_text(json.dumps(annotations, ensure_ascii=False), encoding="utf-8")
     return path
 
 
@@ -71,27 +71,27 @@ CARD = "sampling.json"
 
 
 def check_card(folder: Path, settings: Mapping[str, Any]) -> bool:
-    """Raise if a folder was made with another value of one of these settings; give whether it has a card at all."""
+    """Whether a folder has a card; raise if the card has another value of one of these settings."""
     path = folder / CARD
     if not path.is_file():
         return False
     try:
-        there = dict(json.loads(path.read_text(encoding="utf-8")))
+        saved = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise BrittleError(
             f"{str(path)!r}, which says how images were made, is damaged; remove the folder to draw them again"
         ) from error
-    other = [key for key, value in json.loads(json.dumps(settings)).items() if there.get(key) != value]
-    if other:
+    different = [key for key, value in json.loads(json.dumps(settings)).items() if saved.get(key) != value]
+    if different:
         raise BrittleError(
-            f"{str(folder)!r} holds images made with another {' and '.join(sorted(other))}; "
+            f"{str(folder)!r} holds images made with another {' and '.join(sorted(different))}; "
             "use the same settings or another folder"
         )
     return True
 
 
-def keep_card(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings of images that are about to be written; raise if the folder was made with others."""
+def write_card(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings of a folder's images, unless it has a card; raise if that has other settings."""
     folder.mkdir(parents=True, exist_ok=True)
     if not check_card(folder, settings):
         with atomic_write(folder / CARD) as part:
@@ -104,21 +104,21 @@ def trajectory_dataset(
     """The images of a CNS-Bench folder for `evaluate_stored`: corruption "cns/<shift>", level = scale.
 
     Args:
-        classes: the names of the classes by number, where they are not ImageNet's 1000; by default those that
-            `classes.txt` in the folder says, as `brittle slide sample` writes it.
-        keep: the samples to keep, such as those the out-of-class filter left.
+        classes: class names by number, if they are not ImageNet's 1000; by default those in `classes.txt` of the
+            folder, which `brittle slide sample` writes.
+        keep: the samples to keep, such as those that passed the out-of-class filter.
     """
-    place = Path(folder).resolve()
-    return StoredSet(place.name, "cns-bench", shift_cells(place, classes=classes, keep=keep), str(place))
+    root = Path(folder).resolve()
+    return StoredSet(root.name, "cns-bench", shift_cells(root, classes=classes, keep=keep), str(root))
 
 
 FORMATS: dict[str, dict[str, Any]] = {"jpg": {"format": "JPEG", "quality": 95}, "png": {"format": "PNG"}}
-"""How files are written, by what their names end with."""
+"""Options of Pillow by file suffix."""
 
 
 @dataclass(frozen=True)
 class WrittenTrajectories:
-    """What a call did: the class's folder, how many images were drawn, and how many were there before."""
+    """The result of a call: the folder, how many images were drawn, and how many existed before (`there`)."""
 
     folder: Path
     drawn: int
@@ -140,22 +140,22 @@ def write_trajectories(
     file_format: str = "jpg",
     progress: StepProgress | None = None,
 ) -> WrittenTrajectories:
-    """Draw what `slide` draws, and write folder/<shift>/<number>_<name>/seed_0001_scale_0500.jpg.
+    """Write the images of `draw_trajectory` to folder/<shift>/<number>_<name>/seed_0001_scale_0500.jpg.
 
-    Images that are there already are not drawn again, so a call that was interrupted resumes where it stopped; more
-    seeds and scales may be added later, but with other settings, or another pipeline, another folder is needed.
-    `write_annotations` lists the whole folder afterwards; `brittle.datasets.cns` reads it.
+    Existing images are not drawn again, so an interrupted call resumes; more seeds and scales may be added later, but
+    other settings or another pipeline need another folder. `write_annotations` lists all images afterwards;
+    `brittle.datasets.cns` reads the folder.
 
     Args:
-        scales: 0, the reference of everything, and others of at least 0; files are named by thousandths.
-        number: the class's index, the label of its images; `name` is its name in words.
-        file_format: "jpg" as published, or "png", which loses nothing.
+        scales: 0, the reference, and others above 0; files are named by thousandths.
+        number: the class index, which is the label of its images; `name` is the class name.
+        file_format: "jpg" as published, or "png", which is lossless.
     """
     pipeline = as_pipeline(pipeline)
-    settings = {"slider": _about(slider), "active": active, **_network(pipeline, slider.prompt)}
-    place = slides_place(folder, slider.shift, number, name)
-    draw = sliding(pipeline, slider, active=active, sampling=sampling)
-    return _write(place, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
+    settings = {"slider": _slider_settings(slider), "active": active, **_network_settings(pipeline, slider.prompt)}
+    target = trajectory_folder(folder, slider.shift, number, name)
+    draw = slider_draw(pipeline, slider, active=active, sampling=sampling)
+    return _write(target, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
 
 
 def write_two_prompts(
@@ -172,16 +172,16 @@ def write_two_prompts(
     file_format: str = "jpg",
     progress: StepProgress | None = None,
 ) -> WrittenTrajectories:
-    """Draw what `two_prompts` draws, and write it as `write_slides` does: scale 0 without, scale 1 with the shift."""
+    """Write the images of `two_prompts` as `write_trajectories` does: scale 0 without, scale 1 with the shift."""
     pipeline = as_pipeline(pipeline)
-    settings = {"two_prompts": [prompt, shift], **_network(pipeline, prompt)}
-    place = slides_place(folder, shift, number, name)
-    draw = prompting(pipeline, prompt, shift, sampling=sampling)
-    return _write(place, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
+    settings = {"two_prompts": [prompt, shift], **_network_settings(pipeline, prompt)}
+    target = trajectory_folder(folder, shift, number, name)
+    draw = two_prompt_draw(pipeline, prompt, shift, sampling=sampling)
+    return _write(target, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
 
 
 def _write(
-    place: Path,
+    target: Path,
     drawing: AbstractContextManager[Draw],
     scales: Sequence[float],
     seeds: Sequence[int],
@@ -191,81 +191,83 @@ def _write(
     file_format: str,
     progress: StepProgress | None,
 ) -> WrittenTrajectories:
-    check_whole(batch_size=(batch_size, 1))
-    files = slide_files(place, scales, seeds, file_format)
+    check_integers(batch_size=(batch_size, 1))
+    files = trajectory_paths(target, scales, seeds, file_format)
     card = {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format}
-    check_card(place, card)
+    check_card(target, card)
     missing = [pair for pair, path in files.items() if missing_or_damaged(path, "it is drawn again")]
     done = len(files) - len(missing)
     if not missing:
-        return WrittenTrajectories(place, 0, done)
+        return WrittenTrajectories(target, 0, done)
     with drawing as draw:
         for start in range(0, len(missing), batch_size):
             pairs = missing[start : start + batch_size]
             images = draw(pairs)
-            keep_card(place, card)  # not before, since settings that cannot be drawn with must not bind the folder
+            write_card(target, card)  # not earlier: settings that fail to draw must not claim the folder
             for pair, image in zip(pairs, images, strict=True):
                 with atomic_write(files[pair]) as part:
                     Pil.fromarray(image).save(part, **FORMATS[file_format])
                 done += 1
             if progress is not None:
                 progress(done, len(files))
-    return WrittenTrajectories(place, len(missing), len(files) - len(missing))
+    return WrittenTrajectories(target, len(missing), len(files) - len(missing))
 
 
-def slide_files(
-    place: Path, scales: Sequence[float], seeds: Sequence[int], file_format: str
+def trajectory_paths(
+    folder: Path, scales: Sequence[float], seeds: Sequence[int], file_format: str
 ) -> dict[tuple[int, float], Path]:
     """The file of each seed and scale."""
     if file_format not in FORMATS:
         raise BrittleError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
-    several, at = check_seeds(seeds), _check_named(scales)
+    seed_list, scale_list = check_seeds(seeds), _check_file_scales(scales)
     return {
-        (seed, s): place / f"seed_{seed:04}_scale_{round(1000 * s):04}.{file_format}" for seed in several for s in at
+        (seed, scale): folder / f"seed_{seed:04}_scale_{round(1000 * scale):04}.{file_format}"
+        for seed in seed_list
+        for scale in scale_list
     }
 
 
-def slides_place(folder: str | Path, shift: str, number: int, name: str) -> Path:
+def trajectory_folder(folder: str | Path, shift: str, number: int, name: str) -> Path:
     """The folder of a shift and a class."""
-    words = " ".join(str(name).replace("_", " ").split())
+    text = " ".join(str(name).replace("_", " ").split())
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 999:
-        raise BrittleError(f"number is the class's index between 0 and 999, got {number!r}")
-    if not words.isprintable() or not 0 < len(words.encode()) <= 200 or "/" in words or "\\" in words:
-        raise BrittleError(f"name is the class in words, without slashes, as 'bald eagle'; got {name!r}")
-    return Path(folder) / shift_folder(shift) / f"{number:03}_{words}"
+        raise BrittleError(f"number is the class index between 0 and 999, got {number!r}")
+    if not text.isprintable() or not 0 < len(text.encode()) <= 200 or "/" in text or "\\" in text:
+        raise BrittleError(f"name is the class name, without slashes, as 'bald eagle'; got {name!r}")
+    return Path(folder) / shift_folder(shift) / f"{number:03}_{text}"
 
 
-def _check_named(scales: Sequence[float]) -> list[float]:
-    at = check_scales(scales)
-    if 0.0 not in at:
+def _check_file_scales(scales: Sequence[float]) -> list[float]:
+    values = check_scales(scales)
+    if 0.0 not in values:
         raise BrittleError(f"scales must have 0, the image that all others are compared with; got {list(scales)}")
-    odd = [scale for scale in at if scale < 0 or abs(scale * 1000 - round(scale * 1000)) > 1e-6]
-    if odd:
+    invalid = [scale for scale in values if scale < 0 or abs(scale * 1000 - round(scale * 1000)) > 1e-6]
+    if invalid:
         raise BrittleError(
-            f"files are named by thousandths of a scale of at least 0; {odd[0]!r} cannot be, use slide()"
+            f"files are named by thousandths of a scale of at least 0; {invalid[0]!r} cannot be, use draw_trajectory()"
         )
-    return at
+    return values
 
 
-def _network(pipeline: Any, prompt: str) -> dict[str, Any]:
+def _network_settings(pipeline: Any, prompt: str) -> dict[str, Any]:
     return {"network": pipeline_key(pipeline, prompt), "precision": precision_of(pipeline)}
 
 
-def _about(slider: Slider) -> dict[str, Any]:
-    seen = sha256()
+def _slider_settings(slider: Slider) -> dict[str, Any]:
+    hasher = sha256()
     for key in sorted(slider.weights):
-        seen.update(key.encode() + slider.weights[key].detach().cpu().float().contiguous().numpy().tobytes())
-    about = {"prompt": slider.prompt, "shift": slider.shift, "rank": slider.rank, "alpha": slider.alpha}
-    return {**about, "key": seen.hexdigest()[:16]}
+        hasher.update(key.encode() + slider.weights[key].detach().cpu().float().contiguous().numpy().tobytes())
+    settings = {"prompt": slider.prompt, "shift": slider.shift, "rank": slider.rank, "alpha": slider.alpha}
+    return {**settings, "key": hasher.hexdigest()[:16]}
 
 
-AT_ONCE = 60
-"""About so many images are one piece of work on a cluster."""
+IMAGES_PER_TASK = 60
+"""The approximate number of images in one task on a cluster."""
 
 
 @dataclass(frozen=True)
 class Pick:
-    """What is drawn: a class in a shift, by a slider or, without one, by two prompts."""
+    """A class (`one`) and a shift to draw, with a slider or, without one, with two prompts."""
 
     one: TargetClass
     shift: str
@@ -273,15 +275,15 @@ class Pick:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The shift and the class name, for progress and errors."""
         return f"{self.shift} {self.one.name}"
 
     def place(self, root: Path) -> Path:
-        """Where its images are, below the folder of all."""
-        return slides_place(root, self.shift, self.one.number, self.one.name)
+        """The folder of its images below `root`."""
+        return trajectory_folder(root, self.shift, self.one.number, self.one.name)
 
     def scales(self, wanted: Sequence[float]) -> Sequence[float]:
-        """The scales it is drawn at; two prompts have two."""
+        """The scales to draw: the requested ones, or 0 and 1 for two prompts."""
         return TWO_SCALES if self.slider is None else wanted
 
 
@@ -300,57 +302,57 @@ def sample_sliders(
 ) -> WrittenTrajectories:
     """Write the images of all picks in the layout of CNS-Bench, and `annotations_cns.json`.
 
-    `settings` are those of `write_slides`: active, sampling, batch_size, file_format. Images that are there are not
-    drawn again. `names` of classes that are not ImageNet's are kept in `classes.txt`. On a Ray cluster workers draw
-    some seeds each, and this process writes the files; drawn one by one, not in larger batches, they are the same.
+    `settings` are those of `write_trajectories`: active, sampling, batch_size, file_format. Existing images are not
+    drawn again. `names` of classes that are not ImageNet's are written to `classes.txt`. On a Ray cluster workers draw
+    a few seeds each, and this process writes the files; with a batch size of 1 they are the same as local ones.
     """
     check_engine(engine, address)
     if not picks:
         raise BrittleError("there is nothing to draw; name at least one slider, or a class and a shift")
     root = Path(folder)
-    kind = settings.get("file_format", "jpg")
-    files = {pick: slide_files(pick.place(root), pick.scales(scales), seeds, kind) for pick in picks}
-    missing = {p: [pair for pair, path in mine.items() if not is_whole(path)] for p, mine in files.items()}
+    file_format = settings.get("file_format", "jpg")
+    files = {pick: trajectory_paths(pick.place(root), pick.scales(scales), seeds, file_format) for pick in picks}
+    missing = {p: [pair for pair, path in paths.items() if not is_whole(path)] for p, paths in files.items()}
     total = sum(map(len, files.values()))
-    before = total - sum(map(len, missing.values()))
+    existing = total - sum(map(len, missing.values()))
     for pick in picks:
-        check_card(pick.place(root), _known(pick, settings))  # all of them, before the first is drawn
-    _keep_names(root, names)
-    done = before
+        check_card(pick.place(root), _partial_card(pick, settings))  # all folders, before the first image is drawn
+    _write_names(root, names)
+    done = existing
 
-    def tick(pick: Pick, more: int) -> None:
+    def tick(pick: Pick, written: int) -> None:
         nonlocal done
-        done += more
+        done += written
         if progress is not None:
             progress(pick.title, done, total)
 
     if engine == "ray":
-        _on_ray(base, {p: sorted({seed for seed, _ in left}) for p, left in missing.items()}, root, scales, settings,
+        _on_ray(base, {p: sorted({seed for seed, _ in pairs}) for p, pairs in missing.items()}, root, scales, settings,
                 address, tick)  # fmt: skip
     else:
         for pick in picks:
-            last = len(files[pick]) - len(missing[pick])
+            previous = len(files[pick]) - len(missing[pick])
 
-            def moved(now: int, _: int, pick: Pick = pick) -> None:
-                nonlocal last
-                tick(pick, now - last)
-                last = now
+            def advance(count: int, _: int, pick: Pick = pick) -> None:
+                nonlocal previous
+                tick(pick, count - previous)
+                previous = count
 
-            _sample_sliders_write(base, pick, root, scales, seeds, {**settings, "progress": moved})
+            _write_pick(base, pick, root, scales, seeds, {**settings, "progress": advance})
     write_annotations(root)
-    return WrittenTrajectories(root, total - before, before)
+    return WrittenTrajectories(root, total - existing, existing)
 
 
-def _sample_sliders_write(
+def _write_pick(
     base: Base, pick: Pick, root: Path, scales: Sequence[float], seeds: Sequence[int], settings: Mapping[str, Any]
 ) -> None:
-    about: dict[str, Any] = {"number": pick.one.number, "name": pick.one.name, **settings}
+    options: dict[str, Any] = {"number": pick.one.number, "name": pick.one.name, **settings}
     pipeline = base.pipeline()
     if pick.slider is None:
-        about.pop("active", None)
-        write_two_prompts(pipeline, pick.one.prompt, pick.shift, root, seeds, **about)
+        options.pop("active", None)
+        write_two_prompts(pipeline, pick.one.prompt, pick.shift, root, seeds, **options)
     else:
-        write_trajectories(pipeline, pick.slider.load(pipeline, pick.one.prompt), root, scales, seeds, **about)
+        write_trajectories(pipeline, pick.slider.load(pipeline, pick.one.prompt), root, scales, seeds, **options)
 
 
 def _on_ray(
@@ -362,49 +364,49 @@ def _on_ray(
     address: str | None,
     tick: Callable[[Pick, int], None],
 ) -> None:
-    each = max(1, AT_ONCE // len(scales))
-    work = [
-        (pick, (base, pick, scales, seeds[i : i + each], settings))
+    seeds_per_task = max(1, IMAGES_PER_TASK // len(scales))
+    tasks = [
+        (pick, (base, pick, scales, seeds[i : i + seeds_per_task], settings))
         for pick, seeds in missing.items()
-        for i in range(0, len(seeds), each)
+        for i in range(0, len(seeds), seeds_per_task)
     ]
-    if not work:
+    if not tasks:
         return
     with ray_cluster(address) as ray:
         gpu = wants_gpu(ray, base.device)
-        for pick, drawn in map_on_ray(ray, _drawn, work, gpu=gpu, title=lambda pick: pick.title):
-            place = pick.place(root)
-            keep_card(place, json.loads(drawn.pop(CARD)))
-            new = {name: content for name, content in drawn.items() if not is_whole(place / name)}
+        for pick, files in map_on_ray(ray, _drawn_files, tasks, gpu=gpu, title=lambda pick: pick.title):
+            target = pick.place(root)
+            write_card(target, json.loads(files.pop(CARD)))
+            new = {name: content for name, content in files.items() if not is_whole(target / name)}
             for name, content in new.items():
-                with atomic_write(place / name) as part:
+                with atomic_write(target / name) as part:
                     part.write_bytes(content)
             tick(pick, len(new))
 
 
-def _drawn(
+def _drawn_files(
     base: Base, pick: Pick, scales: Sequence[float], seeds: Sequence[int], settings: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """The files of some seeds, by name."""
+    """The contents of the files of some seeds, by file name."""
     with tempfile.TemporaryDirectory() as folder:
-        _sample_sliders_write(base, pick, Path(folder), scales, seeds, settings)
+        _write_pick(base, pick, Path(folder), scales, seeds, settings)
         return {path.name: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-def _known(pick: Pick, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a folder's card will say, as far as it is known without the pipeline."""
-    known: dict[str, Any] = {"sampling": asdict(settings.get("sampling") or Sampling())}
-    known["file_format"] = settings.get("file_format", "jpg")
+def _partial_card(pick: Pick, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in a folder's card that do not depend on the pipeline."""
+    card: dict[str, Any] = {"sampling": asdict(settings.get("sampling") or Sampling())}
+    card["file_format"] = settings.get("file_format", "jpg")
     if pick.slider is not None:
-        known["active"] = settings.get("active", 0.75)
-    return known
+        card["active"] = settings.get("active", 0.75)
+    return card
 
 
-def _keep_names(root: Path, names: Sequence[str] | None) -> None:
-    """Write the names of the classes, unless they are ImageNet's; a folder whose images have other ones raises."""
+def _write_names(root: Path, names: Sequence[str] | None) -> None:
+    """Write the class names, unless they are ImageNet's; raise if the folder's images have other class names."""
     path = root / CLASSES
-    there = path.read_text(encoding="utf-8").splitlines() if path.is_file() else None
-    if there == (None if names is None else list(names)):
+    existing = path.read_text(encoding="utf-8").splitlines() if path.is_file() else None
+    if existing == (None if names is None else list(names)):
         return
     if names is None or any(root.glob(f"*/*/{CARD}")):
         raise BrittleError(f"the images in {str(root)!r} are of classes with other names; use another folder")

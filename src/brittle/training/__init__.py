@@ -1,4 +1,4 @@
-"""Teach a model a corruption."""
+"""Train networks on clean, corrupted or augmented images."""
 
 from brittle.models.networks import build_network
 from brittle.training.augmentation.user_schemes import Corrupted

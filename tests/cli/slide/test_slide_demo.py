@@ -13,7 +13,20 @@ def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(world, "DEMO_SAMPLING", Sampling(steps=2, side=32))
     monkeypatch.setattr(world, "DEMO_TRAINING", {"steps": 2, "batch_size": 1, "denoising_steps": 2})
-    call = ("slide", "demo", "--world", parts, "-c", "bag", "-s", "heavy_snow", "--seeds", 3, "-o", "d")
+    call = (
+        "slide",
+        "demo",
+        "--demo-pipeline",
+        parts,
+        "--class",
+        "bag",
+        "--shift",
+        "heavy_snow",
+        "--seeds",
+        3,
+        "-o",
+        "d",
+    )
     words = good(run(*call))
     for number in range(1, 7):
         assert f"{number}/6" in words
@@ -25,4 +38,4 @@ def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.
 
 
 def test_a_folder_that_is_no_world_is_said(run: Run) -> None:
-    assert "has no folder 'pipeline'" in told(run("slide", "demo", "--world", ".", "-o", "x"))
+    assert "has no folder 'pipeline'" in told(run("slide", "demo", "--demo-pipeline", ".", "-o", "x"))

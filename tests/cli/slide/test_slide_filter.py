@@ -38,7 +38,7 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     again = ("--scores", "out/scores.csv", "--thresholds", "out/thresholds.json")
     assert "at least 1 of CLIP_class" in good(run("slide", "filter", "slides", *again, "-o", "c"))
     assert pl.read_csv("c/kept.csv").equals(kept)
-    assert "give one of the two" in told(run("slide", "filter", "slides", *again, "--published", "-o", "c"))
+    assert "give one of the two" in told(run("slide", "filter", "slides", *again, "--published-thresholds", "-o", "c"))
 
     model = str(parts / "classifiers" / "small.safetensors")
     good(run("run", "-m", model, "-d", "cns-bench:slides", "--keep", "out/kept.csv", "-o", "run", "--batch-size", 8))
@@ -55,8 +55,8 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
 @pytest.mark.usefixtures("slides")
 def test_published_thresholds_need_all_four_scores(run: Run, parts: Path) -> None:
     eyes = ("--clip", parts / "clip")
-    assert "give --dino" in told(run("slide", "filter", "slides", *eyes, "--published", "-o", "out"))
-    result = run("slide", "filter", "slides", *eyes, "--dino", parts / "encoder", "--published", "-o", "out")
+    assert "give --dino" in told(run("slide", "filter", "slides", *eyes, "--published-thresholds", "-o", "out"))
+    result = run("slide", "filter", "slides", *eyes, "--dino", parts / "encoder", "--published-thresholds", "-o", "out")
     words = told(result) if result.exit_code else good(result)  # untrained networks may keep nothing
     assert "no trajectory is left" in words or "CLIP_class > 28.74" in words
 
@@ -66,7 +66,7 @@ def test_the_labelling_page_comes_first(run: Run) -> None:
     words = good(run("slide", "filter", "slides", "--page", "label.html", "-o", "out"))
     assert "label with the keys 1, 2, 3" in words
     assert Path("label.html").read_text().count("seed_0001") == 3
-    assert "say where thresholds come from: --labels FILE" in told(run("slide", "filter", "slides", "-o", "out"))
+    assert "thresholds come from --labels FILE" in told(run("slide", "filter", "slides", "-o", "out"))
 
 
 def few_labels() -> Path:

@@ -72,7 +72,7 @@ BAD: dict[str, tuple[str, Callable]] = {
         lambda r, p: r("slide", "measure", other_images(), "--clip", p / "clip", "-o", "x"),
     ),
     "slides without scale 0": (
-        "has no images at scale 0, and all others are compared with these",
+        "has no images at scale 0, which all others are compared with",
         lambda r, p: r("slide", "measure", without_zero(), "--clip", p / "clip", "-o", "x"),
     ),
     "no CLIP": ("say which --clip sees the images", lambda r, _: r("slide", "measure", "nowhere", "-o", "x")),
@@ -85,11 +85,11 @@ BAD: dict[str, tuple[str, Callable]] = {
         lambda r, _: r("slide", "measure", cns_folder(Path("c")), "--clip", open_clip(), "-o", "x"),
     ),
     "curves of nothing": (
-        "curves are by shift, name or all, got 'seed'",
+        "'seed' is not one of 'shift', 'name', 'all'",
         lambda r, p: r("slide", "measure", "x", "--clip", p / "clip", "--by", "seed", "-o", "x"),
     ),
     "unknown prompts": (
-        "prompts are one of words, paper, code, got 'mine'",
+        "'mine' is not one of 'words', 'paper', 'code'",
         lambda r, p: r("slide", "measure", cns_folder(Path("c")), "--clip", p / "clip", "--prompts", "mine", "-o", "x"),
     ),
 }

@@ -32,7 +32,7 @@ def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path("slides").rglob("*.*")}
     assert "0 images drawn, 6 were there" in good(sample(run, parts, "sliders"))
     same = {path for path, when in before.items() if path.stat().st_mtime_ns == when}
-    assert before.keys() - same <= {Path("slides/annotations_cns.json")}
+    assert before.keys() - same <= {Path("slides/annotations_cns.json"), Path("slides/command.toml")}
     lost = next(Path("slides").rglob("seed_0002_scale_1000.png"))
     content = lost.read_bytes()
     lost.unlink()
@@ -44,8 +44,8 @@ def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
 def test_a_folder_holds_images_of_one_kind(run: Run, parts: Path) -> None:
     assert "made with another active" in told(sample(run, parts, "sliders", "--active", 0.5))
     assert "made with another sampling" in told(sample(run, parts, "sliders", "--guidance", 3))
-    assert "made with another precision" in told(sample(run, parts, "sliders", "--precision", "bfloat16"))
-    assert "are of classes with other names" in told(sample(run, parts, "sliders", "--names", other_names()))
+    assert "made with another precision" in told(sample(run, parts, "sliders", "--dtype", "bfloat16"))
+    assert "are of classes with other names" in told(sample(run, parts, "sliders", "--classes", other_names()))
     card = Path("slides/heavy_snow/008_bag/sampling.json")
     card.write_text(card.read_text()[:20])
     assert "which says how images were made, is damaged" in told(sample(run, parts, "sliders"))
@@ -70,11 +70,11 @@ def test_settings_that_cannot_be_drawn_with_do_not_bind_the_folder(run: Run, par
 
 
 def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
-    words = good(sample(run, parts, "--two-prompts", "-c", "bag", "-s", "heavy_fog", out="two"))
+    words = good(sample(run, parts, "--two-prompts", "--class", "bag", "--shift", "heavy_fog", out="two"))
     assert "4 images drawn" in words
     assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
-    assert "need a --class and a --shift" in told(sample(run, parts, "--two-prompts", "-c", "bag"))
-    assert "leave out --scale" in told(sample(run, parts, "--two-prompts", "-c", "bag", "--scale", "0,2"))
+    assert "need a --class and a --shift" in told(sample(run, parts, "--two-prompts", "--class", "bag"))
+    assert "leave out --scale" in told(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
 
 
 @pytest.mark.usefixtures("slides")
@@ -116,23 +116,27 @@ def drawn(*options: object) -> Callable:
 BAD: dict[str, tuple[str, Callable]] = {
     "no pipeline": (
         "there is no folder 'nowhere'",
-        lambda r, _: r("slide", "sample", "nowhere", "--two-prompts", "-c", "22", "-s", "heavy_snow", "-o", "x"),
+        lambda r, _: r(
+            "slide", "sample", "nowhere", "--two-prompts", "--class", "22", "--shift", "heavy_snow", "-o", "x"
+        ),
     ),
     "a folder that is no pipeline": (
-        "is no diffusers pipeline, since it has no model_index.json",
-        lambda r, p: r("slide", "sample", p / "clip", "--two-prompts", "-c", "22", "-s", "heavy_snow", "-o", "x"),
+        "is not a diffusers pipeline: it has no model_index.json",
+        lambda r, p: r(
+            "slide", "sample", p / "clip", "--two-prompts", "--class", "22", "--shift", "heavy_snow", "-o", "x"
+        ),
     ),
     "an unknown shift": (
         "there is no published shift 'fogg'; ",
-        lambda r, p: sample(r, p, "--two-prompts", "-c", "bag", "-s", "fogg"),
+        lambda r, p: sample(r, p, "--two-prompts", "--class", "bag", "--shift", "fogg"),
     ),
     "no sliders": ("say where the sliders are", lambda r, p: sample(r, p)),
     "a folder without sliders": ("has no sliders: no folder with slider.json", lambda r, p: sample(r, p, p / "clip")),
     "a slider that is not there": (
         "there is no slider for 'heavy_fog' in 'sliders'; did you mean 'heavy_snow'?",
-        drawn("-s", "heavy_fog"),
+        drawn("--shift", "heavy_fog"),
     ),
-    "a class without a slider": ("there is no slider for class 3 in 'sliders'; there are: 8", drawn("-c", "3")),
+    "a class without a slider": ("there is no slider for class 3 in 'sliders'; there are: 8", drawn("--class", "3")),
     "scales without 0": (
         "scales must have 0, the image that all others are compared with; got [1.0, 2.0]",
         lambda r, p: r("slide", "sample", p / "pipeline", "sliders", "--scale", "1,2", "-o", "x"),
@@ -142,8 +146,8 @@ BAD: dict[str, tuple[str, Callable]] = {
     "seeds that are none": ("seeds are a number such as 50, or 3,7,10-12; got 'many'", drawn("--seeds", "many")),
     "no seeds": ("seeds are a number such as 50, or 3,7,10-12; got '0'", drawn("--seeds", "0")),
     "seeds backwards": ("seeds are a number such as 50, or 3,7,10-12; got '1,9-3'", drawn("--seeds", "1,9-3")),
-    "an unknown scheduler": ("there is no scheduler 'dddim'", drawn("--scheduler", "dddim")),
-    "an unknown format": ("file_format must be one of jpg, png, got 'gif'", drawn("--format", "gif")),
+    "an unknown scheduler": ("'dddim' is not one of 'ddim'", drawn("--scheduler", "dddim")),
+    "an unknown format": ("'gif' is not one of 'jpeg', 'png'", drawn("--image-format", "gif")),
     "no batch": ("batch_size is a whole number of at least 1, got 0", drawn("--batch-size", 0)),
 }
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle.cli.console import console, resumable_progress, save_picture, tell_files
-from brittle.cli.run import follow
+from brittle.cli.inputs import follow
+from brittle.cli.options import option
 from brittle.cli.slide.filter import filter_table, quality_table, score_figure
 from brittle.cli.slide.inputs import TINY, classes_of, shifts_of
 from brittle.cli.slide.measure import print_curves, write_table
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle slide demo", "to slide-demo/report.html, in some minutes on two cores"),
-    ("brittle slide demo -c trouser,sneaker,bag -s all -o more", "three classes in all seven shifts, for half an hour"),
+    (
+        "brittle slide demo --class trouser,sneaker,bag --shift all -o more",
+        "three classes in all seven shifts, for half an hour",
+    ),
 )
 
 CLASSES = ("sneaker", "bag")
@@ -30,22 +32,12 @@ STEPS = 6
 
 
 def demo_verb(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")] = Path(
-        "slide-demo"
-    ),
-    classes: Annotated[
-        list[str] | None, typer.Option("--class", "-c", help="Classes, with commas.", show_default=",".join(CLASSES))
-    ] = None,
-    shifts: Annotated[
-        list[str] | None, typer.Option("--shift", "-s", help="Shifts, with commas.", show_default=",".join(SHIFTS))
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option("--steps", help="Number of steps of each training.", show_default="the world's own")
-    ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Trajectories of each slider.")] = 10,
-    world: Annotated[
-        Path | None, typer.Option("--world", help="Another world, of scripts/train_tiny_world.py.")
-    ] = None,
+    output: Annotated[Path, option("--output", help="The folder; an existing one is resumed.")] = Path("slide-demo"),
+    classes: Annotated[list[str] | None, option("--class", show_default=",".join(CLASSES))] = None,
+    shifts: Annotated[list[str] | None, option("--shift", show_default=",".join(SHIFTS))] = None,
+    steps: Annotated[int | None, option("--steps", show_default="the world's own")] = None,
+    seeds: Annotated[int, option("--seeds")] = 10,
+    world: Annotated[Path | None, option("--demo-pipeline")] = None,
 ) -> None:
     """Train sliders on a bundled tiny diffusion model, draw, measure, filter, test classifiers and write the report.
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from brittle._errors import BrittleError
 from brittle.cli.console import console, say_next, tell_files
-from brittle.cli.run import DEVICE
+from brittle.cli.inputs import DEVICE
+from brittle.cli.options import PartialLabels, Prompts, option
 from brittle.cli.slide.inputs import CLIP, TINY
 from brittle.cli.slide.measure import FOLDER, scored, write_table
 
@@ -119,7 +118,10 @@ def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:
 
 
 EXAMPLES = (
-    ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --published -o filtered", "the published thresholds"),
+    (
+        "brittle slide filter slides/ --clip clip/ --dino dinov2/ --published-thresholds -o filtered",
+        "the published thresholds",
+    ),
     ("brittle slide filter slides/ --page label.html -o filtered", "a page to label images on, by keys"),
     ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv -o filtered", "your thresholds"),
     ("brittle slide filter slides/ --scores filtered/scores.csv --labels labels.csv --tpr 0.95 -o stricter", "quick"),
@@ -132,41 +134,25 @@ EXAMPLES = (
 
 def filter_verb(
     folder: FOLDER,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for kept.csv and the other tables.")],
+    output: Annotated[Path, option("--output", help="The folder for kept.csv and the other tables.")],
     clip: CLIP = None,
-    dino: Annotated[
-        str | None, typer.Option("--dino", metavar="FOLDER", help="An image encoder of transformers, or `tiny`.")
-    ] = None,
-    scores: Annotated[
-        Path | None, typer.Option("--scores", metavar="FILE", help="A scores.csv that is there already.")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", metavar="FILE", help="Labels made on the page: thresholds, quality.")
-    ] = None,
-    tpr: Annotated[
-        float, typer.Option("--tpr", help="Each threshold removes this share of out-of-class images.")
-    ] = 0.9,
-    published: Annotated[
-        bool, typer.Option("--published", help="The published thresholds: CLIP ViT-B/16, DINOv2 ViT-L/14.")
-    ] = False,
+    dino: Annotated[str | None, option("--dino")] = None,
+    scores: Annotated[Path | None, option("--scores")] = None,
+    labels: Annotated[Path | None, option("--labels")] = None,
+    tpr: Annotated[float, option("--tpr")] = 0.9,
+    published: Annotated[bool, option("--published-thresholds")] = False,
     thresholds: Annotated[
         str | None,
-        typer.Option("--thresholds", metavar="FILE", help="A thresholds.json of an earlier filter, or `tiny`."),
+        option("--thresholds"),
     ] = None,
-    least: Annotated[
-        int | None, typer.Option("--least", help="An image passes if so many scores do.", show_default="2")
-    ] = None,
-    partial: Annotated[
-        str, typer.Option("--partial", help="What `partial` labels count as: class, not class or skip.")
-    ] = "class",
+    least: Annotated[int | None, option("--least", show_default="2")] = None,
+    partial: Annotated[PartialLabels, option("--partial-as")] = "class",
     prompts: Annotated[
-        str | None,
-        typer.Option("--prompts", help="words, paper or code.", show_default="code if published, else words"),
+        Prompts | None,
+        option("--prompts", show_default="code if published, else words"),
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE.html", help="Write the page on which images are labelled.")
-    ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 32,
+    page: Annotated[Path | None, option("--page")] = None,
+    batch_size: Annotated[int, option("--batch-size")] = 32,
     device: DEVICE = "auto",
 ) -> None:
     """Keep the trajectories whose images all still show their class.
@@ -179,14 +165,16 @@ def filter_verb(
     from brittle.sliders import choose_thresholds, compare_filters, read_labels
 
     if published and thresholds is not None:
-        raise BrittleError("thresholds are either --published or those of a file; give one of the two options")
+        raise BrittleError(
+            "thresholds are either --published-thresholds or those of a file; give one of the two options"
+        )
     if page is not None:
         _page(folder, page)
     if labels is None and not published and thresholds is None:
         if page is None:
             raise BrittleError(
-                "say where thresholds come from: --labels FILE, --thresholds FILE, --published, or make labels with "
-                "--page"
+                "thresholds come from --labels FILE, --thresholds FILE, --published-thresholds, or make labels "
+                "with --page"
             )
         console().print(
             f"[dim]then: brittle slide filter {folder} --labels labels.csv … -o {output}[/]", soft_wrap=True

@@ -12,6 +12,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, split_commas
+from brittle.cli.options import Dtype, Engine, option
 
 if TYPE_CHECKING:
     from brittle.evaluation import Results
@@ -23,23 +24,19 @@ PIPELINE = Annotated[
         metavar="PIPELINE", help="A folder of diffusers, such as Stable Diffusion 2, or `tiny`: the bundled world."
     ),
 ]
-OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")]
-TOKENS = Annotated[
-    Path | None, typer.Option("--tokens", help="Learnt class tokens: a folder such as encoder_root_imagenet.")
-]
+OUTPUT = Annotated[Path, option("--output", help="The folder; an existing one is resumed.")]
+TOKENS = Annotated[Path | None, option("--tokens")]
 NAMES = Annotated[
     Path | None,
-    typer.Option("--names", metavar="FILE", help="Class names, one a line.", show_default="ImageNet's 1000"),
+    option("--classes", show_default="ImageNet's 1000"),
 ]
-OWN_WORDS = Annotated[bool, typer.Option("--own-words", help="Allow shifts that are not published, in any words.")]
-PRECISION = Annotated[
-    str, typer.Option("--precision", help="`float32`, `bfloat16`, or `auto`: bfloat16 on GPUs that compute in it.")
-]
-ENGINE = Annotated[str, typer.Option("--engine", help="`local`, or `ray` to spread the work over a cluster.")]
-ADDRESS = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
+OWN_WORDS = Annotated[bool, option("--any-shift")]
+PRECISION = Annotated[Dtype, option("--dtype")]
+ENGINE = Annotated[Engine, option("--engine")]
+ADDRESS = Annotated[str | None, option("--address")]
 CLIP = Annotated[
     str | None,
-    typer.Option("--clip", metavar="FOLDER", help="A CLIP of transformers or open_clip, or `tiny`."),
+    option("--clip"),
 ]
 TINY = "tiny"
 """The name of the bundled world."""
@@ -74,7 +71,7 @@ def shifts_of(given: Sequence[str] | None, pipeline: str, own_words: bool) -> li
         if shift not in known and not own_words:
             kind = "bundled" if pipeline == TINY else "published"
             raise BrittleError(
-                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Words of your own: --own-words"
+                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Words of your own: --any-shift"
             )
     return found
 

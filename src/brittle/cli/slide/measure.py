@@ -9,7 +9,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, resumable_progress, say_next, tell_files
-from brittle.cli.run import DEVICE, follow
+from brittle.cli.inputs import DEVICE, follow
+from brittle.cli.options import CurvesBy, Prompts, option
 from brittle.cli.slide.inputs import CLIP, TINY, prompts_of, tiny_part
 
 if TYPE_CHECKING:
@@ -27,13 +28,11 @@ FOLDER = Annotated[Path, typer.Argument(metavar="SLIDES", help="A folder of `bri
 
 def measure_verb(
     folder: FOLDER,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for tables and figure.")],
+    output: Annotated[Path, option("--output", help="The folder for tables and figure.")],
     clip: CLIP = None,
-    by: Annotated[str, typer.Option("--by", help="A curve for each `shift`, each class `name`, or `all`.")] = "shift",
-    prompts: Annotated[
-        str, typer.Option("--prompts", help="`words`, `paper`, or `code`: as published, underscores and all.")
-    ] = "words",
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 32,
+    by: Annotated[CurvesBy, option("--by")] = "shift",
+    prompts: Annotated[Prompts, option("--prompts")] = "words",
+    batch_size: Annotated[int, option("--batch-size")] = 32,
     device: DEVICE = "auto",
 ) -> None:
     """Measure ΔCLIP: how much nearer images are to the words of the shift, and of the class, than at scale 0.

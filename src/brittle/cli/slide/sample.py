@@ -10,7 +10,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, resumable_progress, say_next, split_commas, split_numbers
-from brittle.cli.run import DEVICE, follow
+from brittle.cli.inputs import DEVICE, follow
+from brittle.cli.options import ImageFormat, Scheduler, option
 from brittle.cli.slide import inputs as shared
 from brittle.cli.slide.inputs import ChosenPipeline, chosen_pipeline, sampling_settings
 
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle slide sample sd2/ sliders/ --tokens tokens/ --batch-size 6 -o slides", "50 seeds at 6 scales each"),
-    ("brittle slide sample sd2/ lora_adapters/ --tokens tokens/ -s heavy_snow -o slides", "the published adapters"),
-    ("brittle slide sample tiny sliders/ --scale 0,1,2 --seeds 10 --steps 20 -o slides", "fewer of all"),
-    ("brittle slide sample tiny --two-prompts -c bag -s heavy_fog -o two", "the baseline without a slider"),
+    (
+        "brittle slide sample sd2/ lora_adapters/ --tokens tokens/ --shift heavy_snow -o slides",
+        "the published adapters",
+    ),
+    ("brittle slide sample tiny sliders/ --scale 0,1,2 --seeds 10 --denoising-steps 20 -o slides", "fewer of all"),
+    ("brittle slide sample tiny --two-prompts --class bag --shift heavy_fog -o two", "the baseline without a slider"),
 )
 
 
@@ -33,44 +37,38 @@ def sample_verb(
     ] = None,
     classes: Annotated[
         list[str] | None,
-        typer.Option("--class", "-c", help="Classes whose sliders are used.", show_default="all sliders"),
+        option("--class", show_default="all sliders"),
     ] = None,
     shifts: Annotated[
         list[str] | None,
-        typer.Option("--shift", "-s", help="Shifts whose sliders are used.", show_default="all sliders"),
+        option("--shift", show_default="all sliders"),
     ] = None,
     scales: Annotated[
         list[str] | None,
-        typer.Option(
-            "--scale", help="Scales of the shift with commas; 0 is one of them.", show_default="0,0.5,1,1.5,2,2.5"
-        ),
+        option("--scale", show_default="0,0.5,1,1.5,2,2.5"),
     ] = None,
-    seeds: Annotated[str, typer.Option("--seeds", help="Number of seeds, from 1 on; or which: 3,7,10-12.")] = "50",
-    two_prompts: Annotated[
-        bool, typer.Option("--two-prompts", help="The baseline: the shift in the prompt, at scale 1 only.")
-    ] = False,
+    seeds: Annotated[str, option("--seeds")] = "50",
+    two_prompts: Annotated[bool, option("--two-prompts")] = False,
     tokens: shared.TOKENS = None,
     names: shared.NAMES = None,
     own_words: shared.OWN_WORDS = False,
-    active: Annotated[float, typer.Option("--active", help="The slider is on in this last share of the noise.")] = 0.75,
+    active: Annotated[float, option("--active")] = 0.75,
     guidance: Annotated[
         float | None,
-        typer.Option("--guidance", help="Strength of classifier-free guidance; 1 is none.", show_default="7.5"),
+        option("--guidance", show_default="7.5"),
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Number of denoising steps.", show_default="50")] = None,
+    steps: Annotated[int | None, option("--denoising-steps", show_default="50")] = None,
     scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", help="ddim, unipc, dpm++ or euler.", show_default="the checkpoint's own"),
+        Scheduler | None,
+        option("--scheduler", show_default="the checkpoint's own"),
     ] = None,
     size: Annotated[
         int | None,
-        typer.Option("--size", help="Side of generated images in pixels.", show_default="the checkpoint's own"),
+        option("--image-size", show_default="the checkpoint's own"),
     ] = None,
-    side: Annotated[
-        int | None, typer.Option("--side", help="Side of written images in pixels.", show_default="256 at most")
-    ] = None,
-    file_format: Annotated[str, typer.Option("--format", help="`jpg` as published, or `png`.")] = "jpg",
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 1,
+    side: Annotated[int | None, option("--output-size", show_default="256 at most")] = None,
+    file_format: Annotated[ImageFormat, option("--image-format")] = "jpeg",
+    batch_size: Annotated[int, option("--batch-size")] = 1,
     precision: shared.PRECISION = "auto",
     device: DEVICE = "auto",
     engine: shared.ENGINE = "local",
@@ -109,7 +107,7 @@ def sample_verb(
             active=active,
             sampling=sampling,
             batch_size=batch_size,
-            file_format=file_format,
+            file_format="jpg" if file_format == "jpeg" else file_format,
         )
     console().print(f"{done.drawn:,} images drawn, {done.there:,} were there, of {len(picks)} classes in shifts")
     clip = "tiny" if pipeline == "tiny" else "clip-vit-base-patch16"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from brittle.cli.console import console, resumable_progress, say_next
-from brittle.cli.run import DEVICE, follow
+from brittle.cli.inputs import DEVICE, follow
+from brittle.cli.options import option
 from brittle.cli.slide import inputs as shared
 from brittle.cli.slide.inputs import chosen_pipeline, training_settings
 
@@ -15,9 +14,18 @@ if TYPE_CHECKING:
     from brittle.sliders import TrainedSliders
 
 EXAMPLES = (
-    ("brittle slide train sd2/ --tokens tokens/ -c 22 -s heavy_snow -o sliders", "the bald eagle in heavy snow"),
-    ("brittle slide train tiny -c bag,sneaker -s heavy_fog --steps 100 -o sliders", "two sliders on the bundled world"),
-    ("brittle slide train sd2/ -c all -s all -o sliders --engine ray --address auto", "all of them, on a cluster"),
+    (
+        "brittle slide train sd2/ --tokens tokens/ --class 22 --shift heavy_snow -o sliders",
+        "the bald eagle in heavy snow",
+    ),
+    (
+        "brittle slide train tiny --class bag,sneaker --shift heavy_fog --steps 100 -o sliders",
+        "two sliders on the bundled world",
+    ),
+    (
+        "brittle slide train sd2/ --class all --shift all -o sliders --engine ray --address auto",
+        "all of them, on a cluster",
+    ),
 )
 SHOWN = 20
 """More sliders than these are counted, not listed."""
@@ -26,39 +34,29 @@ SHOWN = 20
 def train_verb(
     pipeline: shared.PIPELINE,
     output: shared.OUTPUT,
-    classes: Annotated[
-        list[str], typer.Option("--class", "-c", help="Numbers or names, with commas or repeated; or `all`.")
-    ],
-    shifts: Annotated[
-        list[str], typer.Option("--shift", "-s", help="Published shifts, with commas or repeated; or `all`.")
-    ],
+    classes: Annotated[list[str], option("--class")],
+    shifts: Annotated[list[str], option("--shift")],
     tokens: shared.TOKENS = None,
     names: shared.NAMES = None,
     own_words: shared.OWN_WORDS = False,
-    steps: Annotated[int | None, typer.Option("--steps", help="Number of training steps.", show_default="400")] = None,
-    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Images in a step.", show_default="16")] = None,
+    steps: Annotated[int | None, option("--steps", show_default="400")] = None,
+    batch_size: Annotated[int | None, option("--batch-size", show_default="16")] = None,
     strength: Annotated[
         float | None,
-        typer.Option("--strength", help="η: how many times the difference of prompts is learnt.", show_default="4"),
+        option("--strength", show_default="4"),
     ] = None,
-    rank: Annotated[int, typer.Option("--rank", help="Rank of the LoRA adapter.")] = 4,
-    alpha: Annotated[float, typer.Option("--alpha", help="Alpha/rank is multiplied to the adapter at scale 1.")] = 1.0,
-    learning_rate: Annotated[float | None, typer.Option("--lr", help="The learning rate.", show_default="2e-4")] = None,
+    rank: Annotated[int, option("--lora-rank")] = 4,
+    alpha: Annotated[float, option("--lora-alpha")] = 1.0,
+    learning_rate: Annotated[float | None, option("--lr", show_default="2e-4")] = None,
     denoising_steps: Annotated[
         int | None,
-        typer.Option(
-            "--denoising-steps",
-            help="Number of denoising steps, of which each training step runs a random number.",
-            show_default="50",
-        ),
+        option("--denoising-steps", show_default="50"),
     ] = None,
     size: Annotated[
         int | None,
-        typer.Option(
-            "--size", help="Side of training images in pixels.", show_default="512, or the checkpoint's if less"
-        ),
+        option("--image-size", show_default="512, or the checkpoint's if less"),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of weights and noise.")] = 0,
+    seed: Annotated[int, option("--seed")] = 0,
     precision: shared.PRECISION = "auto",
     device: DEVICE = "auto",
     engine: shared.ENGINE = "local",
@@ -102,7 +100,7 @@ def train_verb(
             precision=precision,
         )
     print_sliders(done)
-    how = [word for pair in (("--tokens", tokens), ("--names", names)) if pair[1] is not None for word in pair]
+    how = [word for pair in (("--tokens", tokens), ("--classes", names)) if pair[1] is not None for word in pair]
     console().print()
     say_next("slide", "sample", pipeline, output, *how, "-o", "slides", after=output)
 

@@ -33,24 +33,24 @@ def find_textures(folder: str | Path) -> tuple[Path, ...]:
     folder = Path(folder)
     if not folder.is_dir():
         raise BrittleError(f"textures={str(folder)!r} is not a folder; give one that holds pictures")
-    return _listed(folder, folder.stat().st_mtime_ns)
+    return _list_textures(folder, folder.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=8)
-def _listed(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - a changed folder is listed again
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
-    if not found:
+def _list_textures(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 - a changed folder is listed again
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
+    if not paths:
         raise BrittleError(f"the folder {str(folder)!r} holds no pictures ({', '.join(PICTURES)})")
-    if [path.name for path in found] == PUBLISHED:
-        found.pop()
-    return tuple(found)
+    if [path.name for path in paths] == PUBLISHED:
+        paths.pop()
+    return tuple(paths)
 
 
 @lru_cache(maxsize=32)
 def _read(path: Path, scale: float, channels: int) -> Image:
     picture = cv2.imread(str(path), cv2.IMREAD_COLOR_RGB)
     if picture is None:
-        raise BrittleError(f"{str(path)!r} cannot be read as a picture; replace it or take it out of the folder")
+        raise BrittleError(f"{str(path)!r} cannot be read as a picture; replace it or remove it from the folder")
     if channels == 1:
         picture = np.rint(picture @ LUMINANCE).astype(np.uint8)
     if scale != 1:
@@ -68,11 +68,11 @@ def crop_texture(path: Path, shape: tuple[int, ...], scale: float, row: float, c
     texture = _read(path, min(scale, 1.0), channels)
     rows, columns = texture.shape[:2]
     enlarge = max(scale, 1.0, height / rows, width / columns)
-    tall, wide = min(rows, round(height / enlarge)), min(columns, round(width / enlarge))
-    tall, wide = max(tall, 1), max(wide, 1)
-    top, left = int(row * (rows - tall)), int(column * (columns - wide))
-    crop = texture[top : top + tall, left : left + wide]
-    if (tall, wide) == (height, width):
+    crop_height, crop_width = min(rows, round(height / enlarge)), min(columns, round(width / enlarge))
+    crop_height, crop_width = max(crop_height, 1), max(crop_width, 1)
+    top, left = int(row * (rows - crop_height)), int(column * (columns - crop_width))
+    crop = texture[top : top + crop_height, left : left + crop_width]
+    if (crop_height, crop_width) == (height, width):
         return np.ascontiguousarray(crop)
     return np.asarray(cv2.resize(crop, (width, height)), np.uint8).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Blur films: the camera turns, moves nearer, or loses focus."""
+"""Blur sequences: motion blur that turns, zoom blur and Gaussian blur that grow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
 from brittle.corruptions.kernels.arithmetic import truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur
@@ -27,7 +27,7 @@ def motion_blur(
     sigma: float,
     degrees: float,
     last: int,
-) -> Film:
+) -> DrawFrame:
     """A trail of constant length turns to the horizontal.
 
     Not kept: at 64 px the original blurs the full-size photograph and then reduces it; here the image itself is
@@ -37,7 +37,7 @@ def motion_blur(
 
 
 @perturbation(test=True, at224={"frames": 31, "step": 0.004})
-def zoom_blur(image: Image, rng: Draws, *, step: float) -> Film:  # noqa: ARG001
+def zoom_blur(image: Image, rng: Draws, *, step: float) -> DrawFrame:  # noqa: ARG001
     """The running mean of ever larger enlargements, 0.4 % apart."""
     return lambda i: mean_of_zooms(image, 1 + step * i, i + 1, clean_again=False)
 
@@ -49,6 +49,6 @@ def zoom_blur(image: Image, rng: Draws, *, step: float) -> Film:  # noqa: ARG001
     at32={"first": 0.3, "step": 0.015, "cut": 7},
     at299={"first": 0.35},
 )
-def gaussian_blur(image: Image, rng: Draws, *, first: float, step: float, cut: float) -> Film:  # noqa: ARG001
+def gaussian_blur(image: Image, rng: Draws, *, first: float, step: float, cut: float) -> DrawFrame:  # noqa: ARG001
     """A Gaussian that widens, its kernel ending at 6 or 7 standard deviations."""
     return lambda i: truncate(gaussian(image, first + step * i, cut=cut))

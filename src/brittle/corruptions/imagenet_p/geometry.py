@@ -1,4 +1,4 @@
-"""Geometry films: the camera shifts, turns, tilts, shears, or moves nearer. What comes in from outside is black."""
+"""Geometry sequences: translate, rotate, tilt, scale and shear. Outside of the image it is black."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
 
 
 @perturbation(
     test=True, at224={"frames": 41, "middle": 20}, at64={"frames": 31, "middle": 15}, at32={"frames": 16, "middle": 7}
 )
-def translate(image: Image, rng: Draws, *, middle: int) -> Film:  # noqa: ARG001
+def translate(image: Image, rng: Draws, *, middle: int) -> DrawFrame:  # noqa: ARG001
     """From left to right by one pixel a frame."""
     width = image.shape[1]
 
@@ -31,7 +31,7 @@ def translate(image: Image, rng: Draws, *, middle: int) -> Film:  # noqa: ARG001
 
 
 @perturbation(test=True, at224={"frames": 31})
-def rotate(image: Image, rng: Draws) -> Film:  # noqa: ARG001
+def rotate(image: Image, rng: Draws) -> DrawFrame:  # noqa: ARG001
     """By one degree a frame, from −15° to 15°."""
     height, width = image.shape[:2]
     centre = ((width - 1) / 2, (height - 1) / 2)
@@ -39,7 +39,7 @@ def rotate(image: Image, rng: Draws) -> Film:  # noqa: ARG001
 
 
 @perturbation(test=True, at224={"frames": 31, "degrees": 1.0}, at32={"degrees": 0.75})
-def tilt(image: Image, rng: Draws, *, degrees: float) -> Film:  # noqa: ARG001
+def tilt(image: Image, rng: Draws, *, degrees: float) -> DrawFrame:  # noqa: ARG001
     """Out of the plane about both axes at once, seen by a pinhole camera with the diagonal as its focal length."""
     height, width = image.shape[:2]
 
@@ -51,15 +51,15 @@ def tilt(image: Image, rng: Draws, *, degrees: float) -> Film:  # noqa: ARG001
 
 
 @perturbation(test=True, at224={"frames": 31, "first": 0.40, "step": 0.025}, at32={"first": 0.70, "step": 0.02})
-def scale(image: Image, rng: Draws, *, first: float, step: float) -> Film:  # noqa: ARG001
-    """From small, within a black frame, to larger than life."""
+def scale(image: Image, rng: Draws, *, first: float, step: float) -> DrawFrame:  # noqa: ARG001
+    """From a reduced image in a black frame to an enlarged one."""
     height, width = image.shape[:2]
     centre = ((width - 1) / 2, (height - 1) / 2)
     return lambda i: _affine(image, cv2.getRotationMatrix2D(centre, 0, first + step * i))
 
 
 @perturbation(test=False, at224={"frames": 31})
-def shear(image: Image, rng: Draws) -> Film:  # noqa: ARG001
+def shear(image: Image, rng: Draws) -> DrawFrame:  # noqa: ARG001
     """Sideways by one degree a frame, from −15° to 15°, about the middle row."""
     middle = (image.shape[0] - 1) / 2
 
@@ -80,9 +80,9 @@ def _pinhole(height: int, width: int, angle: float) -> NDArray[np.float64]:
     focal = math.hypot(width, height)
     x, y = (width - 1) / 2, (height - 1) / 2
     sin, cos = math.sin(angle), math.cos(angle)
-    into_space = np.array([[1, 0, -x], [0, 1, -y], [0, 0, 0], [0, 0, 1.0]])
+    to_3d = np.array([[1, 0, -x], [0, 1, -y], [0, 0, 0], [0, 0, 1.0]])
     about_x = np.array([[1, 0, 0, 0], [0, cos, -sin, 0], [0, sin, cos, 0], [0, 0, 0, 1.0]])
     about_y = np.array([[cos, 0, -sin, 0], [0, 1, 0, 0], [sin, 0, cos, 0], [0, 0, 0, 1.0]])
-    away = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, focal], [0, 0, 0, 1.0]])
-    onto_film = np.array([[focal, 0, x, 0], [0, focal, y, 0], [0, 0, 1.0, 0]])
-    return np.asarray(onto_film @ away @ about_x @ about_y @ into_space, np.float64)
+    translate_z = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, focal], [0, 0, 0, 1.0]])
+    project = np.array([[focal, 0, x, 0], [0, focal, y, 0], [0, 0, 1.0, 0]])
+    return np.asarray(project @ translate_z @ about_x @ about_y @ to_3d, np.float64)

@@ -1,10 +1,10 @@
-"""Noise films: frame 0 is the clean image, and every later frame an independent noisy copy of it."""
+"""Noise sequences: frame 0 is the clean image, and every later frame an independent noisy copy of it."""
 
 from __future__ import annotations
 
 from brittle._types import Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
 from brittle.corruptions.kernels.noise import add_normal, count_photons
 
 
@@ -16,8 +16,8 @@ from brittle.corruptions.kernels.noise import add_normal, count_photons
     at32={"sigma": (0.02, 0.04, 0.06)},
     at299={"sigma": (0.035, 0.055, 0.085)},
 )
-def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> Film:
-    """Normal noise, drawn anew for every frame."""
+def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> DrawFrame:
+    """Normal noise, drawn independently for every frame."""
     return lambda i: add_normal(image, rng.key(f"frame {i}"), constant=255 * sigma) if i else image
 
 
@@ -29,8 +29,8 @@ def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> Film:
     at32={"photons": (700, 400, 200)},
     at299={"photons": (250, 100, 50)},
 )
-def shot_noise(image: Image, rng: Draws, *, photons: float) -> Film:
-    """Photon counts, drawn anew for every frame."""
+def shot_noise(image: Image, rng: Draws, *, photons: float) -> DrawFrame:
+    """Photon counts, drawn independently for every frame."""
     return lambda i: count_photons(image, rng.key(f"frame {i}"), float(photons)) if i else image
 
 
@@ -41,6 +41,6 @@ def shot_noise(image: Image, rng: Draws, *, photons: float) -> Film:
     at32={"sigma": (0.05, 0.07, 0.10)},
     at299={"sigma": (0.06, 0.11, 0.16)},
 )
-def speckle_noise(image: Image, rng: Draws, *, sigma: float) -> Film:
-    """Noise in proportion to brightness, drawn anew for every frame."""
+def speckle_noise(image: Image, rng: Draws, *, sigma: float) -> DrawFrame:
+    """Noise in proportion to brightness, drawn independently for every frame."""
     return lambda i: add_normal(image, rng.key(f"frame {i}"), gain=sigma) if i else image

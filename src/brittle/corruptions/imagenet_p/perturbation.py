@@ -1,4 +1,4 @@
-"""A perturbation sequence: a lazily drawn film of one image."""
+"""Perturbation sequences: lazily computed frames of one image."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.severity import choose_table
 
 MODULES = ("noise", "blur", "weather", "geometry")
-Film = Callable[[int], Image]
-"""Frame i of a film."""
+DrawFrame = Callable[[int], Image]
+"""A function that computes frame i of a sequence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Perturbation:
-    """A named way to film an image: how many frames, and what each of them shows."""
+    """A named perturbation: its function and its published parameters, the number of frames among them."""
 
     id: str
     test: bool
     noise: bool
-    function: Callable[..., Film] = field(repr=False)
+    function: Callable[..., DrawFrame] = field(repr=False)
     tables: Mapping[int, Mapping[str, Any]] = field(repr=False)
 
     @property
@@ -39,10 +39,10 @@ class Perturbation:
 
     def parameters(self, side: int, difficulty: int = 1) -> dict[str, Any]:
         """The published parameters for an image side; noise has three difficulties, each with its own."""
-        chosen = dict(self.tables[choose_table(frozenset(self.tables), side)[0]])
+        table = dict(self.tables[choose_table(frozenset(self.tables), side)[0]])
         if self.noise:
-            return {key: value[difficulty - 1] if key != "frames" else value for key, value in chosen.items()}
-        return chosen
+            return {key: value[difficulty - 1] if key != "frames" else value for key, value in table.items()}
+        return table
 
 
 _by_name: dict[str, Perturbation] = {}
@@ -50,11 +50,11 @@ _by_name: dict[str, Perturbation] = {}
 
 def perturbation(
     *, test: bool, noise: bool = False, at224: Mapping[str, Any], **others: Mapping[str, Any]
-) -> Callable[[Callable[..., Film]], Callable[..., Film]]:
-    """Register a function that films an image: its parameters for 224 px, and what differs at32, at64 and at299."""
+) -> Callable[[Callable[..., DrawFrame]], Callable[..., DrawFrame]]:
+    """Register a perturbation with its parameters for 224 px, and those that differ at32, at64 and at299."""
     tables = {224: dict(at224), **{int(key[2:]): {**at224, **table} for key, table in others.items()}}
 
-    def register(function: Callable[..., Film]) -> Callable[..., Film]:
+    def register(function: Callable[..., DrawFrame]) -> Callable[..., DrawFrame]:
         _by_name[function.__name__] = Perturbation(
             f"imagenet-p/{function.__name__}",
             test,
@@ -84,19 +84,19 @@ def find_perturbation(name: str | Perturbation) -> Perturbation:
     if isinstance(name, Perturbation):
         return name
     _discover()
-    found = _by_name.get(str(name).removeprefix("imagenet-p/"))
-    if found is None:
+    perturbation = _by_name.get(str(name).removeprefix("imagenet-p/"))
+    if perturbation is None:
         close = difflib.get_close_matches(str(name), _by_name, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(_by_name)}"
         raise BrittleError(f"there is no perturbation {name!r}; {hint}")
-    return found
+    return perturbation
 
 
 class Sequence:
-    """The frames of one film. Each is drawn when it is asked for; `np.asarray(sequence)` draws them all."""
+    """The frames of one sequence. Each is computed on access; `np.asarray(sequence)` computes them all."""
 
-    def __init__(self, count: int, film: Film, finish: Callable[[Image], Any]) -> None:
-        self._count, self._film, self._finish = count, film, finish
+    def __init__(self, count: int, draw_frame: DrawFrame, finish: Callable[[Image], Any]) -> None:
+        self._count, self._draw_frame, self._finish = count, draw_frame, finish
 
     def __len__(self) -> int:
         return self._count
@@ -104,7 +104,7 @@ class Sequence:
     def __getitem__(self, index: int) -> Any:
         if not -self._count <= index < self._count:
             raise IndexError(f"there are {self._count} frames, got index {index}")
-        return self._finish(self._film(index % self._count))
+        return self._finish(self._draw_frame(index % self._count))
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(self._count))
@@ -123,26 +123,28 @@ def sequence(
     seed: int = 0,
     sample: Sample = 0,
 ) -> Sequence:
-    """Film one image as ImageNet-P does; the frames depend on the arguments and on nothing else.
+    """The perturbation sequence of one image, as in ImageNet-P; the frames depend only on the arguments.
 
     Args:
         image: H×W×3 or H×W uint8, or a PIL image (L or RGB).
         perturbation: a name such as "rotate" or "imagenet-p/rotate".
-        difficulty: 1, 2 or 3: how strong the noise is. For the others it is how many frames to step when flips are
-            counted, and so no matter of drawing: take `frames[::2]`.
-        crop: cut each frame to its central crop×crop. ImageNet-P films the image with its short side at 256 px and
-            crops to 224, so that small turns and shifts show no black border.
-        seed: another seed gives another film.
-        sample: what names this image among others.
+        difficulty: 1, 2 or 3, the strength of noise. For other perturbations the difficulty is the step between the
+            compared frames, which does not change them: take `frames[::2]`.
+        crop: cut each frame to its central crop×crop. ImageNet-P perturbs the image with its short side at 256 px and
+            crops to 224, so that small rotations and shifts show no black border.
+        seed: the seed of the draws.
+        sample: the id of this image.
     """
     chosen = find_perturbation(perturbation)
     if difficulty not in ((1, 2, 3) if chosen.noise else (1,)):
-        allowed = "1, 2 or 3" if chosen.noise else "1; step over the frames instead"
+        allowed = "1, 2 or 3" if chosen.noise else "1; skip frames instead"
         raise BrittleError(f"the difficulty of {chosen.id} must be {allowed}, got {difficulty!r}")
     images.check(image)
     clean = np.asarray(image)
     if clean.dtype != np.uint8 or clean.ndim not in (2, 3) or (clean.ndim == 3 and clean.shape[2] == 4):
-        raise BrittleError(f"a film is made of one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}")
+        raise BrittleError(
+            f"a sequence is made from one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}"
+        )
     side = crop or min(clean.shape[:2])
     if side > min(clean.shape[:2]) or side < 1:
         raise BrittleError(
@@ -150,9 +152,9 @@ def sequence(
         )
     parameters = chosen.parameters(side, difficulty)
     draws = Draws(check_seed(seed), chosen.id, check_sample(sample))
-    stage = np.array(clean if clean.ndim == 3 else clean[:, :, np.newaxis], order="C")
-    frames = parameters.pop("frames")
-    film = chosen.function(stage, draws, **parameters)
+    prepared = np.array(clean if clean.ndim == 3 else clean[:, :, np.newaxis], order="C")
+    frame_count = parameters.pop("frames")
+    draw_frame = chosen.function(prepared, draws, **parameters)
 
     def finish(frame: Image) -> Any:
         top, left = (frame.shape[0] - side) // 2, (frame.shape[1] - side) // 2
@@ -164,4 +166,4 @@ def sequence(
             return Pil.fromarray(out)
         return out
 
-    return Sequence(frames, film, finish)
+    return Sequence(frame_count, draw_frame, finish)

@@ -1,4 +1,4 @@
-"""Weather films: snow whose direction turns, daylight, water that drips."""
+"""Weather sequences: snow whose direction turns, brightness, and water that runs down."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from brittle._types import Field, Image
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.imagenet_p.perturbation import Film, perturbation
+from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
 from brittle.corruptions.kernels.blur import gaussian, motion_blur
 from brittle.corruptions.kernels.blur import zoom as enlarge
 from brittle.corruptions.kernels.colour import shift_value
@@ -34,21 +34,21 @@ def snow(
     radius: float,
     sigma: float,
     mix: float,
-) -> Film:
+) -> DrawFrame:
     """One field of flakes whose direction turns by 4° a frame."""
     height, width = image.shape[:2]
     field = enlarge(loc + scale * normals(rng.key("flakes"), height, width), zoom)
-    fallen = flakes(field, threshold)[:, :, np.newaxis]
+    flake_layer = flakes(field, threshold)[:, :, np.newaxis]
 
     def frame(i: int) -> Image:
-        layer = np.rint(motion_blur(fallen, radius, sigma, 4 * i - 150))
+        layer = np.rint(motion_blur(flake_layer, radius, sigma, 4 * i - 150))
         return whiten_and_add(image, layer[:, :, 0], mix)
 
     return frame
 
 
 @perturbation(test=True, at224={"frames": 31, "step": 0.02}, at32={"step": 0.015})
-def brightness(image: Image, rng: Draws, *, step: float) -> Film:  # noqa: ARG001
+def brightness(image: Image, rng: Draws, *, step: float) -> DrawFrame:  # noqa: ARG001
     """From dark to bright: the value of HSV moves by an even step, through the clean image in the middle."""
     return lambda i: shift_value(image, step * (i - 15))
 
@@ -73,7 +73,7 @@ def spatter(
     threshold: float,
     gain: float,
     drip: tuple[float, ...],
-) -> Film:
+) -> DrawFrame:
     """Water on the lens that runs down: each frame's field is the one before, smeared along the columns."""
     height, width, channels = image.shape
     field = gaussian(loc + scale * normals(rng.key("splash"), height, width), sigma)

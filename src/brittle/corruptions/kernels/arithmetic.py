@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from brittle._types import Field, Image
 
 
-def _kept(**options: Any) -> Callable[[Any], Any]:
-    """A compiling decorator that keeps its code on disk, or does without where there is nowhere to write to."""
+def _compiler(**options: Any) -> Callable[[Any], Any]:
+    """A compiling decorator that caches machine code on disk, if a cache folder is writable."""
 
     def decorate(function: Any) -> Any:
         try:
@@ -25,8 +25,8 @@ def _kept(**options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-compiled = _kept()
-inlined = _kept(inline="always")
+compiled = _compiler()
+inlined = _compiler(inline="always")
 
 
 @inlined

@@ -216,7 +216,7 @@ def _stamp_whitening(image, runs, key, count, pixel):
 
 
 def dashes(image: Image, key: Key, count: int, grey: int, pixel: float, *, vertical: bool) -> Image:
-    """Draw `count` dashes of one grey on a canvas whose pixels are `pixel` image pixels wide (see stamps.py).
+    """Draw `count` dashes of one grey on a canvas whose pixels are `pixel` image pixels wide (see `stamp_greys`).
 
     A dash is 5 pixels long and 3 wide. Six of seven have wings of 5 dots on each side, every other pixel; the wing
     of a side is left out where it would not fit. The left wing begins inside the dash, so only 4 of its dots show.

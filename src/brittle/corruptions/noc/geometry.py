@@ -61,9 +61,9 @@ def translation(image: Image, rng: Draws, *, share: float, least: float, most: f
     severity leads along the diagonal of that difference: from where the shorter one is 15 to where the longer one is
     62. A uniform severity then gives exactly the published pairs.
     """
-    gap = rng.uniform("row") - rng.uniform("column")
-    start_y, start_x, way = max(gap, 0.0), max(-gap, 0.0), share * (1 - abs(gap))
-    dy, dx = _distance(start_y + way, least, most), _distance(start_x + way, least, most)
+    offset = rng.uniform("row") - rng.uniform("column")
+    start_y, start_x, progress = max(offset, 0.0), max(-offset, 0.0), share * (1 - abs(offset))
+    dy, dx = _distance(start_y + progress, least, most), _distance(start_x + progress, least, most)
     return shift(image, dy if rng.integer("up", 2) else -dy, dx if rng.integer("left", 2) else -dx)
 
 

@@ -18,14 +18,14 @@ def border(image: Image, rng: Draws, *, thickness: float) -> Image:
     At other sizes a thickness may not be whole; the innermost ring of the frame is then see-through.
     """
     height, width = image.shape[:2]
-    whole = min(int(thickness), height, width)
-    part = thickness - whole
+    full = min(int(thickness), height, width)
+    fraction = thickness - full
     grey = int(rng.uniform("grey") * 255 + 0.5)
     out = np.full_like(image, grey)
-    inside = (slice(whole, max(height - whole, whole)), slice(whole, max(width - whole, whole)))
+    inside = (slice(full, max(height - full, full)), slice(full, max(width - full, full)))
     out[inside] = image[inside]
-    if 0 < part < 1:
-        rim = nearest_bytes((1 - part) * np.arange(256) + part * grey)
+    if 0 < fraction < 1:
+        rim = nearest_bytes((1 - fraction) * np.arange(256) + fraction * grey)
         for ring in _sides(out[inside]):
             ring[:] = look_up(np.ascontiguousarray(ring), rim)
     return out

@@ -121,14 +121,14 @@ def random_grid_shuffle(image: Image, rng: Draws, *, exchanges: float) -> Image:
     """
     order = list(range(GRID**2))
     for i in range(int(exchanges)):
-        other = i + rng.integer(f"exchange{i}", GRID**2 - i)
-        order[i], order[other] = order[other], order[i]
-    tall, wide = image.shape[0] // GRID, image.shape[1] // GRID
+        partner = i + rng.integer(f"exchange{i}", GRID**2 - i)
+        order[i], order[partner] = order[partner], order[i]
+    tile_height, tile_width = image.shape[0] // GRID, image.shape[1] // GRID
     out = image.copy()
-    for to, taken in enumerate(order):
-        (top, left), (row, column) = divmod(to, GRID), divmod(taken, GRID)
-        tile = image[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide]
-        out[top * tall : (top + 1) * tall, left * wide : (left + 1) * wide] = tile
+    for target, source in enumerate(order):
+        (top, left), (row, column) = divmod(target, GRID), divmod(source, GRID)
+        tile = image[row * tile_height : (row + 1) * tile_height, column * tile_width : (column + 1) * tile_width]
+        out[top * tile_height : (top + 1) * tile_height, left * tile_width : (left + 1) * tile_width] = tile
     return out
 
 

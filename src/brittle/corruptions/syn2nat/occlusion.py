@@ -33,12 +33,12 @@ def coarse_dropout(image: Image, rng: Draws, *, fewest: float, most: float, side
     """
     height, width = image.shape[:2]
     count = int(rng.uniform("count", fewest, most + 1))
-    tall, wide = min(max(1, round(side)), height), min(max(1, round(side)), width)
-    places = uniforms(rng.key("places"), max(count, 1), 2) * 0.5 + 0.5
+    square_height, square_width = min(max(1, round(side)), height), min(max(1, round(side)), width)
+    positions = uniforms(rng.key("places"), max(count, 1), 2) * 0.5 + 0.5
     out = image.copy()
-    for v, u in places[:count].tolist():
-        top, left = int(v * (height - tall + 1)), int(u * (width - wide + 1))
-        out[top : top + tall, left : left + wide] = 0
+    for v, u in positions[:count].tolist():
+        top, left = int(v * (height - square_height + 1)), int(u * (width - square_width + 1))
+        out[top : top + square_height, left : left + square_width] = 0
     return out
 
 

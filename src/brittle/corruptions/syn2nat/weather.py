@@ -50,8 +50,8 @@ def _points(rng: Draws, patch: int, squares: float) -> tuple[NDArray[np.float64]
         low = low - 3 * patch * FRAME // (2 * FRAME)
     sizes = [round(patch // 10 * (i + 1) * squares) for i in range(len(rings))]
     starts = np.repeat(rings, sizes, axis=0)
-    share = uniforms(rng.key("points"), len(starts), 2).astype(np.float64) * 0.5 + 0.5
-    corners = starts + np.floor(share * (FRAME - patch - 2 * starts + 1))
+    fractions = uniforms(rng.key("points"), len(starts), 2).astype(np.float64) * 0.5 + 0.5
+    corners = starts + np.floor(fractions * (FRAME - patch - 2 * starts + 1))
     return corners[:, 0] + patch // 2, corners[:, 1] + patch // 2
 
 
@@ -73,15 +73,15 @@ def random_rain(image: Image, rng: Draws, *, drops: float, blur: float, lightnes
     is drawn: the drawn one only limits where drops start. The lightness is that of OpenCV's 8-bit HLS.
     """
     height, width = image.shape[:2]
-    slant, long = round(10 * pixel), round(20 * pixel)
+    slant, length = round(10 * pixel), round(20 * pixel)
     limit = int(rng.uniform("slant", -10, 10) * pixel)
     count = int(drops * height * width / min(height, width) ** 2)
-    places = uniforms(rng.key("places"), max(count, 1), 2)[:count] * 0.5 + 0.5
+    positions = uniforms(rng.key("places"), max(count, 1), 2)[:count] * 0.5 + 0.5
     left, right = min(limit, 0), width - max(limit, 0)
-    x = (left + places[:, 1] * (right - left + 1)).astype(np.int32)
-    y = (places[:, 0] * (max(height - long, 0) + 1)).astype(np.int32)
+    x = (left + positions[:, 1] * (right - left + 1)).astype(np.int32)
+    y = (positions[:, 0] * (max(height - length, 0) + 1)).astype(np.int32)
     streaks = np.zeros((height, width), np.uint8)
-    ends = np.stack([x, y, x + slant, y + long], 1).reshape(-1, 2, 2)
+    ends = np.stack([x, y, x + slant, y + length], 1).reshape(-1, 2, 2)
     cv2.polylines(streaks, list(ends), False, 255, max(1, round(pixel)))
     wet = _painted(image, streaks, min(pixel, 1.0))
     return map_lightness(between_sizes(wet, 1 + blur, box), GREYS * lightness)

@@ -1,4 +1,4 @@
-"""What is done to training images beyond flips and crops."""
+"""Augmentation schemes for training images."""
 
 from brittle.training.augmentation.consistency import jsd_loss
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC

@@ -17,7 +17,7 @@ def jsd_loss(
 ) -> Tensor:
     """Weight times the Jensen–Shannon divergence of three predictions, plus the clean view's cross-entropy.
 
-    `clean`, `first` and `second` are logits, images × classes, of the same images: as they are, and under two
+    `clean`, `first` and `second` are logits, images × classes, of the same images: clean, and under two
     independent samples of AugMix. With M the mean of the three distributions, clipped to [1e-7, 1], it is
     weight · ⅓ Σ KL(pᵢ ‖ M), averaged over the images (Hendrycks et al. 2020). Without labels the
     cross-entropy is left out.
@@ -27,9 +27,9 @@ def jsd_loss(
             "the three logits are images × classes of one shape, got "
             f"{tuple(clean.shape)}, {tuple(first.shape)} and {tuple(second.shape)}"
         )
-    logs = log_softmax(torch.stack([clean, first, second]), dim=-1)
-    shares = logs.exp()
-    mean = shares.mean(0).clamp(LEAST, 1).log()
-    divergence = (shares * (logs - mean)).sum(-1).mean()
+    log_probabilities = log_softmax(torch.stack([clean, first, second]), dim=-1)
+    probabilities = log_probabilities.exp()
+    mean = probabilities.mean(0).clamp(LEAST, 1).log()
+    divergence = (probabilities * (log_probabilities - mean)).sum(-1).mean()
     consistency: Tensor = weight * divergence
     return consistency if labels is None else cross_entropy(clean, labels) + consistency

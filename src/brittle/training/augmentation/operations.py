@@ -1,4 +1,4 @@
-"""The nine base augmentations of AugMix, each at a level drawn for the image (Mintun et al., the paper's powerset).
+"""The nine base augmentations of AugMix, each at a sampled level (Mintun et al., the powerset experiment).
 
 Geometry is Pillow's: bilinear, black outside; shears are about the top left corner, rotations about the centre.
 """
@@ -50,17 +50,17 @@ def shear_y(images: Image, level: float, sign: float) -> Image:
 
 
 def translate_x(images: Image, level: float, sign: float) -> Image:
-    """Move sideways by ±ℓ/30 of the side."""
+    """Translate horizontally by ±ℓ/30 of the side."""
     return pillow_operations.affine(images, (1, 0, sign * level * np.shape(images)[-2] / 30, 0, 1, 0))
 
 
 def translate_y(images: Image, level: float, sign: float) -> Image:
-    """Move up or down by ±ℓ/30 of the side."""
+    """Translate vertically by ±ℓ/30 of the side."""
     return pillow_operations.affine(images, (1, 0, 0, 0, 1, sign * level * np.shape(images)[-3] / 30))
 
 
 def rotate(images: Image, level: float, sign: float) -> Image:
-    """Turn by ±3ℓ degrees."""
+    """Rotate by ±3ℓ degrees."""
     return pillow_operations.rotate(images, sign * 3 * level)
 
 

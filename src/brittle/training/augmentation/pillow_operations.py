@@ -1,4 +1,4 @@
-"""Operations that give the pixels of Pillow's."""
+"""Operations on stacks of images with the same pixels as Pillow's."""
 
 from __future__ import annotations
 
@@ -16,96 +16,96 @@ from brittle.corruptions.kernels.colour import look_up
 
 
 def contrast(images: Image, factor: float) -> Image:
-    """Away from (above 1) or towards (below 1) the mean grey of each image."""
+    """Blend away from (factor above 1) or towards (below 1) the mean grey of each image."""
     tall = _tall(images)
     shape = np.shape(images)
     grey = np.asarray(tall.convert("L"), np.int64).reshape(-1, shape[-3] * shape[-2])
     mean = (grey.sum(1) / grey.shape[1] + 0.5).astype(np.uint8)
     flat = np.broadcast_to(mean[:, None, None, None], (len(mean), *shape[-3:]))
-    return _back(Pil.blend(_tall(np.ascontiguousarray(flat)), tall, factor), images)
+    return _unstack(Pil.blend(_tall(np.ascontiguousarray(flat)), tall, factor), images)
 
 
 def colour(images: Image, factor: float) -> Image:
-    """Away from or towards grey."""
-    return _back(ImageEnhance.Color(_tall(images)).enhance(factor), images)
+    """Blend away from or towards the grey image."""
+    return _unstack(ImageEnhance.Color(_tall(images)).enhance(factor), images)
 
 
 def sharpness(images: Image, factor: float) -> Image:
-    """Away from or towards a smoothed image; the outermost pixels stay, as in Pillow."""
-    out = _back(ImageEnhance.Sharpness(_tall(images)).enhance(factor), images).copy()
-    shown = np.asarray(images, np.uint8)
-    out[..., 0, :, :], out[..., -1, :, :] = shown[..., 0, :, :], shown[..., -1, :, :]  # of every image of the tall one
+    """Blend away from or towards a smoothed image; the outermost pixels are unchanged, as in Pillow."""
+    out = _unstack(ImageEnhance.Sharpness(_tall(images)).enhance(factor), images).copy()
+    pixels = np.asarray(images, np.uint8)
+    out[..., 0, :, :], out[..., -1, :, :] = pixels[..., 0, :, :], pixels[..., -1, :, :]  # of each image in the tall one
     return out
 
 
 def _tall(images: Image) -> Pil.Image:
-    shown = np.ascontiguousarray(images, np.uint8)
-    return Pil.fromarray(shown.reshape(-1, *shown.shape[-2:]))
+    pixels = np.ascontiguousarray(images, np.uint8)
+    return Pil.fromarray(pixels.reshape(-1, *pixels.shape[-2:]))
 
 
-def _back(tall: Pil.Image, images: Image) -> Image:
+def _unstack(tall: Pil.Image, images: Image) -> Image:
     return np.asarray(tall, np.uint8).reshape(np.shape(images))
 
 
 RAMP = Pil.fromarray(np.arange(256, dtype=np.uint8)[np.newaxis])
-"""Every grey level once: what Pillow makes of it is the table for all images."""
+"""Every grey level once: Pillow's result on it is the lookup table for all images."""
 
 LEVELS: NDArray[np.float64] = np.arange(256, dtype=np.float64)
 
 
 def posterize(images: Image, bits: int) -> Image:
     """Keep the highest bits."""
-    return _same(images, ImageOps.posterize(RAMP, bits))
+    return _one_table(images, ImageOps.posterize(RAMP, bits))
 
 
 def solarize(images: Image, threshold: float) -> Image:
     """Invert values from a threshold upwards."""
-    return _same(images, ImageOps.solarize(RAMP, threshold))  # type: ignore[arg-type]  # it only compares
+    return _one_table(images, ImageOps.solarize(RAMP, threshold))  # type: ignore[arg-type]  # only compared
 
 
 def invert(images: Image) -> Image:
     """255 − x."""
-    return _same(images, ImageOps.invert(RAMP))
+    return _one_table(images, ImageOps.invert(RAMP))
 
 
 def brightness(images: Image, factor: float) -> Image:
     """Scale, saturating."""
-    return _same(images, ImageEnhance.Brightness(RAMP).enhance(factor))
+    return _one_table(images, ImageEnhance.Brightness(RAMP).enhance(factor))
 
 
 def autocontrast(images: Image) -> Image:
-    """Stretch each channel of each image to the full range; a channel of one grey level stays."""
-    there = _histograms(images) > 0
-    low, high = there.argmax(-1), 255 - there[..., ::-1].argmax(-1)
+    """Stretch each channel of each image to the full range; a channel of one grey level is unchanged."""
+    present = _histograms(images) > 0
+    low, high = present.argmax(-1), 255 - present[..., ::-1].argmax(-1)
     flat = high <= low
     scale = 255.0 / np.where(flat, 1, high - low)
     tables = np.clip(LEVELS * scale[..., None] + (-low * scale)[..., None], 0, 255)
-    return _each(images, np.where(flat[..., None], LEVELS, tables))
+    return _table_per_channel(images, np.where(flat[..., None], LEVELS, tables))
 
 
 def equalize(images: Image) -> Image:
-    """Flatten the histogram of each channel of each image; one with too few pixels for that stays."""
-    found = _histograms(images)
-    below = found.cumsum(-1) - found
-    last = 255 - (found[..., ::-1] > 0).argmax(-1)
+    """Flatten the histogram of each channel of each image; one with too few pixels is unchanged."""
+    counts = _histograms(images)
+    below = counts.cumsum(-1) - counts
+    last = 255 - (counts[..., ::-1] > 0).argmax(-1)
     step = np.take_along_axis(below, last[..., None], -1) // 255
     tables = np.minimum((step // 2 + below) // np.maximum(step, 1), 255)
-    return _each(images, np.where(step == 0, LEVELS.astype(np.int64), tables))
+    return _table_per_channel(images, np.where(step == 0, LEVELS.astype(np.int64), tables))
 
 
-def _same(images: Image, table: Pil.Image) -> Image:
+def _one_table(images: Image, table: Pil.Image) -> Image:
     return look_up(np.asarray(images, np.uint8), np.asarray(table).ravel())
 
 
-def _each(images: Image, tables: NDArray[Any]) -> Image:
-    shown = np.ascontiguousarray(images, np.uint8)
-    changed: Image = _through(shown.reshape(-1, *shown.shape[-3:]), tables.astype(np.uint8))
-    return changed.reshape(shown.shape)
+def _table_per_channel(images: Image, tables: NDArray[Any]) -> Image:
+    pixels = np.ascontiguousarray(images, np.uint8)
+    changed: Image = _apply_tables(pixels.reshape(-1, *pixels.shape[-3:]), tables.astype(np.uint8))
+    return changed.reshape(pixels.shape)
 
 
 def _histograms(images: Image) -> NDArray[np.int64]:
-    shown = np.ascontiguousarray(images, np.uint8)
-    counts: NDArray[np.int64] = _counts(shown.reshape(-1, *shown.shape[-3:]))
+    pixels = np.ascontiguousarray(images, np.uint8)
+    counts: NDArray[np.int64] = _counts(pixels.reshape(-1, *pixels.shape[-3:]))
     return counts
 
 
@@ -122,7 +122,7 @@ def _counts(stack: Any) -> Any:
 
 
 @compiled
-def _through(stack: Any, tables: Any) -> Any:
+def _apply_tables(stack: Any, tables: Any) -> Any:
     count, height, width, channels = stack.shape
     out = np.empty(stack.shape, np.uint8)
     for i in range(count):
@@ -138,14 +138,14 @@ Matrix = tuple[float, float, float, float, float, float]
 
 
 def affine(images: Image, matrix: Matrix) -> Image:
-    """Read one image H×W×C, or each of a stack N×H×W×C, through one matrix; fractions of a grey level are cut off."""
-    shown = np.ascontiguousarray(images, np.uint8)
-    warped: Image = _affine(shown.reshape(-1, *shown.shape[-3:]), np.array(matrix, np.float64))
-    return warped.reshape(shown.shape)
+    """Warp one image H×W×C, or each of a stack N×H×W×C, by one matrix; grey levels are truncated."""
+    pixels = np.ascontiguousarray(images, np.uint8)
+    warped: Image = _affine(pixels.reshape(-1, *pixels.shape[-3:]), np.array(matrix, np.float64))
+    return warped.reshape(pixels.shape)
 
 
 def rotate(images: Image, degrees: float) -> Image:
-    """Turn counter-clockwise about the centre."""
+    """Rotate counter-clockwise about the centre."""
     height, width = np.shape(images)[-3:-1]
     angle = -math.radians(degrees)
     cos, sin = round(math.cos(angle), 15), round(math.sin(angle), 15)

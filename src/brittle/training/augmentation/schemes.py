@@ -26,19 +26,19 @@ from brittle.training.augmentation import pillow_operations
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, Base
 from brittle.training.augmentation.pillow_operations import affine
 
-_alone = RLock()
-"""There is one global state, so one thread at a time may seed it."""
+_global_state = RLock()
+"""The lock of the global random state: one thread at a time may seed it."""
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Seed the global generators of Python, NumPy and (if it is loaded) torch, and restore their states at the end.
 
-    Other threads that draw from them meanwhile would see it; those that use this wait for each other.
+    Other threads that draw from them in the meantime are affected; those that use `seeded` wait for each other.
     """
-    with _alone:
+    with _global_state:
         torch = sys.modules.get("torch")
-        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # it is the one that others use
+        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # which user code uses
         tensors = None if torch is None else torch.random.get_rng_state()
         try:
             random.seed(seed)
@@ -54,26 +54,26 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 ADDRESS = "augmentation"
-"""What names the draws of a fixed transform: Draws(seed, ADDRESS, index)."""
+"""The address of the draws of a fixed transform: Draws(seed, ADDRESS, index)."""
 
 Transform = Callable[[Image], NDArray[Any]]
 """From a stack of images N×H×W×3 to a stack of the same shape, uint8 or float on 0..255."""
 
 ROUNDING = 1e-3
-"""How far floats of somebody's own code may lie outside [0, 1]."""
+"""How far floats of user code may lie outside [0, 1]."""
 
 BLACK, LIT = 1, 16
-"""A picture whose largest grey level is at most the first is black; one that reaches the second is not."""
+"""An image whose largest grey level is at most BLACK is black; one that reaches LIT is not."""
 
 
 class Scheme(Protocol):
     """An augmentation: from one image H×W×3 and its draws to an image of the same shape.
 
-    It gives uint8, or float in [0, 1] as everywhere; those that come with brittle give floats on 0..255.
+    It returns uint8, or float in [0, 1]; bundled schemes return floats on 0..255.
 
-    Equal draws give the same transform of any image. A scheme with an attribute `takes_stacks` that is true does the
-    same to all images of a stack N×H×W×3, and is much faster then. What is kept on disk is found again by
-    its settings: it is a dataclass, or has a `to_dict()` that gives them.
+    Equal draws give the same transform of any image. A scheme with a true attribute `takes_stacks` applies one
+    transform to all images of a stack N×H×W×3, which is much faster. Stored features are identified by the settings of
+    the scheme: it is a dataclass, or has a `to_dict()`.
     """
 
     def __call__(self, image: Image, draws: Draws, /) -> NDArray[Any]:
@@ -82,7 +82,7 @@ class Scheme(Protocol):
 
 
 def fixed(scheme: Scheme, seed: int, index: int) -> Transform:
-    """The transform number `index` of a scheme: every random number drawn, the same for all images it is given."""
+    """Transform number `index` of a scheme: a fixed set of random numbers, applied to all images."""
     draws = Draws(check_seed(seed), ADDRESS, index)
 
     def transform(images: Image) -> NDArray[Any]:
@@ -96,52 +96,52 @@ def fixed(scheme: Scheme, seed: int, index: int) -> Transform:
 def on_stack(scheme: Scheme, images: Image, draws: Draws) -> NDArray[Any]:
     """One sample of a scheme on each image of a stack."""
     if getattr(scheme, "takes_stacks", False):
-        changed = augmented(scheme, images, draws)
-        check_shape(scheme, images.shape, np.shape(changed))
-        return changed
-    several = []
+        result = augmented(scheme, images, draws)
+        check_shape(scheme, images.shape, np.shape(result))
+        return result
+    results = []
     for image in images:
-        several.append(np.asarray(augmented(scheme, image, draws)))
-        check_shape(scheme, image.shape, several[-1].shape)
-    return np.stack(several)
+        results.append(np.asarray(augmented(scheme, image, draws)))
+        check_shape(scheme, image.shape, results[-1].shape)
+    return np.stack(results)
 
 
 def augmented(scheme: Callable[[Image, Draws], NDArray[Any]], image: Image, draws: Draws) -> NDArray[Any]:
-    """What a scheme makes of an image or a stack, as uint8 or float on 0..255."""
-    changed = scheme(image, draws)
-    return changed if _is_bundled(scheme) else grey_levels_of(changed, image, repr(scheme))
+    """An image or a stack under a scheme, as uint8 or float on 0..255."""
+    result = scheme(image, draws)
+    return result if _is_bundled(scheme) else grey_levels_of(result, image, repr(scheme))
 
 
 def _is_bundled(scheme: object) -> bool:
-    """Whether a scheme comes with brittle, whose own schemes are known to give 0..255."""
+    """Whether a scheme is bundled with brittle, and so returns 0..255."""
     return str(getattr(scheme, "__module__", "")).startswith("brittle.")
 
 
-def grey_levels_of(given: Any, image: Image, name: str) -> NDArray[Any]:
-    """What somebody's augmentation made of an image, or of a stack: checked, and on 0..255.
+def grey_levels_of(result: Any, image: Image, name: str) -> NDArray[Any]:
+    """The result of a user's augmentation of an image or a stack, validated and on 0..255.
 
-    Floats are in [0, 1]. Other values are refused by the augmentation's name, and so is a black picture made from one
-    that was not: it is most often one that was divided by 255 and then taken for grey levels.
+    Floats are in [0, 1]. Other values raise an error that names the augmentation, and so does a black result of an
+    image that is not black, which is usually an image divided by 255 and then rounded to uint8.
     """
-    array: NDArray[Any] = np.asarray(given)
+    array: NDArray[Any] = np.asarray(result)
     if array.dtype.kind not in "fiu" or not array.size:
         raise BrittleTypeError(
             f"{name} gives {array.dtype} of shape {array.shape}; it must give an image as uint8 or float"
         )
     low, high = float(array.min()), float(array.max())
-    real = array.dtype.kind == "f"
-    if not (low >= -ROUNDING and high <= 1 + ROUNDING if real else low >= 0 and high <= 255):
-        hint = "; divide by 255, or round and give uint8" if real and low >= -1 and 1 < high < 300 else ""
+    is_float = array.dtype.kind == "f"
+    if not (low >= -ROUNDING and high <= 1 + ROUNDING if is_float else low >= 0 and high <= 255):
+        hint = "; divide by 255, or round and give uint8" if is_float and low >= -1 and 1 < high < 300 else ""
         given_values = "values that are not numbers" if np.isnan(low) else f"values from {low:g} to {high:g}"
-        allowed = "floats in [0, 1]" if real else "whole numbers from 0 to 255"
+        allowed = "floats in [0, 1]" if is_float else "whole numbers from 0 to 255"
         raise BrittleError(f"{name} gives {given_values}; it must give {allowed}{hint}")
-    levels = np.clip(array, 0, 1) * array.dtype.type(255) if real else array.astype(np.uint8)
+    levels = np.clip(array, 0, 1) * array.dtype.type(255) if is_float else array.astype(np.uint8)
     if levels.shape == image.shape:
         over = (-3, -2, -1)
         black = (levels.max(axis=over) <= BLACK) & (image.max(axis=over) >= LIT)
         if black.any():
             raise BrittleError(
-                f"{name} gives a black picture where the image was not black (values from {low:g} to {high:g}); whole "
+                f"{name} gives a black image where the input was not black (values from {low:g} to {high:g}); whole "
                 "numbers are read as 0 to 255 and floats as [0, 1]"
             )
     return levels
@@ -152,13 +152,13 @@ def check_shape(scheme: object, before: tuple[int, ...], after: tuple[int, ...])
     if before != after:
         raise BrittleError(
             f"{scheme!r} makes an image of shape {after} from one of shape {before}; an augmentation must keep the "
-            "size, so let it crop or resize back to it"
+            "size, so crop or resize back to it"
         )
 
 
 @dataclass(frozen=True)
 class FlipCrop:
-    """Mirror half of the images, and move each by up to `crop` pixels, black at the border, as the trainer does."""
+    """Flip half of the images, and shift each by up to `crop` pixels, black at the border, as the trainer does."""
 
     takes_stacks: ClassVar[bool] = True
 
@@ -170,7 +170,7 @@ class FlipCrop:
             raise BrittleError(f"crop is a number of pixels from 0 upwards, got {self.crop}")
 
     def __call__(self, image: Image, draws: Draws) -> Image:
-        """An image, or a stack of images, all flipped or none and all moved alike."""
+        """An image, or a stack of images, all with the same flip and shift."""
         if self.flip and draws.integer("flip", 2):
             image = image[..., ::-1, :]
         height, width = image.shape[-3:-1]
@@ -182,9 +182,9 @@ class FlipCrop:
 
 @dataclass(frozen=True)
 class RandomAffine:
-    """Turn by up to ± `degrees`, shear by up to ± `shear`, shift by up to ± `shift` of the side, all about the centre.
+    """Rotate by up to ± `degrees`, shear by up to ± `shear`, shift by up to ± `shift` of the side, about the centre.
 
-    Each is uniform and drawn by itself. Bilinear, black outside; nothing is mixed with the image as it was.
+    Each is uniform and independent. Bilinear, black outside; the result is not mixed with the clean image.
     """
 
     takes_stacks: ClassVar[bool] = True
@@ -200,7 +200,7 @@ class RandomAffine:
             )
 
     def __call__(self, image: Image, draws: Draws) -> Image:
-        """An image, or a stack of images, all moved alike."""
+        """An image, or a stack of images, all under the same warp."""
         height, width = np.shape(image)[-3:-1]
         angle = math.radians(draws.uniform("angle", -self.degrees, self.degrees))
         cos, sin = math.cos(angle), math.sin(angle)
@@ -214,7 +214,7 @@ class RandomAffine:
 
 @dataclass(frozen=True)
 class PatchGaussian:
-    """Gaussian noise inside a window at a random place, cut at the border; σ ~ U(0, `sigma`) on the scale [0, 1].
+    """Gaussian noise in a window at a random position, clipped at the border; σ ~ U(0, `sigma`) on the scale [0, 1].
 
     The window is `width` pixels wide, or U(low, high) for a pair; None is the whole image. The result is float32 on
     0..255. The paper trains on CIFAR-10 with the noise before flip and crop; the trainer of brittle applies every
@@ -254,8 +254,8 @@ class PatchGaussian:
             columns = _window(draws.integer("column", width), side)
         noise = normals(draws.key("noise"), height, width * channels).reshape(height, width, channels)
         out = image.astype(np.float32)
-        seen = out[..., rows, columns, :]
-        np.clip(seen + np.float32(255 * sigma) * noise[rows, columns], 0, 255, out=seen)
+        window = out[..., rows, columns, :]
+        np.clip(window + np.float32(255 * sigma) * noise[rows, columns], 0, 255, out=window)
         return out
 
 
@@ -270,8 +270,8 @@ WIDTH, DEPTH = 3, 3
 class AugMix:
     """(1−m)·x + m·Σ wᵢ·chainᵢ(x), with w ~ Dirichlet(1, 1, 1), m ~ U(0, 1), and chains of one to three steps.
 
-    Each step is one of `bases`, at a level uniform from 0.1 to `severity`. Without bases images stay as they are. The
-    mix is float32 on 0..255 and not rounded, as in the authors' code.
+    Each step is one of `bases`, at a level uniform from 0.1 to `severity`. Without bases images are unchanged. The mix
+    is float32 on 0..255 and not rounded, as in the authors' code.
     """
 
     takes_stacks: ClassVar[bool] = True
@@ -299,38 +299,38 @@ class AugMix:
 
     def _chain(self, image: Image, draws: Draws, i: int) -> Image:
         for step in range(1 + draws.integer(f"depth {i}", DEPTH)):
-            where = f"{i}.{step}"
-            base: Base = BASES[self.bases[draws.integer(f"base {where}", len(self.bases))]]
-            level = draws.uniform(f"level {where}", LOWEST, self.severity)
-            image = base(image, level, 1.0 if draws.integer(f"sign {where}", 2) else -1.0)
+            step_name = f"{i}.{step}"
+            base: Base = BASES[self.bases[draws.integer(f"base {step_name}", len(self.bases))]]
+            level = draws.uniform(f"level {step_name}", LOWEST, self.severity)
+            image = base(image, level, 1.0 if draws.integer(f"sign {step_name}", 2) else -1.0)
         return image
 
 
 def powerset() -> list[AugMix]:
     """The 512 schemes of the paper: every subset of the nine bases, at severity 3, the empty one first."""
     names = list(BASES)
-    return [AugMix(tuple(_chosen(names, bits))) for bits in range(2 ** len(names))]
+    return [AugMix(tuple(_subset(names, mask))) for mask in range(2 ** len(names))]
 
 
 def some_schemes(count: int, *, seed: int = 0) -> dict[str, AugMix]:
-    """So many schemes of the powerset by name: none, all geometric bases, all colours and all; the others are drawn."""
-    rest = powerset()
+    """`count` schemes of the powerset by name: none, all geometric bases, all colour bases, all; others are drawn."""
+    schemes = powerset()
     always = [AugMix(()), AugMix(tuple(GEOMETRIC)), AugMix(tuple(COLOUR)), AugMix()]
-    if not len(always) <= count <= len(rest):
-        raise BrittleError(f"take {len(always)} to {len(rest)} schemes of the powerset, got {count}")
-    known = {frozenset(scheme.bases) for scheme in always}
-    drawn = [scheme for scheme in rest if frozenset(scheme.bases) not in known]
-    places = {scheme: Draws(check_seed(seed), "powerset", "+".join(scheme.bases)).uniform("place") for scheme in drawn}
-    chosen = [*always, *sorted(drawn, key=places.__getitem__)[: count - len(always)]]
+    if not len(always) <= count <= len(schemes):
+        raise BrittleError(f"take {len(always)} to {len(schemes)} schemes of the powerset, got {count}")
+    base_sets = {frozenset(scheme.bases) for scheme in always}
+    others = [scheme for scheme in schemes if frozenset(scheme.bases) not in base_sets]
+    ranks = {scheme: Draws(check_seed(seed), "powerset", "+".join(scheme.bases)).uniform("place") for scheme in others}
+    chosen = [*always, *sorted(others, key=ranks.__getitem__)[: count - len(always)]]
     return {"+".join(scheme.bases) or "none": scheme for scheme in chosen}
 
 
-def _chosen(names: Collection[str], bits: int) -> list[str]:
-    return [name for i, name in enumerate(names) if bits >> i & 1]
+def _subset(names: Collection[str], mask: int) -> list[str]:
+    return [name for i, name in enumerate(names) if mask >> i & 1]
 
 
 def _dirichlet(uniforms: list[float]) -> list[float]:
-    """Dirichlet(1, …, 1): exponential draws, over their sum."""
+    """Dirichlet(1, …, 1): exponential draws, divided by their sum."""
     exponentials = [-math.log1p(-u) for u in uniforms]
     return [e / sum(exponentials) for e in exponentials]
 
@@ -358,7 +358,7 @@ OPERATIONS: dict[str, Callable[[Image, float], Image]] = {
 
 @dataclass(frozen=True)
 class Operation:
-    """What is done, how often, and how strongly: base ± value by a fair coin, or value alone where base is None."""
+    """An operation, its probability, and its magnitude: base ± value with a random sign, or value if base is None."""
 
     name: str
     probability: float
@@ -368,9 +368,9 @@ class Operation:
 
 @dataclass(frozen=True)
 class AutoAugment:
-    """One sub-policy of "cifar10" or "imagenet", each of its two operations applied with its own probability.
+    """One sub-policy of "cifar10" or "imagenet", each of its two operations applied with its probability.
 
-    Two slips of the published code are kept: one CIFAR translation has no sign, and one ImageNet shear is 1 ± 0.45.
+    Two quirks of the published code are kept: one CIFAR translation has no sign, and one ImageNet shear is 1 ± 0.45.
     Cutout, which the authors of AutoAugment add, is left out as in the MSD paper. Geometry is bilinear, black outside.
     """
 
@@ -379,9 +379,9 @@ class AutoAugment:
     policy: str = "cifar10"
 
     def __post_init__(self) -> None:
-        known = sorted(path.stem for path in POLICIES.glob("*.csv"))
-        if self.policy not in known:
-            raise BrittleError(f"AutoAugment has no policy {self.policy!r}; {did_you_mean(self.policy, known)}")
+        policies = sorted(path.stem for path in POLICIES.glob("*.csv"))
+        if self.policy not in policies:
+            raise BrittleError(f"AutoAugment has no policy {self.policy!r}; {did_you_mean(self.policy, policies)}")
 
     @property
     def sub_policies(self) -> tuple[tuple[Operation, ...], ...]:
@@ -406,21 +406,21 @@ def _magnitude(operation: Operation, draws: Draws, i: int) -> float:
 @cache
 def read_policy(name: str) -> tuple[tuple[Operation, ...], ...]:
     """The sub-policies of a bundled table."""
-    found: dict[int, list[Operation]] = {}
+    sub_policies: dict[int, list[Operation]] = {}
     with (POLICIES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             base = float(row["base"]) if row["base"] else None
-            one = Operation(row["operation"], float(row["probability"]), base, float(row["value"] or 0))
-            found.setdefault(int(row["policy"]), []).append(one)
-    return tuple(tuple(found[number]) for number in sorted(found))
+            operation = Operation(row["operation"], float(row["probability"]), base, float(row["value"] or 0))
+            sub_policies.setdefault(int(row["policy"]), []).append(operation)
+    return tuple(tuple(sub_policies[number]) for number in sorted(sub_policies))
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several schemes, picked with probability proportional to its weight; equal weights if none are given.
+    """One of several schemes, picked with probability proportional to its weight; by default equal weights.
 
-    The pick is sample i's own, and the scheme that is picked gives the same transform i as it would alone. So mixtures
-    of the same schemes in other proportions differ only in what is picked. A mixture in a mixture is taken apart.
+    Each sample i picks independently, and the picked scheme gives the same transform i as it would alone. So mixtures
+    of the same schemes with other weights differ only in the picks. A mixture in a mixture is flattened.
     """
 
     takes_stacks: ClassVar[bool] = True
@@ -453,9 +453,9 @@ class Mixture:
 
     def picked(self, draws: Draws) -> Scheme:
         """The scheme that these draws pick."""
-        place = draws.uniform("scheme")
+        uniform = draws.uniform("scheme")
         possible = [(scheme, weight) for scheme, weight in zip(self.schemes, self.weights, strict=True) if weight]
-        for (scheme, _), reached in zip(possible, accumulate(weight for _, weight in possible), strict=True):
-            if place < reached:
+        for (scheme, _), cumulative in zip(possible, accumulate(weight for _, weight in possible), strict=True):
+            if uniform < cumulative:
                 return scheme
         return possible[-1][0]  # the weights may add up to a little less than 1

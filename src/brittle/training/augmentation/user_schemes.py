@@ -1,4 +1,4 @@
-"""Schemes by name, and from a function of one's own."""
+"""Schemes by name, from user functions, and from the corruptions of a benchmark."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from brittle.training.augmentation.schemes import (
 class Corrupted:
     """An augmentation that corrupts half of the images by a benchmark, as NOC trains.
 
-    For each image and epoch a coin is thrown, a corruption is picked, then one of its levels (a range gives each image
-    its own severity). Half of a batch is corrupted on average, as in the authors' code.
+    For each image and epoch it draws whether to corrupt, a corruption, then one of its levels (in a range, a severity
+    per image). Half of a batch is corrupted on average, as in the authors' code.
     """
 
     def __init__(self, benchmark: Benchmark, corruptions: Sequence[str] | None = None, *, share: float = 0.5) -> None:
@@ -55,31 +55,30 @@ class Corrupted:
         return corrupted
 
     def to_dict(self) -> dict[str, Any]:
-        """What tells it from others."""
+        """The settings that identify it."""
         names = [entry.id for entry in self.entries]
         return {"kind": "Corrupted", "benchmark": self.benchmark.hash, "corruptions": names, "share": self.share}
 
 
 KINDS = ("array", "pil", "tensor", "named")
 CHECKED = 8
-"""Calls that are made twice, to see whether the same seed gives the same image."""
+"""The number of first calls that are repeated, to check that the same seed gives the same image."""
 
 
 class FromCallable:
     """A callable on one image that draws random numbers by itself.
 
-    Its randomness cannot be addressed, only seeded: before each call the global generators of Python, NumPy and torch
-    are seeded from the draws, and a `set_random_seed` of its own, as albumentations has, is called; afterwards the
-    global states are what they were. Calls therefore wait for each other. Do not train a network that itself draws
-    random numbers, such as dropout, while a thread calls this. The first calls are made twice, and one that does not
-    give the same image again raises.
+    Its randomness can only be seeded: before each call the global generators of Python, NumPy and torch are seeded from
+    the draws, and its `set_random_seed`, if any, is called, as albumentations has; afterwards the global states are
+    restored. Calls therefore wait for each other. Do not train a network that draws random numbers, such as dropout,
+    while a thread calls this. The first calls are repeated, and one that does not give the same image raises.
 
     Args:
         function: the callable.
-        name: what reports and stored features call it; change `version` when what it does changes.
+        name: its name in reports and stored features; change `version` when its behaviour changes.
         takes: "array" for H×W×3 uint8, "pil" for a PIL image, "tensor" for a torch tensor 3×H×W of uint8, "named" for
-            `function(image=array)["image"]` as in albumentations. What comes back may be any of these; floats are
-            in [0, 1], and other values are refused.
+            `function(image=array)["image"]` as in albumentations. The result may be any of these; floats are
+            in [0, 1], and other values raise.
     """
 
     def __init__(self, function: Callable[..., Any], *, name: str, version: str = "1", takes: str = "array") -> None:
@@ -96,37 +95,37 @@ class FromCallable:
         return f"FromCallable({self.name!r}, version={self.version!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """What tells it from others."""
+        """The settings that identify it."""
         return {"kind": "FromCallable", "name": self.name, "version": self.version, "takes": self.takes}
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[Any]:
         """One augmented image."""
         seed = int(draws.key("seed")[0])
-        changed = self._called(image, seed)
-        check_shape(self, image.shape, changed.shape)
+        augmented = self._call_seeded(image, seed)
+        check_shape(self, image.shape, augmented.shape)
         if self._unchecked > 0:
             self._unchecked -= 1
-            if not np.array_equal(changed, self._called(image, seed)):
+            if not np.array_equal(augmented, self._call_seeded(image, seed)):
                 raise BrittleError(
-                    f"{self!r} gives another image when it is called again with the same seeds, so it is no fixed "
-                    "transform; let it draw from the global generators (random.random, np.random.normal, torch.rand), "
-                    "not from one that it makes itself (np.random.default_rng()), or let it take the draws as a second "
+                    f"{self!r} gives another image when it is called again with the same seeds, so it is not "
+                    "reproducible; draw from the global generators (random.random, np.random.normal, torch.rand), "
+                    "not from a new one (np.random.default_rng()), or take the draws as a second "
                     "argument: def augment(image, draws), draws.uniform('angle', -30, 30)"
                 )
-        return changed
+        return augmented
 
-    def _called(self, image: Image, seed: int) -> NDArray[Any]:
+    def _call_seeded(self, image: Image, seed: int) -> NDArray[Any]:
         with seeded(seed):
             if hasattr(self.function, "set_random_seed"):
                 self.function.set_random_seed(seed % 2**32)
             if self.takes == "named":
-                given = self.function(image=image.copy())["image"]
+                result = self.function(image=image.copy())["image"]
             else:
-                given = self.function(_shown(image, self.takes))
-            return grey_levels_of(_array(given), image, repr(self.name))
+                result = self.function(_convert(image, self.takes))
+            return grey_levels_of(_array(result), image, repr(self.name))
 
 
-def _shown(image: Image, takes: str) -> Any:
+def _convert(image: Image, takes: str) -> Any:
     if takes == "pil":
         from PIL import Image as Pil
 
@@ -138,18 +137,18 @@ def _shown(image: Image, takes: str) -> Any:
     return image.copy()
 
 
-def _array(given: Any) -> Any:
-    """What came back, with its channels last."""
-    if not hasattr(given, "detach"):
-        return given
-    array: NDArray[Any] = given.detach().cpu().numpy()
+def _array(result: Any) -> Any:
+    """The result of a function as an array, channels last."""
+    if not hasattr(result, "detach"):
+        return result
+    array: NDArray[Any] = result.detach().cpu().numpy()
     if array.ndim != 3:
         raise BrittleError(f"a tensor image is 3×H×W, the augmentation gave shape {array.shape}")
     return array.transpose(1, 2, 0)
 
 
 class FromFile:
-    """A function of an image and its draws, known by its name and by what its file says."""
+    """A function of an image and its draws, identified by its name and a digest of its file."""
 
     def __init__(self, function: Callable[[Image, Draws], NDArray[Any]], name: str, version: str) -> None:
         self.function, self.name, self.version = function, name, version
@@ -163,35 +162,36 @@ class FromFile:
         return f"FromFile({self.name!r}, version={self.version!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """What tells it from others."""
+        """The settings that identify it."""
         return {"kind": "FromFile", "name": self.name, "version": self.version}
 
 
 def scheme_from_file(place: str) -> Scheme:
     """The scheme of "path/to/file.py:NAME": a function of an image H×W×3, or of an image and its `Draws`.
 
-    It gives uint8, or float in [0, 1]. A function of an image alone draws from the global generators, which are seeded
-    for it (see `FromCallable`). The
-    code is run, so it must be code that you trust; features that were kept are known by the text of the file.
+    It returns uint8, or float in [0, 1]. A function of an image alone draws from the global generators, which are
+    seeded for it (see `FromCallable`). The file is executed, so it must be trusted. Stored features are identified by a
+    digest of the file.
     """
-    where, _, name = place.rpartition(":")
-    path = Path(where).expanduser()
+    file, _, name = place.rpartition(":")
+    path = Path(file).expanduser()
     module = load_module(path)
     if not hasattr(module, name):
-        raise BrittleError(f"{where!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
+        raise BrittleError(f"{file!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
     function, version = getattr(module, name), sha256(path.read_bytes()).hexdigest()[:12]
     if not callable(function) or isinstance(function, type):
         raise BrittleTypeError(
-            f"{place!r} is no augmentation; it must be a function of an image, or of an image and Draws"
+            f"{place!r} is not an augmentation; it must be a function of an image, or of an image and Draws"
         )
     if isinstance(function, FromCallable):
         return function
-    needed = [
-        one
-        for one in inspect.signature(function).parameters.values()
-        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    required = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    if len(needed) == 2:
+    if len(required) == 2:
         return FromFile(function, f"{path.name}:{name}", version)
     return FromCallable(function, name=f"{path.name}:{name}", version=version)
 
@@ -208,7 +208,7 @@ PLAIN: dict[str, Callable[[], Scheme]] = {
     "patch-gaussian": PatchGaussian.cifar,
     "patch-gaussian-imagenet": PatchGaussian.imagenet,
 }
-"""What each name stands for."""
+"""The scheme of each name."""
 
 NAMES = (*PLAIN, "FILE.py:FUNCTION", "augmix:BASE+BASE", "corruptions:BENCHMARK", "corruptions:BENCHMARK:NAME+NAME")
 
@@ -216,26 +216,27 @@ NAMES = (*PLAIN, "FILE.py:FUNCTION", "augmix:BASE+BASE", "corruptions:BENCHMARK"
 def scheme_by_name(spec: str) -> Scheme:
     """An augmentation scheme: "none", "flip-crop", "augmix", "autoaugment-cifar10", "patch-gaussian", …
 
-    "augmix:rotate+shear_x" has only these bases. "corruptions:cifar10-c" corrupts half of the images by that benchmark
-    (a bundled name or a .toml file), and "corruptions:cifar10-c:fog+snow" by these corruptions of it.
-    "my.py:augment" is a function of your own, see `scheme_from_file`.
+    "augmix:rotate+shear_x" is AugMix with these bases only. "corruptions:cifar10-c" corrupts half of the images by that
+    benchmark (a bundled name or a .toml file), and "corruptions:cifar10-c:fog+snow" by these corruptions of it.
+    "my.py:augment" is a user function, see `scheme_from_file`.
     """
     if spec in PLAIN:
         return PLAIN[spec]()
     if ".py:" in spec:
         return scheme_from_file(spec)
-    kind, colon, rest = spec.partition(":")
-    if colon and not rest:
+    kind, colon, arguments = spec.partition(":")
+    if colon and not arguments:
         raise BrittleError(f"{spec!r} names nothing after the colon; write one of {', '.join(NAMES[-3:])}")
     if kind == "augmix" and colon:
-        names = rest.split("+")
+        names = arguments.split("+")
         for name in names:
             if name not in BASES:
                 raise BrittleError(f"AugMix has no base {name!r}; {did_you_mean(name, BASES)}")
         return AugMix(tuple(base for base in BASES if base in names))
     if kind == "corruptions" and colon:
-        recipe, _, chosen = rest.rpartition(":") if ":" in rest and not rest.endswith(".toml") else (rest, "", "")
+        has_names = ":" in arguments and not arguments.endswith(".toml")
+        recipe, _, chosen = arguments.rpartition(":") if has_names else (arguments, "", "")
         return Corrupted(load_benchmark(recipe), chosen.split("+") if chosen else None)
-    close = did_you_mean(kind if colon else spec, PLAIN)
-    hint = f"{close} " if close.startswith("did") else ""
+    suggestion = did_you_mean(kind if colon else spec, PLAIN)
+    hint = f"{suggestion} " if suggestion.startswith("did") else ""
     raise BrittleError(f"there is no augmentation {spec!r}; {hint}An augmentation is one of {', '.join(NAMES)}")

@@ -1,4 +1,4 @@
-"""`brittle correlate`: do synthetic benchmarks predict natural shifts?"""
+"""`brittle design correlate`: do synthetic benchmarks predict natural shifts?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
-from brittle.cli.distance import save_table
+from brittle.cli.inputs import save_table
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle correlate --synthetic run --natural a=run-a --natural r=run-r -b imagenet-c -b syn2nat -o table.csv",
+        "brittle design correlate run --natural a=run-a --natural r=run-r -b imagenet-c -b syn2nat -o table.csv",
         "two fixed benchmarks",
     ),
     (
-        "brittle correlate --synthetic run --natural a=run-a --categories syn2nat --nk 6,1 --nk 6,3 -o table.csv",
+        "brittle design correlate run --natural a=run-a --categories syn2nat --nk 6,1 --nk 6,3 -o table.csv",
         "a thousand benchmarks each",
     ),
     (
-        "brittle correlate --synthetic drops.csv --natural-csv natural.csv -b imagenet-c -o t.csv",
+        "brittle design correlate drops.csv --natural-csv natural.csv -b imagenet-c -o t.csv",
         "numbers from anywhere",
     ),
 )
@@ -34,28 +35,23 @@ EXAMPLES = (
 
 def correlate_verb(
     synthetic: Annotated[
-        list[str], typer.Option("--synthetic", help="Runs of models through corruptions, or a .csv of their drops.")
+        list[str],
+        typer.Argument(metavar="RUN…", help="Runs of models through corruptions, or a .csv of their accuracy drops."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The table, a .csv file.")],
+    output: Annotated[Path, option("--output", help="The table, a .csv file.")],
     natural: Annotated[
         list[str] | None,
-        typer.Option("--natural", metavar="NAME=RUN", help="The same models on a natural shift; repeatable."),
+        option("--natural"),
     ] = None,
-    natural_csv: Annotated[
-        Path | None, typer.Option("--natural-csv", help="Drops on natural shifts: model,<shift>,…", dir_okay=False)
-    ] = None,
-    categories: Annotated[
-        str | None, typer.Option("--categories", "-c", help="A file of `brittle categories`, or `syn2nat`.")
-    ] = None,
+    natural_csv: Annotated[Path | None, option("--natural-csv", dir_okay=False)] = None,
+    categories: Annotated[str | None, option("--categories")] = None,
     nk: Annotated[
         list[str] | None,
-        typer.Option("--nk", metavar="N,K", help="Benchmarks with K corruptions of each of N categories; repeatable."),
+        option("--nk"),
     ] = None,
-    benchmarks: Annotated[
-        list[str] | None, typer.Option("--benchmark", "-b", help="A fixed recipe; repeatable.")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", help="Benchmarks drawn for each N,K, if there are so many.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
+    benchmarks: Annotated[list[str] | None, option("--benchmark")] = None,
+    count: Annotated[int, option("--count")] = 1000,
+    seed: Annotated[int, option("--seed")] = 0,
     figure: FIGURE = None,
 ) -> None:
     """Correlate, over models, the accuracy drop on synthetic benchmarks with the drop on natural shifts.

@@ -1,11 +1,9 @@
-"""`brittle calibrate`: severities at which a model loses as much as one wants."""
+"""`brittle design calibrate`: severities at which a model loses as much as one wants."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import (
@@ -19,7 +17,8 @@ from brittle.cli.console import (
     split_numbers,
     tell_files,
 )
-from brittle.cli.run import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
+from brittle.cli.inputs import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,31 +29,24 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     (
-        "brittle calibrate -m demo:standard -d cifar10:cifar10 -C noc-candidates --limit 1000 -o cifar10-noc.toml",
+        "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
+        "-o cifar10-noc.toml",
         "NOC's ranges for 32 px images",
     ),
-    ("brittle calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),
+    ("brittle design calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),
 )
 
 
 def calibrate_verb(
-    model: Annotated[str, typer.Option("--model", "-m", help="The model to measure with, as in `brittle run`.")],
+    model: Annotated[str, option("--model")],
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
-    candidates: Annotated[
-        str, typer.Option("--candidates", "-C", help="A recipe, whose corruptions are calibrated.")
-    ] = "noc-candidates",
-    robustness: Annotated[
-        str, typer.Option("--robustness", help="The share of clean accuracy left at the two ends of the range.")
-    ] = "0.95,0.5",
-    limit: Annotated[int | None, typer.Option("--limit", help="Number of images to use, evenly over the data.")] = None,
-    tolerance: Annotated[
-        float, typer.Option("--tolerance", help="Precision of a severity that is searched for.")
-    ] = 0.02,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the recipe.", show_default="the file's name")
-    ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
+    output: Annotated[Path, option("--output", help="The recipe, a .toml file.")],
+    candidates: Annotated[str, option("--candidates")] = "noc-candidates",
+    robustness: Annotated[str, option("--robustness")] = "0.95,0.5",
+    limit: Annotated[int | None, option("--limit")] = None,
+    tolerance: Annotated[float, option("--tolerance")] = 0.02,
+    name: Annotated[str | None, option("--name", show_default="the file's name")] = None,
+    batch_size: Annotated[int, option("--batch-size")] = 128,
     prepare: PREPARE = None,
     threads: THREADS = None,
     device: DEVICE = "auto",

@@ -1,4 +1,4 @@
-"""`brittle balance`: whether a benchmark weighs its corruptions alike."""
+"""`brittle design balance`: whether a benchmark weighs its corruptions alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
-from brittle.cli.distance import save_table
+from brittle.cli.inputs import save_table
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -17,32 +18,25 @@ if TYPE_CHECKING:
     from brittle.evaluation import Results
 
 EXAMPLES = (
-    ("brittle balance overlap/", "all candidates as one benchmark"),
-    ("brittle balance overlap/ -b cifar10-noc -b mine.toml -o balance.csv", "two parts of them, and a figure"),
-    ("brittle balance overlap/ --reference alexnet", "divided by AlexNet's published errors, as in NOC"),
+    ("brittle design balance overlap/", "all candidates as one benchmark"),
+    ("brittle design balance overlap/ -b cifar10-noc -b mine.toml -o balance.csv", "two parts of them, and a figure"),
+    ("brittle design balance overlap/ --reference alexnet", "divided by AlexNet's published errors, as in NOC"),
 )
 
 COLUMNS = ["benchmark", "trained_with", "relative_mce", "low", "high", "reference"]
 
 
 def balance_verb(
-    overlap: Annotated[Path, typer.Argument(metavar="OVERLAP", help="A folder of `brittle overlap`.")],
+    overlap: Annotated[Path, typer.Argument(metavar="OVERLAP", help="A folder of `brittle design overlap`.")],
     benchmarks: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", "-b", help="A recipe, or corruptions with commas.", show_default="all candidates"),
+        option("--benchmark", show_default="all candidates"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write a .csv table, and a figure beside it.")
-    ] = None,
+    output: Annotated[Path | None, option("--output", help="Also write a .csv table, and a figure beside it.")] = None,
     figure: FIGURE = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference",
-            help="Model whose errors divide: `alexnet` (published), `standard` (of this folder), or the folder of a "
-            "run of one model through the same candidates.",
-            show_default="alexnet on ImageNet at the published levels, else standard",
-        ),
+        option("--reference", show_default="alexnet on ImageNet at the published levels, else standard"),
     ] = None,
 ) -> None:
     """Show whether benchmarks weigh their corruptions alike, by models that know one corruption each.
@@ -62,7 +56,8 @@ def balance_verb(
     picture = None if output is None and figure is None else figure_path(figure, output or Path())
     if not (overlap / "overlap.json").is_file() or not (overlap / "run").is_dir():
         raise FileNotFoundError(
-            f"{str(overlap)!r} holds no models that know one corruption each; `brittle overlap` makes such a folder"
+            f"{str(overlap)!r} holds no models that know one corruption each; `brittle design overlap` makes "
+            "such a folder"
         )
     results = load_results(overlap / "run")
     recipe = results.benchmarks()[0]

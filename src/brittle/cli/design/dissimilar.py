@@ -1,4 +1,4 @@
-"""`brittle build dissimilar`: the corruptions farthest from a benchmark, equally hard."""
+"""`brittle design build dissimilar`: the corruptions farthest from a benchmark, equally hard."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
-from brittle.cli import distance as given
-from brittle.cli.build import NAME
 from brittle.cli.console import (
     FIGURE,
     check_ending,
@@ -20,8 +16,22 @@ from brittle.cli.console import (
     say_if_compiling,
     tell_files,
 )
-from brittle.cli.distance import check_features, save_table, training_part
-from brittle.cli.run import DATA, DEVICE, follow, load_data
+from brittle.cli.design.build import NAME
+from brittle.cli.inputs import (
+    BATCH,
+    CORRUPTION_SAMPLES,
+    DATA,
+    DEVICE,
+    IMAGES,
+    SEED,
+    check_counts,
+    check_features,
+    follow,
+    load_data,
+    save_table,
+    training_part,
+)
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +42,13 @@ if TYPE_CHECKING:
 
 DISSIMILAR = (
     (
-        "brittle build dissimilar -C cifar10-c-bar-candidates -b cifar10-c -m demo:standard -d cifar10:cifar10 "
-        "-o my.toml",
+        "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c -m demo:standard "
+        "-d cifar10:cifar10 -o my.toml",
         "C-bar once more",
     ),
     (
-        "brittle build dissimilar -C mine.toml -b cifar10-c -m demo:standard -d demo -k 4 --runs 3 -o far.toml",
+        "brittle design build dissimilar --candidates mine.toml --away-from cifar10-c -m demo:standard -d demo "
+        "--members 4 --repeats 3 -o far.toml",
         "four of your own candidates, three runs",
     ),
 )
@@ -46,30 +57,24 @@ PUBLISHED = {"cifar10-c-bar-candidates": "cifar10-c-bar", "imagenet-c-bar-candid
 
 
 def dissimilar_verb(
-    candidates: Annotated[
-        str, typer.Option("--candidates", "-C", help="A recipe; one with fewer than five levels is calibrated first.")
-    ],
-    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="Recipe to be far from, with five levels each.")],
-    models: Annotated[
-        list[str], typer.Option("--model", "-m", help="Errors and features are its; may be repeated, one a run.")
-    ],
+    candidates: Annotated[str, option("--candidates")],
+    benchmark: Annotated[str, option("--away-from")],
+    models: Annotated[list[str], option("--model")],
     data: DATA,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
-    k: Annotated[int, typer.Option("-k", help="Number of corruptions; an even number up to 10.")] = 10,
+    output: Annotated[Path, option("--output", help="The recipe, a .toml file.")],
+    k: Annotated[int, option("--members")] = 10,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", help="Each with other images and draws; the paper: 10.", show_default="1 a model"),
+        option("--repeats", show_default="1 a model"),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Number of test images, evenly over the data.")] = None,
-    images: given.IMAGES = 100,
-    corruption_samples: given.CORRUPTION_SAMPLES = 10,
-    datasets: Annotated[
-        int, typer.Option("--datasets", help="Number of data sets that are sampled in each run.")
-    ] = 100_000,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Relative tolerance around the target error.")] = 0.01,
+    limit: Annotated[int | None, option("--limit")] = None,
+    images: IMAGES = 100,
+    corruption_samples: CORRUPTION_SAMPLES = 10,
+    datasets: Annotated[int, option("--datasets")] = 100_000,
+    tolerance: Annotated[float, option("--error-tolerance")] = 0.01,
     name: NAME = None,
-    seed: given.SEED = 0,
-    batch_size: given.BATCH = 128,
+    seed: SEED = 0,
+    batch_size: BATCH = 128,
     device: DEVICE = "auto",
     figure: FIGURE = None,
 ) -> None:
@@ -90,11 +95,11 @@ def dissimilar_verb(
     picture = figure_path(figure, output)
     baseline, listed = brittle.load_benchmark(benchmark), brittle.load_benchmark(candidates)
     _check(listed, k, tolerance)
-    given.check_counts(runs=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(runs=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
     loaded = [load_model(spec, device=device) for spec in models]
     count = len(loaded) if runs is None else runs
     if count < len(loaded):
-        raise BrittleError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
+        raise BrittleError(f"--repeats {runs} leaves out some of {len(loaded)} models; give at least one run a model")
     test = load_data(data, limit, None, {})
     shown = _images(loaded, training_part(data), images, count, seed)
     say_if_compiling()
@@ -140,7 +145,9 @@ def _check(candidates: Benchmark, k: int, tolerance: float) -> None:
         )
     check_k(k, len(candidates.entries))
     if not 0 < tolerance < 1:
-        raise BrittleError(f"--tolerance is a share of the target error between 0 and 1, such as 0.01; got {tolerance}")
+        raise BrittleError(
+            f"--error-tolerance is a share of the target error between 0 and 1, such as 0.01; got {tolerance}"
+        )
 
 
 def _images(models: Sequence[Any], pictures: Any, images: int, runs: int, seed: int) -> list[FeatureImages]:

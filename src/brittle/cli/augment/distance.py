@@ -1,4 +1,4 @@
-"""`brittle distance` and `brittle leak`."""
+"""`brittle augment distance` and `brittle augment leak`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
-from brittle.cli import distance as given
+from brittle.cli.augment import distance as given
 from brittle.cli.console import (
     chosen_recipe,
     console,
@@ -20,7 +18,21 @@ from brittle.cli.console import (
     split_numbers,
     tell_files,
 )
-from brittle.cli.run import DEVICE, PREPARE, THREADS, load_data, tell_models
+from brittle.cli.inputs import (
+    BATCH,
+    CORRUPTION_SAMPLES,
+    DEVICE,
+    IMAGES,
+    PREPARE,
+    SEED,
+    THREADS,
+    check_counts,
+    check_features,
+    save_table,
+    tell_models,
+    training_part,
+)
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,51 +46,26 @@ if TYPE_CHECKING:
 
 AUGMENTATIONS = Annotated[
     list[str],
-    typer.Option(
-        "--augmentation",
-        "-a",
-        help="`augmix`, `autoaugment-cifar10`, `patch-gaussian`, `FILE.py:FUNCTION` …; may be repeated.",
-    ),
+    option("--augmentation"),
 ]
 AUGMENTATION = Annotated[
     str,
-    typer.Option(
-        "--augmentation", "-a", help="`augmix`, `autoaugment-cifar10`, `patch-gaussian`, `FILE.py:FUNCTION` …"
-    ),
+    option("--augmentation"),
 ]
-MODEL = Annotated[
-    str, typer.Option("--model", "-m", help="Whose features are compared, as in `brittle run`; a plain one is best.")
-]
-DATA = Annotated[
-    str, typer.Option("--data", "-d", help="`cifar10:FOLDER` …; its training part is taken if it has one.")
-]
-BENCHMARK = Annotated[str, typer.Option("--benchmark", "-b", help="A recipe: its name or .toml file.")]
-FOLDER = Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")]
-CORRUPTIONS = Annotated[
-    list[str] | None, typer.Option("--corruption", "-c", metavar="NAME", help="Corruptions to measure, with commas.")
-]
+MODEL = Annotated[str, option("--model")]
+DATA = Annotated[str, option("--data")]
+BENCHMARK = Annotated[str, option("--benchmark")]
+FOLDER = Annotated[Path, option("--output", help="The folder; an existing one is resumed.")]
+CORRUPTIONS = Annotated[list[str] | None, option("--corruption")]
 SEVERITIES = Annotated[
     list[str] | None,
-    typer.Option("--severity", "-s", metavar="S", help="Severities to measure at, instead of the recipe's."),
+    option("--severity"),
 ]
-IMAGES = Annotated[int, typer.Option("--images", help="Number of images whose features represent a transform.")]
-SAMPLES = Annotated[int, typer.Option("--samples", help="Sampled augmentations of each scheme; the paper: 100,000.")]
-CORRUPTION_SAMPLES = Annotated[
-    int, typer.Option("--corruption-samples", help="Sampled corruptions of each level; the paper: 100.")
-]
+SAMPLES = Annotated[int, option("--samples")]
 TOLERANCE = Annotated[
     float | None,
-    typer.Option("--tolerance", help="Fewer samples, if they tell each mean MSD to ± this share, such as 0.05."),
+    option("--msd-precision"),
 ]
-SEED = Annotated[int, typer.Option("--seed", help="Seed of the images and of the augmentations.")]
-BATCH = Annotated[int, typer.Option("--batch-size", help="Images shown to the model at once.")]
-
-
-def check_counts(**counts: int | None) -> None:
-    """Raise if a number of things that were asked for is below 1, before anything is computed."""
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise BrittleError(f"--{name.replace('_', '-')} must be at least 1, got {count}")
 
 
 @dataclass(frozen=True)
@@ -125,20 +112,6 @@ def recipe_of(benchmark: str, corruptions: Sequence[str] | None, severities: Seq
     return recipe
 
 
-def check_features(model: Any, images: FeatureImages) -> None:
-    """Raise if a model shows no features, before anything is computed."""
-    from brittle.distance.features import check_extractor
-
-    check_extractor(model).features(images.pixels[:1])
-
-
-def training_part(data: str, prepare: str | None = None) -> Any:
-    """The training images of the data, or all of them if it does not know of any."""
-    from brittle.datasets import dataset_options
-
-    return load_data(data, None, prepare, {"train": True} if "train" in dataset_options(data) else {})
-
-
 def schemes_of(specs: Sequence[str]) -> dict[str, Scheme]:
     """The augmentation schemes of a command line by what they are called there."""
     from brittle.training.augmentation import scheme_by_name
@@ -170,27 +143,19 @@ def tell_speed(speeds: Iterable[tuple[int, float]], images: int) -> None:
     console().print(f"[dim]{words}[/]\n")
 
 
-def save_table(table: Any, path: Path) -> Path:
-    """A table as CSV, whole or not at all."""
-    from brittle._io import atomic_write
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as part:
-        table.write_csv(part)
-    return path
-
-
 EXAMPLES = (
     (
-        "brittle distance -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o distance",
+        "brittle augment distance -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o distance",
         "how near AugMix comes to CIFAR-10-C",
     ),
     (
-        "brittle distance -a augmix,patch-gaussian -b cifar10-c -s 3 -m demo:standard -d demo --samples 200 -o quick",
+        "brittle augment distance -a augmix,patch-gaussian -b cifar10-c -s 3 -m demo:standard -d demo --samples 200 "
+        "-o quick",
         "two schemes, one severity, bundled data: minutes",
     ),
     (
-        "brittle distance -a mine.py:augment -b imagenet-c -m timm:resnet50 -d imagenet:val/ --tolerance 0.05 -o mine",
+        "brittle augment distance -a mine.py:augment -b imagenet-c -m timm:resnet50 -d imagenet:val/ "
+        "--msd-precision 0.05 -o mine",
         "your own augmentation, until MSD is known to 5 %",
     ),
 )
@@ -204,12 +169,12 @@ def distance_verb(
     output: given.FOLDER,
     corruptions: given.CORRUPTIONS = None,
     severities: given.SEVERITIES = None,
-    images: given.IMAGES = 100,
+    images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
-    corruption_samples: given.CORRUPTION_SAMPLES = 25,
+    corruption_samples: CORRUPTION_SAMPLES = 25,
     tolerance: given.TOLERANCE = None,
-    seed: given.SEED = 0,
-    batch_size: given.BATCH = 200,
+    seed: SEED = 0,
+    batch_size: BATCH = 200,
     prepare: PREPARE = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
@@ -224,7 +189,7 @@ def distance_verb(
     from brittle.distance.measures import check_tolerance
     from brittle.report.figures import convergence_figure, distance_figure, save_figure
 
-    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     check_tolerance(tolerance)
     schemes, features = schemes_of(augmentations), output / "features"
     cut = {"corruptions": corruptions, "severities": severities}
@@ -326,11 +291,11 @@ def _nearest(
 
 LEAK_EXAMPLES = (
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o leak",
+        "brittle augment leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 -o leak",
         "does AugMix train on CIFAR-10-C?",
     ),
     (
-        "brittle leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 --results run -o leak",
+        "brittle augment leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 --results run -o leak",
         "and what the scores of a run are without what leaked",
     ),
 )
@@ -342,24 +307,20 @@ def leak_verb(
     model: given.MODEL,
     data: given.DATA,
     output: given.FOLDER,
-    results: Annotated[
-        Path | None, typer.Option("--results", metavar="RUN", help="A run, scored with and without what leaked.")
-    ] = None,
+    results: Annotated[Path | None, option("--results")] = None,
     neutral: Annotated[
         list[str] | None,
-        typer.Option(
-            "--neutral", help="Reference augmentations, which are known not to leak.", show_default="flip-crop,affine"
-        ),
+        option("--neutral", show_default="flip-crop,affine"),
     ] = None,
-    margin: Annotated[float, typer.Option("--margin", help="Leaked if not this times as far as a neutral one.")] = 0.5,
-    alpha: Annotated[float, typer.Option("--alpha", help="Family-wise false-positive rate of the test.")] = 0.05,
+    margin: Annotated[float, option("--margin")] = 0.5,
+    alpha: Annotated[float, option("--alpha")] = 0.05,
     corruptions: given.CORRUPTIONS = None,
     severities: given.SEVERITIES = None,
-    images: given.IMAGES = 100,
+    images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
-    corruption_samples: given.CORRUPTION_SAMPLES = 25,
-    seed: given.SEED = 0,
-    batch_size: given.BATCH = 200,
+    corruption_samples: CORRUPTION_SAMPLES = 25,
+    seed: SEED = 0,
+    batch_size: BATCH = 200,
     prepare: PREPARE = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
@@ -376,7 +337,7 @@ def leak_verb(
     from brittle.distance.leakage import check_leak_options
     from brittle.report.figures import leak_figure, save_figure
 
-    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     check_leak_options(samples, margin=margin, alpha=alpha)
     [(name, scheme), *more] = schemes_of([augmentation]).items()
     if more:

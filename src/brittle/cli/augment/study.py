@@ -1,19 +1,28 @@
-"""`brittle study`."""
+"""`brittle augment study`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
-from brittle.cli import distance as given
+from brittle.cli.augment import distance as given
+from brittle.cli.augment import study as options
+from brittle.cli.augment.distance import recipe_of
 from brittle.cli.console import console, resumable_progress, say_if_compiling, split_numbers, tell_files
-from brittle.cli.distance import recipe_of, save_table
-from brittle.cli.overlap import plan_of, training_of, weights_of
-from brittle.cli.run import follow, load_data
-from brittle.cli.study import verbs as options
+from brittle.cli.inputs import (
+    BATCH,
+    CORRUPTION_SAMPLES,
+    IMAGES,
+    check_counts,
+    follow,
+    load_data,
+    plan_of,
+    save_table,
+    training_of,
+    weights_of,
+)
+from brittle.cli.options import Mode, option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,33 +33,25 @@ if TYPE_CHECKING:
     from brittle.evaluation import Results
     from brittle.training.augmentation import Scheme
 
-TESTED = Annotated[str, typer.Option("--data", "-d", help="Test data, `cifar10:FOLDER` …; its training part trains.")]
-TRAINING = Annotated[
-    str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
-]
-MODE = Annotated[
-    str, typer.Option("--mode", help="`finetune` the standard model, train from `scratch`, or `batchnorm` alone.")
-]
-NETWORK = Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")]
-START = Annotated[str | None, typer.Option("--start", help="A standard model: weights, or `demo:standard`.")]
+TESTED = Annotated[str, option("--data")]
+TRAINING = Annotated[str | None, option("--train-data", show_default="the training part of the data")]
+MODE = Annotated[Mode, option("--mode")]
+NETWORK = Annotated[str, option("--network")]
+START = Annotated[str | None, option("--start")]
 EPOCHS = Annotated[
     int | None,
-    typer.Option(
-        "--epochs", help="Number of training epochs of each model.", show_default="1 of fine-tuning, 40 from scratch"
-    ),
+    option("--epochs", show_default="1 of fine-tuning, 40 from scratch"),
 ]
 STANDARD_EPOCHS = Annotated[
     int | None,
-    typer.Option("--standard-epochs", help="Number of training epochs of the standard model.", show_default="40"),
+    option("--standard-epochs", show_default="40"),
 ]
 TRAINING_IMAGES = Annotated[
     int | None,
-    typer.Option(
-        "--training-images", help="Number of training images of each model.", show_default="all, 10,000 of fine-tuning"
-    ),
+    option("--train-limit", show_default="all, 10,000 of fine-tuning"),
 ]
-TEST_IMAGES = Annotated[int | None, typer.Option("--test-images", help="Test images.", show_default="all")]
-SEED = Annotated[int, typer.Option("--seed", help="Seed of the images, the augmentations and the training.")]
+TEST_IMAGES = Annotated[int | None, option("--limit", show_default="all")]
+SEED = Annotated[int, option("--seed")]
 
 
 def lesson(
@@ -76,7 +77,6 @@ def lesson(
         batch_size,
         seed,
         started=start is not None,
-        option="--training-images",
     )
     taught = training_of(data, training, images if mode == "scratch" else None)
     return plan, taught, None if start is None else weights_of(start, network, taught)
@@ -84,11 +84,11 @@ def lesson(
 
 EXAMPLES = (
     (
-        "brittle study distance -d cifar10:cifar10 --start demo:standard --schemes 24 -o study",
+        "brittle augment study distance -d cifar10:cifar10 --start demo:standard --schemes 24 -o study",
         "24 schemes, fine-tuned from the bundled model",
     ),
     (
-        "brittle study distance -d cifar10:cifar10 --network small:8 -s 1,3,5 --test-images 1000 -o quick",
+        "brittle augment study distance -d cifar10:cifar10 --network small:8 -s 1,3,5 --limit 1000 -o quick",
         "a five times faster network, trained first",
     ),
 )
@@ -98,7 +98,7 @@ def distance_study_verb(
     data: options.TESTED,
     output: given.FOLDER,
     benchmark: given.BENCHMARK = "cifar10-c",
-    schemes: Annotated[int, typer.Option("--schemes", help="Number of the 512 subsets of AugMix's nine bases.")] = 24,
+    schemes: Annotated[int, option("--schemes")] = 24,
     mode: options.MODE = "finetune",
     network: options.NETWORK = "small",
     start: options.START = None,
@@ -109,11 +109,11 @@ def distance_study_verb(
     test_images: options.TEST_IMAGES = None,
     corruptions: given.CORRUPTIONS = None,
     severities: given.SEVERITIES = None,
-    images: given.IMAGES = 100,
+    images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
-    corruption_samples: given.CORRUPTION_SAMPLES = 25,
+    corruption_samples: CORRUPTION_SAMPLES = 25,
     seed: options.SEED = 0,
-    batch_size: given.BATCH = 128,
+    batch_size: BATCH = 128,
 ) -> None:
     """Repeat the MSD paper's experiment: is a scheme that comes nearer to a corruption better against it?
 
@@ -126,7 +126,7 @@ def distance_study_verb(
     from brittle.report.figures import save_figure, study_figure
     from brittle.training.augmentation import some_schemes
 
-    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     chosen = some_schemes(schemes, seed=seed)
     recipe = recipe_of(benchmark, corruptions, severities)
     plan, taught, weights = options.lesson(
@@ -201,11 +201,12 @@ def _print(found: pl.DataFrame) -> None:
 
 MIXING_EXAMPLES = (
     (
-        "brittle study mixing -d cifar10:cifar10 --start demo:standard -o mixing",
+        "brittle augment study mixing -d cifar10:cifar10 --start demo:standard -o mixing",
         "impulse noise, mixed with motion blur, as in the paper",
     ),
     (
-        "brittle study mixing -d cifar10:cifar10 --start demo:standard --near fog --far none --no-errors -o fog",
+        "brittle augment study mixing -d cifar10:cifar10 --start demo:standard --near fog --far none --no-errors "
+        "-o fog",
         "fog among clean images; distances alone, no training",
     ),
 )
@@ -216,15 +217,11 @@ SHARES = "1,0.75,0.5,0.25,0.1,0.05,0.01,0"
 def mixing_study_verb(
     data: options.TESTED,
     output: given.FOLDER,
-    near: Annotated[str, typer.Option("--near", help="The corruption that is tested, and mixed in.")] = "impulse_noise",
-    far: Annotated[
-        str, typer.Option("--far", help="The rest: a corruption, or an augmentation such as `none`.")
-    ] = "motion_blur",
-    severity: Annotated[float, typer.Option("--severity", "-s", help="Severity of both corruptions.")] = 3.0,
-    shares: Annotated[str, typer.Option("--shares", help="Weights of the first in the mixture, with commas.")] = SHARES,
-    errors: Annotated[
-        bool, typer.Option("--errors/--no-errors", help="Train a model with each mixture and test it.")
-    ] = True,
+    near: Annotated[str, option("--near")] = "impulse_noise",
+    far: Annotated[str, option("--far")] = "motion_blur",
+    severity: Annotated[float, option("--severity")] = 3.0,
+    shares: Annotated[str, option("--shares")] = SHARES,
+    errors: Annotated[bool, option("--errors/--no-errors")] = True,
     benchmark: given.BENCHMARK = "cifar10-c",
     mode: options.MODE = "finetune",
     network: options.NETWORK = "small",
@@ -234,11 +231,11 @@ def mixing_study_verb(
     training: options.TRAINING = None,
     training_images: options.TRAINING_IMAGES = None,
     test_images: options.TEST_IMAGES = None,
-    images: given.IMAGES = 100,
+    images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
-    corruption_samples: given.CORRUPTION_SAMPLES = 100,
+    corruption_samples: CORRUPTION_SAMPLES = 100,
     seed: options.SEED = 0,
-    batch_size: given.BATCH = 128,
+    batch_size: BATCH = 128,
 ) -> None:
     """Repeat the MSD paper's Figure 2b: mix the tested corruption into another augmentation, less and less of it.
 
@@ -250,7 +247,7 @@ def mixing_study_verb(
     from brittle.distance import corruption_features, feature_images
     from brittle.report.figures import mixing_figure, save_figure
 
-    given.check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     wanted = split_numbers([shares], "shares")
     first, target = _corruption(benchmark, near, severity)
     second = _other(benchmark, far, severity)

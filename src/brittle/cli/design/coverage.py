@@ -1,35 +1,35 @@
-"""`brittle coverage`: what a benchmark says about corruptions that are not in it."""
+"""`brittle design coverage`: what a benchmark says about corruptions that are not in it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, split_commas, tell_files
-from brittle.cli.distance import save_table
+from brittle.cli.inputs import save_table
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from brittle.design import Coverage, OverlapMatrix
 
 EXAMPLES = (
-    ("brittle coverage overlap/ -b imagenet-noc --of noc-candidates", "does NOC cover its candidates?"),
-    ("brittle coverage noc-table7 -b fog,snow,pixelate -o coverage.csv", "three corruptions of ImageNet-C, a figure"),
+    ("brittle design coverage overlap/ -b imagenet-noc --of noc-candidates", "does NOC cover its candidates?"),
+    (
+        "brittle design coverage noc-table7 -b fog,snow,pixelate -o coverage.csv",
+        "three corruptions of ImageNet-C, a figure",
+    ),
 )
 
 
 def coverage_verb(
     overlap: OVERLAP,
-    benchmark: Annotated[str, typer.Option("--benchmark", "-b", help="A recipe, or names of corruptions with commas.")],
+    benchmark: Annotated[str, option("--benchmark")],
     of: Annotated[
         str | None,
-        typer.Option("--of", help="What should be covered: a recipe or names.", show_default="all in the matrix"),
+        option("--of", show_default="all in the matrix"),
     ] = None,
-    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Covered if it overlaps more than this.")] = 0.3,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write a .csv table, and a figure beside it.")
-    ] = None,
+    threshold: Annotated[float, option("--threshold")] = 0.3,
+    output: Annotated[Path | None, option("--output", help="Also write a .csv table, and a figure beside it.")] = None,
     figure: FIGURE = None,
 ) -> None:
     """Show which corruptions a benchmark covers: those that overlap enough with at least one of its members.

@@ -1,65 +1,50 @@
-"""`brittle train`: teach a network a benchmark's corruptions, or any augmentation."""
+"""`brittle augment train`: teach a network a benchmark's corruptions, or any augmentation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
 from brittle.cli.console import check_ending, console, interrupted, progress_bar, say_if_compiling, say_next, tell_files
-from brittle.cli.overlap import training_of, weights_of
-from brittle.cli.run import DEVICE
+from brittle.cli.inputs import DEVICE, training_of, weights_of
+from brittle.cli.options import Optimizer, Schedule, option
 
 EXAMPLES = (
-    ("brittle train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
+    ("brittle augment train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
     (
-        "brittle train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 "
+        "brittle augment train -d cifar10:cifar10 -a corruptions:cifar10-noc --start demo:standard --epochs 2 "
         "-o noc.safetensors",
         "one network learns all corruptions of a benchmark",
     ),
-    ("brittle train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors", "AugMix with its consistency loss"),
+    (
+        "brittle augment train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors",
+        "AugMix with its consistency loss",
+    ),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "and how it does on another benchmark"),
 )
 
 
 def train_verb(
-    data: Annotated[str, typer.Option("--data", "-d", help="`cifar10:FOLDER`, whose training part is taken, or .npz.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The network, a .safetensors file.")],
+    data: Annotated[str, option("--data")],
+    output: Annotated[Path, option("--output", help="The network, a .safetensors file.")],
     augmentation: Annotated[
         str,
-        typer.Option(
-            "--augmentation",
-            "-a",
-            help="`none`, `augmix` …, or `corruptions:RECIPE`, which corrupts half of the images.",
-        ),
+        option("--augmentation"),
     ] = "none",
-    network: Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")] = "small",
-    start: Annotated[
-        str | None, typer.Option("--start", help="Go on from these weights: a file, or `demo:standard`.")
-    ] = None,
-    training: Annotated[
-        str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
-    ] = None,
-    images: Annotated[
-        int | None, typer.Option("--images", help="Number of training images.", show_default="all")
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Passes over the images.", show_default="24, or 1 with --start")
-    ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images at once.")] = 128,
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="The learning rate.", show_default="0.1, or 0.02 with --start")
-    ] = None,
-    optimiser: Annotated[str, typer.Option("--optimiser", help="`sgd` or `adamw`.")] = "sgd",
-    schedule: Annotated[str, typer.Option("--schedule", help="`cosine`, or `step` as NOC trains.")] = "cosine",
-    jsd: Annotated[
-        float, typer.Option("--jsd", help="Weight of AugMix's consistency loss, 12 as published; 0 is none.")
-    ] = 0.0,
-    ema: Annotated[float, typer.Option("--ema", help="Average the weights with this decay; 0 does not.")] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of weights, order and draws.")] = 0,
+    network: Annotated[str, option("--network")] = "small",
+    start: Annotated[str | None, option("--start")] = None,
+    training: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None,
+    images: Annotated[int | None, option("--train-limit", show_default="all")] = None,
+    epochs: Annotated[int | None, option("--epochs", show_default="24, or 1 with --start")] = None,
+    batch_size: Annotated[int, option("--batch-size")] = 128,
+    rate: Annotated[float | None, option("--lr", show_default="0.1, or 0.02 with --start")] = None,
+    optimiser: Annotated[Optimizer, option("--optimizer")] = "sgd",
+    schedule: Annotated[Schedule, option("--schedule")] = "cosine",
+    jsd: Annotated[float, option("--jsd")] = 0.0,
+    ema: Annotated[float, option("--ema")] = 0.0,
+    seed: Annotated[int, option("--seed")] = 0,
     device: DEVICE = "auto",
 ) -> None:
     """Train a network, with corruptions or an augmentation or plainly, for `brittle run` to test.

@@ -1,4 +1,4 @@
-"""`brittle build`: recipes of corruptions that do not overlap, or that represent all categories alike."""
+"""`brittle design build`: recipes of corruptions that do not overlap, or that represent all categories alike."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import OVERLAP, check_ending, console, figure_path, split_numbers, tell_files
+from brittle.cli.options import option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
     from brittle.design import NonOverlapping
 
 NON_OVERLAPPING = (
-    ("brittle build non-overlapping overlap/ -t 0.1 -o noc.toml", "from `brittle overlap`, at the levels it measured"),
-    ("brittle build non-overlapping noc-table7 -t 0.2 -o five.toml", "from a published table"),
     (
-        "brittle build non-overlapping noc-table7 --thresholds 0.1,0.2,0.3 --table sweep.csv -o r.toml",
+        "brittle design build non-overlapping overlap/ -t 0.1 -o noc.toml",
+        "from `brittle design overlap`, at the levels it measured",
+    ),
+    ("brittle design build non-overlapping noc-table7 -t 0.2 -o five.toml", "from a published table"),
+    (
+        "brittle design build non-overlapping noc-table7 --sweep 0.1,0.2,0.3 --sweep-table sweep.csv -o r.toml",
         "other thresholds, with the members at each, as a table",
     ),
 )
 BALANCED = (
-    ("brittle build balanced --categories categories.toml -n 6 -k 3 --overlap overlap/ -o mine.toml", "the best one"),
-    ("brittle build balanced --categories syn2nat -n 6 -k 2 --count 1000 -o benchmarks.csv", "a thousand, for a study"),
+    ("brittle design build balanced categories.toml overlap/ -n 6 -k 3 -o mine.toml", "the best one"),
+    ("brittle design build balanced syn2nat -n 6 -k 2 --count 1000 -o benchmarks.csv", "a thousand, for a study"),
 )
 EXAMPLES = (*NON_OVERLAPPING, *BALANCED)
 
@@ -34,33 +38,25 @@ THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 LEVELS = Annotated[
     str | None,
-    typer.Option(
-        "--levels-from",
-        "-b",
-        metavar="RECIPE",
-        help="Take levels, options and seed of the corruptions from this recipe instead.",
-        show_default="those that were measured",
-    ),
+    option("--levels-from", show_default="those that were measured"),
 ]
-NAME = Annotated[str | None, typer.Option("--name", help="Name of the recipe.", show_default="the file's name")]
+NAME = Annotated[str | None, option("--name", show_default="the file's name")]
 
 
 def non_overlapping_verb(
     overlap: OVERLAP,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The recipe, a .toml file.")],
-    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Every pair overlaps less than this.")] = 0.1,
+    output: Annotated[Path, option("--output", help="The recipe, a .toml file.")],
+    threshold: Annotated[float, option("--threshold")] = 0.1,
     levels_from: LEVELS = None,
     name: NAME = None,
-    thresholds: Annotated[
-        list[str] | None, typer.Option("--thresholds", help="Tried beside it, with commas.", show_default="0.02 … 0.5")
-    ] = None,
+    thresholds: Annotated[list[str] | None, option("--sweep", show_default="0.02 … 0.5")] = None,
     figure: Annotated[
         Path | None,
-        typer.Option("--sweep", metavar="FILE.svg", help="The figure of it.", show_default="beside the output"),
+        option("--figure", show_default="beside the output"),
     ] = None,
     sweep_table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE.csv", help="Also write what each threshold gives, with its members."),
+        option("--sweep-table"),
     ] = None,
 ) -> None:
     """Build the largest set of corruptions in which every pair overlaps less than a threshold.
@@ -97,26 +93,23 @@ def non_overlapping_verb(
 
 def balanced_verb(
     categories: Annotated[
-        str, typer.Option("--categories", "-c", help="A file of `brittle categories`, or `syn2nat`: published ones.")
+        str, typer.Argument(metavar="CATEGORIES", help="A file of `brittle design categories`, or `syn2nat`.")
     ],
-    n: Annotated[int, typer.Option("-n", help="Number of categories that are represented.")],
-    k: Annotated[int, typer.Option("-k", help="Number of corruptions of each category.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="A .toml recipe of one, or a .csv of all benchmarks drawn.")
-    ],
-    count: Annotated[
-        int | None, typer.Option("--count", help="Different benchmarks.", show_default="1000, or all there are")
-    ] = None,
+    n: Annotated[int, option("--represented")],
+    k: Annotated[int, option("--per-category")],
+    output: Annotated[Path, option("--output", help="A .toml recipe of one, or a .csv of all benchmarks drawn.")],
+    count: Annotated[int | None, option("--count", show_default="1000, or all there are")] = None,
     overlap: Annotated[
-        str | None, typer.Option("--overlap", help="A matrix: the recipe is the one that overlaps least.")
+        str | None,
+        typer.Argument(metavar="OVERLAP", help="An overlap matrix: the recipe is the benchmark that overlaps least."),
     ] = None,
     levels_from: LEVELS = None,
     name: NAME = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
+    seed: Annotated[int, option("--seed")] = 0,
 ) -> None:
     """Build benchmarks that give every category they test the same weight: k corruptions from each of n categories.
 
-    They are drawn at random, all different (Algorithm 1 of Syn2Nat). A recipe holds the first, or with --overlap the
+    They are drawn at random, all different (Algorithm 1 of Syn2Nat). A recipe holds the first, or with OVERLAP the
     one whose same-category corruptions overlap least, which is how ImageNet-Syn2Nat was picked.
     """
     from brittle.design import balanced, least_overlapping, load_categories, load_overlap, possible_benchmarks
@@ -167,8 +160,8 @@ def _recipe(
     candidates = measured if levels_from is None else brittle.load_benchmark(levels_from)
     if candidates is None:
         raise BrittleError(
-            "it is not known at which levels these corruptions were measured; give a folder of `brittle overlap`, "
-            "which knows, or a recipe that has them by --levels-from"
+            "it is not known at which levels these corruptions were measured; give a folder of "
+            "`brittle design overlap`, which knows, or a recipe that has them by --levels-from"
         )
     return benchmark_of(members, candidates, name=name, title=title, source=source)
 

@@ -1,4 +1,4 @@
-"""`brittle overlap`: which corruptions measure the same thing?"""
+"""`brittle design overlap`: which corruptions measure the same thing?"""
 
 from __future__ import annotations
 
@@ -6,63 +6,19 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from brittle._errors import BrittleError
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas, tell_files
-from brittle.cli.run import DEVICE, follow, load_data
+from brittle.cli.inputs import DEVICE, follow, load_data, plan_of, training_of, weights_of
+from brittle.cli.options import Engine, Mode, OverlapForm, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brittle.benchmarks import Benchmark
-    from brittle.datasets.dataset import Dataset
-    from brittle.design import OverlapMatrix, Plan
+    from brittle.design import OverlapMatrix
 
 CANDIDATES = ("noc-candidates", "syn2nat-candidates")
 """The recipes that give a corruption of a published set of candidates its range or level."""
-
-
-def plan_of(
-    mode: str,
-    network: str,
-    epochs: int | None,
-    standard_epochs: int | None,
-    images: int | None,
-    batch_size: int,
-    seed: int,
-    *,
-    started: bool,
-    rate: float | None = None,
-    control: bool = True,
-    option: str = "--images",
-) -> Plan:
-    """The plan of a command line; `epochs` are those of the models that learn, `option` is what says their `images`."""
-    from dataclasses import replace
-
-    from brittle.design import Plan
-
-    usual = Plan(mode, network)
-    if standard_epochs is not None and (mode == "scratch" or started):
-        why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
-        raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
-    if epochs is not None and mode == "batchnorm":
-        raise BrittleError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use {option}")
-    if images is not None and images < batch_size:
-        raise BrittleError(f"{option} {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
-    if mode != "finetune" and rate is not None:
-        raise BrittleError(f"--rate {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
-    full = epochs if mode == "scratch" else standard_epochs
-    short = epochs if mode == "finetune" else None
-    shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
-    changed: dict[str, Any] = {} if rate is None else {"learning_rate": rate}
-    return replace(
-        usual,
-        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
-        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared, **changed),
-        tuning_images=images or usual.tuning_images,
-        control=control,
-    )
 
 
 def candidates_of(given: str) -> Benchmark:
@@ -87,109 +43,66 @@ def candidates_of(given: str) -> Benchmark:
     return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
 
 
-def training_of(data: str, training: str | None, images: int | None) -> Dataset:
-    """The training data: named, or the training part of the data."""
-    from brittle.datasets import dataset_options
-
-    if training is None and "train" not in dataset_options(data):
-        raise BrittleError(f"{data!r} has no training part of its own; name one by --training")
-    found: Dataset = load_data(training or data, images, None, {} if training is not None else {"train": True})
-    if not found.classes:
-        raise BrittleError(
-            f"{found.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
-        )
-    return found
-
-
-def weights_of(start: str, network: str, training: Dataset) -> Path:
-    """The file of weights, once it is sure that they fit the network."""
-    from brittle.models import build_network
-    from brittle.models.networks import DEMO_WEIGHTS, load_into
-
-    scheme, _, which = start.partition(":")
-    path = DEMO_WEIGHTS / f"{which}.safetensors" if scheme == "demo" and which else Path(start)
-    load_into(build_network(network, len(training.classes)), path)
-    return path
-
-
 PUBLISHED = "noc-table7 or noc-table8"
 
 EXAMPLES = (
-    ("brittle overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
-    ("brittle overlap -d cifar10:cifar10 -C noc-candidates -o overlap", "23 candidates, fine-tuned from one model"),
+    ("brittle design overlap --from-table noc-table7 -o imagenet-c-overlap", "the published one, in a second"),
     (
-        "brittle overlap -d cifar10:cifar10 -C fog,snow,noc/rain --start demo:standard -o three",
+        "brittle design overlap -d cifar10:cifar10 --candidates noc-candidates -o overlap",
+        "23 candidates, fine-tuned from one model",
+    ),
+    (
+        "brittle design overlap -d cifar10:cifar10 --candidates fog,snow,noc/rain --start demo:standard -o three",
         "three corruptions by name",
     ),
-    ("brittle overlap -d cifar10:cifar10 --start demo:standard -o overlap", "the standard model is there already"),
-    ("brittle overlap -d cifar10:cifar10 --mode scratch -o paper", "as the papers do it: each model from new weights"),
-    ("brittle overlap -d test.npz --training train.npz --mode batchnorm -o quick", "your own data, quickest"),
+    (
+        "brittle design overlap -d cifar10:cifar10 --start demo:standard -o overlap",
+        "the standard model is there already",
+    ),
+    (
+        "brittle design overlap -d cifar10:cifar10 --mode scratch -o paper",
+        "as the papers do it: each model from new weights",
+    ),
+    ("brittle design overlap -d test.npz --train-data train.npz --mode batchnorm -o quick", "your own data, quickest"),
 )
 
 
 def overlap_verb(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder; an existing one is resumed.")],
-    data: Annotated[
-        str | None, typer.Option("--data", "-d", help="Test data, `cifar10:FOLDER` …; its training part trains.")
-    ] = None,
+    output: Annotated[Path, option("--output", help="The folder; an existing one is resumed.")],
+    data: Annotated[str | None, option("--data")] = None,
     candidates: Annotated[
         str,
-        typer.Option(
-            "--candidates",
-            "-C",
-            help="A recipe, or names of corruptions with commas. Each image draws its severity from the range of its "
-            "corruption, or one of its levels.",
-        ),
+        option("--candidates"),
     ] = "noc-candidates",
-    mode: Annotated[
-        str, typer.Option("--mode", help="`finetune` the standard model, train from `scratch`, or `batchnorm` alone.")
-    ] = "finetune",
-    network: Annotated[str, typer.Option("--network", help="`small`, `small:WIDTH` or `timm:NAME`.")] = "small",
+    mode: Annotated[Mode, option("--mode")] = "finetune",
+    network: Annotated[str, option("--network")] = "small",
     epochs: Annotated[
         int | None,
-        typer.Option(
-            "--epochs",
-            help="Number of training epochs of each model.",
-            show_default="40 from scratch, 1 of fine-tuning",
-        ),
+        option("--epochs", show_default="40 from scratch, 1 of fine-tuning"),
     ] = None,
     standard_epochs: Annotated[
         int | None,
-        typer.Option("--standard-epochs", help="Number of training epochs of the standard model.", show_default="40"),
+        option("--standard-epochs", show_default="40"),
     ] = None,
-    start: Annotated[
-        str | None, typer.Option("--start", help="Weights of a standard model: a file, or `demo:standard`.")
-    ] = None,
-    training: Annotated[
-        str | None, typer.Option("--training", help="Training data.", show_default="the training part of the data")
-    ] = None,
+    start: Annotated[str | None, option("--start")] = None,
+    training: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None,
     images: Annotated[
         int | None,
-        typer.Option("--images", help="Training images of each model.", show_default="all, 10,000 of fine-tuning"),
+        option("--train-limit", show_default="all, 10,000 of fine-tuning"),
     ] = None,
-    test_images: Annotated[int | None, typer.Option("--test-images", help="Test images.", show_default="all")] = None,
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Number of images at once, in training and testing.")
-    ] = 128,
-    form: Annotated[str, typer.Option("--form", help="`ratio` as in the papers, or `accuracy` as Syn2Nat's code.")] = (
-        "ratio"
-    ),
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="Learning rate of fine-tuning.", show_default="0.05")
-    ] = None,
+    test_images: Annotated[int | None, option("--limit", show_default="all")] = None,
+    batch_size: Annotated[int, option("--batch-size")] = 128,
+    form: Annotated[OverlapForm, option("--form")] = ("ratio"),
+    rate: Annotated[float | None, option("--lr", show_default="0.05")] = None,
     control: Annotated[
         bool,
-        typer.Option("--control/--no-control", help="Let the standard model go on too, with clean images."),
+        option("--control/--no-control"),
     ] = True,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all trainings.")] = 0,
-    engine: Annotated[
-        str, typer.Option("--engine", help="`local`, or `ray` for a cluster that trains and tests.")
-    ] = "local",
-    address: Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")] = None,
+    seed: Annotated[int, option("--seed")] = 0,
+    engine: Annotated[Engine, option("--engine")] = "local",
+    address: Annotated[str | None, option("--address")] = None,
     device: DEVICE = "auto",
-    from_table: Annotated[
-        str | None, typer.Option("--from-table", help=f"Train nothing: {PUBLISHED}, published tables.")
-    ] = None,
+    from_table: Annotated[str | None, option("--from-table")] = None,
 ) -> None:
     """Measure how much each pair of corruptions overlaps: how far learning one helps with the other.
 
@@ -204,8 +117,6 @@ def overlap_verb(
         return
     if data is None:
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
-    if form not in ("ratio", "accuracy"):
-        raise BrittleError(f"the form is ratio (the papers) or accuracy (the code of Syn2Nat), got {form!r}")
     from brittle._parallel import check_engine
     from brittle.design import VanishingGain, correct_cube, measure_overlap, overlap_with_intervals
 
@@ -264,7 +175,7 @@ def _write(overlap: OverlapMatrix, folder: Path, title: str) -> None:
     _print(overlap)
     tables = [overlap.save(folder / f"overlap{ending}") for ending in (".csv", ".parquet")]
     tell_files(*tables, save_figure(overlap_figure(overlap, title=title), folder / "overlap.svg"))
-    say_next("build", "non-overlapping", folder, "-t", 0.1, "-o", "recipe.toml")
+    say_next("design", "build", "non-overlapping", folder, "-t", 0.1, "-o", "recipe.toml")
 
 
 def _print(overlap: OverlapMatrix, most: int = 10) -> None:

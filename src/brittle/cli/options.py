@@ -1,0 +1,246 @@
+"""Every option of the command line, in one table: a name has one meaning, whichever verb takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import typer
+
+Engine = Literal["local", "ray"]
+Mode = Literal["finetune", "scratch", "batchnorm"]
+OverlapForm = Literal["ratio", "accuracy"]
+ClusteringMethod = Literal["k-means", "hierarchical"]
+Optimizer = Literal["sgd", "adamw"]
+Schedule = Literal["cosine", "step"]
+ImageFormat = Literal["jpeg", "png"]
+Download = Literal["archive", "npm"]
+Dtype = Literal["auto", "float32", "bfloat16"]
+Scheduler = Literal["ddim", "unipc", "dpm++", "euler"]
+CurvesBy = Literal["shift", "name", "all"]
+Prompts = Literal["words", "paper", "code"]
+PartialLabels = Literal["class", "not class", "skip"]
+
+
+class Meaning(NamedTuple):
+    """What an option means: its help, a short name, and what stands for its value in the help."""
+
+    help: str
+    short: str = ""
+    metavar: str = ""
+
+
+OPTIONS = {
+    # what is tested
+    "--model": Meaning(
+        "Model: `demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …, with options "
+        "such as `timm:resnet50,checkpoint=FILE`; repeatable where several are compared.",
+        "-m",
+    ),
+    "--data": Meaning(
+        "Images with labels: `demo`, a folder of class folders, an .npz file, `cifar10:FOLDER` …; verbs that train "
+        "take its training part.",
+        "-d",
+    ),
+    "--benchmark": Meaning("Benchmark: a recipe's name or its .toml file.", "-b", "RECIPE"),
+    "--corruption": Meaning("Corruptions by name, repeated or with commas.", "-c", "NAME"),
+    "--severity": Meaning("Severities, real numbers from 0, repeated or with commas.", "-s", "S"),
+    "--output": Meaning("Where the result is written.", "-o"),
+    "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
+    "--partial": Meaning("Allow for fewer classes than the full data set has."),
+    "--prepare": Meaning(
+        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; or `none`."
+    ),
+    "--classes": Meaning(
+        "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"
+    ),
+    "--mean": Meaning("Mean of each channel that images are normalised with, such as `0.5,0.5,0.5`."),
+    "--std": Meaning("Standard deviation of each channel that images are normalised with."),
+    "--size": Meaning("Side in pixels that models resize images to; with --crop, the shorter side."),
+    "--crop": Meaning("Side in pixels of the central square that models see."),
+    "--clean": Meaning("The clean images that belong to published corrupted ones."),
+    "--keep": Meaning("Use only these samples of cns-bench: kept.csv of `brittle slide filter`.", metavar="FILE"),
+    "--textures": Meaning("Pictures that frost is made of, such as the published photographs.", metavar="FOLDER"),
+    "--model-name": Meaning("Name that the results give the model."),
+    # how it is computed
+    "--seed": Meaning("Seed of all random draws."),
+    "--batch-size": Meaning("Number of images that a model sees at once."),
+    "--workers": Meaning("Number of workers that corrupt images and compute side by side.", "-j"),
+    "--device": Meaning("Where networks run: `cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`."),
+    "--bf16": Meaning("Compute in bfloat16: half the memory, where the device is good at it."),
+    "--engine": Meaning("Run on this machine, or spread the work over a Ray cluster."),
+    "--address": Meaning("Address of the Ray cluster."),
+    "--overwrite": Meaning("Remove what an earlier call left in the output folder, and start anew."),
+    "--tolerance": Meaning("Precision of a severity that is searched for."),
+    "--search-step": Meaning("Step of severity that is tried upwards before the halving."),
+    "--draws": Meaning("Number of seeds tried; the table gives their median and range."),
+    # what comes out
+    "--report": Meaning("Write the report as well, report.html in the run's folder."),
+    "--figure": Meaning("File of the figure.", metavar="FILE"),
+    "--json": Meaning("Print JSON instead of tables."),
+    "--title": Meaning("Title of the page."),
+    "--reference": Meaning(
+        "Reference whose errors divide CE and mCE: a model of the runs, the folder of another run on the same images "
+        "(or FOLDER:MODEL), or a published baseline such as `alexnet`.",
+        metavar="MODEL",
+    ),
+    "--published": Meaning("Show what others published, where it is comparable."),
+    "--quick": Meaning("Use 100 images."),
+    # lists and pictures of corruptions
+    "--source": Meaning("Only the corruptions of one published set."),
+    "--family": Meaning("Only the corruptions of one family: noise, blur, weather, digital …", "-f"),
+    "--image-size": Meaning("Side in pixels of the images that are corrupted or generated."),
+    "--thumb": Meaning("Side in pixels at which each picture is shown."),
+    "--image-format": Meaning("Format of written images: JPEG of quality 85, as published, or PNG, the exact pixels."),
+    "--array-labels": Meaning("Labels of the images of an .npy array, another .npy file.", metavar="FILE"),
+    "--from": Meaning("Where to fetch from."),
+    # designing benchmarks
+    "--candidates": Meaning(
+        "Candidate corruptions: a recipe, or names with commas, each with the range of NOC's or Syn2Nat's candidates."
+    ),
+    "--levels-from": Meaning("Recipe that gives the corruptions their levels, options and seed.", metavar="RECIPE"),
+    "--away-from": Meaning("Recipe to be far from, with five levels each.", "", "RECIPE"),
+    "--members": Meaning("Number of corruptions in the benchmark; an even number up to 10."),
+    "--threshold": Meaning("Overlap score from which on two corruptions count as overlapping.", "-t"),
+    "--sweep": Meaning("Other thresholds to try, with commas."),
+    "--sweep-table": Meaning("Table of the sizes and members at each threshold.", metavar="FILE.csv"),
+    "--of": Meaning("What should be covered: a recipe or names of corruptions."),
+    "--clusters": Meaning("Number of categories, instead of a correlation."),
+    "--min-correlation": Meaning("Split until the vectors of a category correlate on average more than this."),
+    "--method": Meaning("How to cluster: k-means as in Syn2Nat, or a tree."),
+    "--categories": Meaning("Categories: a file of `brittle design categories`, or `syn2nat`, the published ones."),
+    "--nk": Meaning("Benchmarks with K corruptions of each of N categories; repeatable.", metavar="N,K"),
+    "--per-category": Meaning("Number of corruptions of each category.", "-k"),
+    "--represented": Meaning("Number of categories that are represented.", "-n"),
+    "--count": Meaning("Number of different benchmarks that are drawn."),
+    "--natural": Meaning("Run of the same models on a natural shift, with a name for it; repeatable.", "", "NAME=RUN"),
+    "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
+    "--robustness": Meaning("Shares of clean accuracy that are left at the two ends of the range, with a comma."),
+    "--name": Meaning("Name of the recipe."),
+    "--form": Meaning("Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code."),
+    "--control": Meaning("Train the standard model further too, with clean images, as a control."),
+    "--from-table": Meaning("Train nothing, and take a published table: noc-table7 or noc-table8."),
+    "--repeats": Meaning("Number of runs, each with other images and draws; the paper: 10."),
+    "--datasets": Meaning("Number of data sets that are sampled in each run."),
+    "--error-tolerance": Meaning("Relative tolerance around the target error."),
+    # training and augmentations
+    "--augmentation": Meaning(
+        "Augmentation: `none`, `augmix`, `autoaugment-cifar10`, `patch-gaussian`, `corruptions:RECIPE`, which corrupts "
+        "half of the images, `FILE.py:FUNCTION` …",
+        "-a",
+    ),
+    "--network": Meaning("Network to train: `small`, `small:WIDTH` or `timm:NAME`."),
+    "--start": Meaning("Weights of a standard model to start from: a file, or `demo:standard`."),
+    "--train-data": Meaning("Training images, where the data has no training part or another is wanted."),
+    "--train-limit": Meaning("Number of training images."),
+    "--epochs": Meaning("Number of training epochs of each model."),
+    "--standard-epochs": Meaning("Number of training epochs of the standard model."),
+    "--lr": Meaning("Learning rate."),
+    "--optimizer": Meaning("Optimizer of the training."),
+    "--schedule": Meaning("Schedule of the learning rate; `step` as NOC trains."),
+    "--jsd": Meaning("Weight of AugMix's consistency loss, 12 as published; 0 is none."),
+    "--ema": Meaning("Decay of the moving average of the weights; 0 is none."),
+    "--mode": Meaning("Fine-tune the standard model, train from scratch, or adapt batch normalisation alone."),
+    "--feature-images": Meaning("Number of images whose features represent a transform."),
+    "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
+    "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
+    "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
+    "--results": Meaning("Run that is scored with and without what leaked.", metavar="RUN"),
+    "--neutral": Meaning("Reference augmentations, which are known not to leak."),
+    "--margin": Meaning("Factor: leaked if not this many times as far as a reference augmentation."),
+    "--alpha": Meaning("Family-wise false-positive rate of the test."),
+    "--schemes": Meaning("Number of the 512 subsets of AugMix's nine bases."),
+    "--near": Meaning("Corruption that is tested, and mixed in."),
+    "--far": Meaning("Corruption or augmentation that makes the rest of the mixture."),
+    "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
+    "--errors": Meaning("Train a model with each mixture and test it."),
+    # generated shifts
+    "--class": Meaning("Classes by number or name, repeated or with commas; or `all`."),
+    "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
+    "--any-shift": Meaning("Allow shifts that are not published, in any words."),
+    "--tokens": Meaning("Learned class tokens: a folder such as encoder_root_imagenet.", metavar="FOLDER"),
+    "--steps": Meaning("Number of training steps."),
+    "--denoising-steps": Meaning("Number of denoising steps."),
+    "--strength": Meaning("η: how many times the difference of the prompts the slider learns."),
+    "--lora-rank": Meaning("Rank of the LoRA adapter."),
+    "--lora-alpha": Meaning("Alpha of the LoRA adapter; alpha / rank scales it."),
+    "--dtype": Meaning("Number format of the diffusion model; `auto`: bfloat16 on GPUs that compute in it."),
+    "--scale": Meaning("Scales of the shift, with commas; 0 is one of them."),
+    "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
+    "--two-prompts": Meaning("The baseline without a slider: the shift in the prompt, at scale 1 only."),
+    "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),
+    "--guidance": Meaning("Strength of classifier-free guidance; 1 is none."),
+    "--scheduler": Meaning("Scheduler of the denoising."),
+    "--output-size": Meaning("Side in pixels of written images."),
+    "--clip": Meaning("A CLIP model of transformers or open_clip, or `tiny`, the bundled one.", metavar="FOLDER"),
+    "--dino": Meaning("An image encoder of transformers, or `tiny`, the bundled one.", metavar="FOLDER"),
+    "--by": Meaning("One curve for each shift, for each class name, or for all images."),
+    "--prompts": Meaning("Wording of the prompts; `paper` and `code` as published there."),
+    "--scores": Meaning("Scores of an earlier call, scores.csv.", metavar="FILE"),
+    "--labels": Meaning("Labels made on the labelling page, which choose and test thresholds.", metavar="FILE"),
+    "--tpr": Meaning("Share of out-of-class images that each threshold removes."),
+    "--published-thresholds": Meaning("Use the published thresholds, for CLIP ViT-B/16 and DINOv2 ViT-L/14."),
+    "--thresholds": Meaning("Thresholds of an earlier filter, thresholds.json, or `tiny`.", metavar="FILE"),
+    "--least": Meaning("Number of scores that must pass for an image to pass."),
+    "--partial-as": Meaning("What `partial` labels count as."),
+    "--page": Meaning("Labelling page to write.", metavar="FILE.html"),
+    "--demo-pipeline": Meaning("Another demo pipeline, of scripts/train_tiny_world.py.", metavar="FOLDER"),
+}
+"""The meaning of each option, which is its help in every verb."""
+
+
+def option(name: str, *, help: str | None = None, **more: Any) -> Any:  # noqa: A002 - Typer's word
+    """The option of this name, such as `--limit`, or of a pair such as `--errors/--no-errors`.
+
+    Verbs say only what differs between them, such as `show_default`; `help` is for `--output` alone, which is a run's
+    folder for one verb and a picture for another.
+    """
+    first = name.partition("/")[0]
+    meaning = OPTIONS[first]
+    if help is not None and first != "--output":
+        raise ValueError(f"{first} has its one meaning in OPTIONS; only --output says what it is")
+    words = {"help": help or meaning.help, **({"metavar": meaning.metavar} if meaning.metavar else {}), **more}
+    complete = COMPLETIONS.get(first)
+    if complete is not None:
+        words["autocompletion"] = complete
+    return typer.Option(name, *([meaning.short] if meaning.short else []), **words)
+
+
+def _benchmarks(incomplete: str) -> list[str]:
+    from brittle.benchmarks import list_benchmarks
+
+    return [name for name in list_benchmarks() if name.startswith(incomplete)]
+
+
+def _corruptions(incomplete: str) -> list[str]:
+    from brittle.corruptions import list_corruptions
+
+    done, comma, begun = incomplete.rpartition(",")
+    known = {name for corruption in list_corruptions() for name in (corruption.id, corruption.name)}
+    return [f"{done}{comma}{name}" for name in sorted(known) if name.startswith(begun)]
+
+
+def _models(incomplete: str) -> list[str]:
+    from brittle.models import model_sources
+    from brittle.models.networks import DEMO_WEIGHTS
+
+    demo = [f"demo:{path.stem}" for path in sorted(DEMO_WEIGHTS.glob("*.safetensors"))]
+    return [text for text in (*demo, *(f"{scheme}:" for scheme in model_sources())) if text.startswith(incomplete)]
+
+
+def _datasets(incomplete: str) -> list[str]:
+    from brittle.datasets import dataset_sources
+
+    return [text for text in ("demo", *(f"{scheme}:" for scheme in dataset_sources())) if text.startswith(incomplete)]
+
+
+COMPLETIONS: dict[str, Callable[[str], list[str]]] = {
+    "--benchmark": _benchmarks,
+    "--levels-from": _benchmarks,
+    "--away-from": _benchmarks,
+    "--candidates": _benchmarks,
+    "--corruption": _corruptions,
+    "--model": _models,
+    "--data": _datasets,
+}
+"""What shells may complete, once `brittle --install-completion` was called."""
