@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,12 +25,19 @@ EXAMPLES = (
         "against a model of another run on the same images",
     ),
     ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
+    ("brittle compare run --per-corruption --format latex -o corruptions.tex", "a table for a paper"),
+    ("brittle compare run --per-corruption --measure R --no-intervals", "another measure, without intervals"),
+    ("brittle compare run --ranks -o ranks.md", "ranks at each severity, with Kendall's τ"),
+    ("brittle compare run -o scores.csv", "every digit, for other programs"),
+    ("brittle compare --table noc-table3 --table c-bar-table2", "published tables; `--table list` names all"),
     ("brittle compare run --json", "for a script"),
 )
 
 
 def compare_verb(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.", show_default=False)
+    ] = None,
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", "-b", help="One of the recipes that were run.", show_default="all")
     ] = None,
@@ -40,7 +47,7 @@ def compare_verb(
             "--reference",
             metavar="MODEL",
             help="Reference whose errors divide mCE: a model of the runs, the folder of another run on the same images "
-            "(or FOLDER:MODEL), or a published baseline.",
+            "(or FOLDER:MODEL), or a published baseline. Of slides: the model whose errors divide rCE.",
             show_default="the published one, where it is comparable",
         ),
     ] = None,
@@ -51,6 +58,41 @@ def compare_verb(
         Path | None,
         typer.Option("--figure", metavar="FILE.svg", help="Also draw each model's accuracy under each corruption."),
     ] = None,
+    per_corruption: Annotated[
+        bool, typer.Option("--per-corruption", help="A table of every model under every corruption, for a paper.")
+    ] = False,
+    measure: Annotated[
+        Literal["error", "CE", "relative-CE", "accuracy", "R"] | None,
+        typer.Option("--measure", help="What --per-corruption shows.", show_default="CE with a reference, else error"),
+    ] = None,
+    ranks: Annotated[
+        bool,
+        typer.Option("--ranks", help="A table of ranks, with Kendall's τ between severities and between benchmarks."),
+    ] = False,
+    by: Annotated[
+        Literal["severity", "corruption"] | None,
+        typer.Option("--by", help="What --ranks are at.", show_default="severity, if the corruptions share two"),
+    ] = None,
+    published: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", metavar="NAME", help="A bundled published table, with or without runs; `list` lists them."
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["table", "csv", "markdown", "latex"] | None,
+        typer.Option("--format", help="Format of tables for a paper.", show_default="by the name of the file"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the tables into a file: .tex, .md, .csv or .txt. CSV has one table a file.",
+        ),
+    ] = None,
+    intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="Show intervals in tables.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
@@ -61,9 +103,25 @@ def compare_verb(
 
     Published numbers (the reference of mCE, and the scores of others) are shown only beside runs of the same test on
     all of the images that they were measured on; otherwise one line says why not.
+
+    Tables for a paper are printed or written by --per-corruption, --ranks, --table, --format and --output: Markdown,
+    CSV with every digit, and LaTeX that needs the package booktabs; the best values are in bold.
     """
     import brittle
+    from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
     from brittle.evaluation import comparable, compare_all, scores
+
+    asked = TableRequest(per_corruption, measure, ranks, by, tuple(published or ()), form, output, intervals)
+    if as_json and (form or output):
+        raise BrittleError("--json prints one JSON of everything; leave out --format and --output, or --json")
+    if not runs and not published:
+        raise BrittleError("name at least one run, or a published table: --table NAME (--table list names all)")
+    if not runs:
+        if as_json:
+            _echo_json(tables_as_json(published_tables(asked.published)))
+        else:
+            print_tables(asked, None, [])
+        return
 
     if figure is not None:
         from brittle.report.figures import accuracy_figure, check_figure, save_figure
@@ -72,11 +130,20 @@ def compare_verb(
     results = brittle.load_results(*runs)
     recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
     if not recipes and benchmark is None and has_slides(results):
-        _compare_slides(results, figure, as_json)
+        if as_json and asked.published:
+            raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")
+        if asked and not as_json:
+            print_tables(asked, results, [], reference=reference)
+        _compare_slides(results, figure, as_json, quiet=bool(asked))
         return
     if not recipes:
         there = ", ".join(r.name for r in results.benchmarks()) or "none"
         raise BrittleError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
+    if asked and not as_json:
+        print_tables(asked, results, recipes, reference=reference, others=others)
+        if figure is not None:
+            tell_files(save_figure(accuracy_figure(results, recipes), figure))
+        return
     tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
         rows = scores(results, recipe, reference=reference)
@@ -84,7 +151,7 @@ def compare_verb(
         tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
     beside = {name: comparable(results, recipe) for name, recipe in zip(tables, recipes, strict=True)}
     if as_json:
-        _print_json(tables, beside, others)
+        _echo_json(_as_json(tables, beside, others) | tables_as_json(published_tables(asked.published)))
         return
     for recipe, name in zip(recipes, tables, strict=True):
         rows = tables[name][0]
@@ -99,14 +166,14 @@ def compare_verb(
         tell_files(save_figure(accuracy_figure(results, recipes), figure))
 
 
-def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> None:
+def _compare_slides(results: Results, figure: Path | None, as_json: bool, *, quiet: bool = False) -> None:
     """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
     from brittle.evaluation import cns_scores
     from brittle.report.figures import drop_figure, save_figure
 
     if as_json:
         typer.echo(cns_scores(results).accuracy.write_json())
-    else:
+    elif not quiet:
         print_slides(results)
     if figure is not None:
         tell_files(save_figure(drop_figure(cns_scores(results).accuracy, list(results.models)), figure))
@@ -167,13 +234,18 @@ def _print_agreement(tables: dict[str, list[Scores]]) -> None:
             console().print(f"{a} and {b} rank the models alike: {tau}", soft_wrap=True)
 
 
-def _print_json(
-    tables: dict[str, tuple[list[Scores], dict[str, Estimate]]], beside: dict[str, Comparable], others: bool
-) -> None:
+def _echo_json(found: dict[str, Any]) -> None:
     import json
+
+    typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+
+
+def _as_json(
+    tables: dict[str, tuple[list[Scores], dict[str, Estimate]]], beside: dict[str, Comparable], others: bool
+) -> dict[str, Any]:
     from dataclasses import asdict
 
-    found = {
+    return {
         name: {
             "reference": next((row.reference for row in rows), None),
             "why_not_comparable": beside[name].refusal(has_reference=any(row.reference for row in rows)) or None,
@@ -186,4 +258,3 @@ def _print_json(
         }
         for name, (rows, gaps) in tables.items()
     }
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
