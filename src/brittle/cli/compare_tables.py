@@ -63,6 +63,8 @@ def print_tables(
         _say_why_not(results, recipes, reference)
     elif results is not None:
         tables = [*slide_tables(results, baseline=reference), *tables]
+        if reference is None:
+            console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
     if asked.output is not None:
         tell_files(*_write(tables, form, asked.output, asked.intervals))
     else:

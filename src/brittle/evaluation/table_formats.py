@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape as escape_html
 from importlib import import_module
-from importlib.util import find_spec
+from math import isinf
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -124,13 +124,17 @@ class ScoreTable:
 
     def to_pandas(self, *, intervals: bool = True) -> Any:
         """The same as a DataFrame of pandas."""
-        if find_spec("pandas") is None:
+        try:
+            pandas = import_module("pandas")
+        except ModuleNotFoundError as error:
+            if error.name != "pandas":
+                raise
             raise ModuleNotFoundError(
                 f"a DataFrame of pandas needs pandas, which is not installed: {how_to_install('pandas')}; to_polars() "
                 "needs nothing",
                 name="pandas",
-            )
-        return import_module("pandas").DataFrame(self.to_polars(intervals=intervals).to_dict(as_series=False))
+            ) from error
+        return pandas.DataFrame(self.to_polars(intervals=intervals).to_dict(as_series=False))
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
@@ -202,6 +206,8 @@ def _plain(value: Value) -> str | float | int | None:
 def _number(value: float, score: Estimate, signed: bool) -> str:
     """A value of an estimate as it is printed."""
     plus = "+" if signed else ""
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
     text = f"{100 * value:{plus}.1f}" if score.percent else f"{value:{plus}.3f}"
     return text.replace("-0.0", "0.0") if float(text) == 0 else text
 
@@ -405,6 +411,7 @@ LATEX = {
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "→": r"$\to$",
+    "∞": r"$\infty$",
     "†": r"\dag{}",
     "τ": r"$\tau$",
     "Δ": r"$\Delta$",

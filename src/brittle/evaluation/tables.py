@@ -292,6 +292,8 @@ def rank_table(
         first, what = np.mean(list(values.values()), axis=0), "corruption"
         values["all"] = first
         note = "τ is Kendall's τ-b to the ranking on all corruptions; accuracies are means over severities."
+    values = {key: own.round(12) for key, own in values.items()}  # equal models differ by rounding, else
+    first = first.round(12)
     order = [chosen[i] for i in np.argsort(-np.mean(list(values.values()), axis=0), kind="stable")]
     lines = []
     for key, own in values.items():
