@@ -93,6 +93,12 @@ def test_published_tables_need_no_run(run: Run) -> None:
     assert found["noc-table3"]["rows"] == printed_table("noc-table3").to_polars().to_dicts()
 
 
+def test_two_tables_of_one_name_are_both_written(run: Run, tmp_path: Path) -> None:
+    files = good(run("compare", "--table", "noc-table3", "--table", "noc-table3", "-o", tmp_path / "t.csv")).split()
+    assert [Path(file).name for file in files] == ["t-noc-table3.csv", "t-noc-table3-2.csv"]
+    assert len({Path(file).read_text() for file in files}) == 1
+
+
 def test_published_tables_stand_beside_runs(run: Run, finished: Path) -> None:
     text = good(run("compare", finished, *ONE, "--table", "c-bar-table2"))
     assert text.index("demo-augmix") < text.index("ResNeSt-50d")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +65,20 @@ def print_tables(
         tables = [*slide_tables(results, baseline=reference), *tables]
         if reference is None:
             console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
+    tables = _named_apart(tables)
     if asked.output is not None:
         tell_files(*_write(tables, form, asked.output, asked.intervals))
     else:
         _print(tables, form, asked.intervals)
+
+
+def _named_apart(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
+    """Tables of two recipes of one name get numbers, so that neither their files nor their labels are the same."""
+    names = [table.name for table in tables]
+    return [
+        replace(table, name=f"{table.name}-{names[:i].count(table.name) + 1}") if table.name in names[:i] else table
+        for i, table in enumerate(tables)
+    ]
 
 
 def published_tables(names: Sequence[str]) -> list[ScoreTable]:

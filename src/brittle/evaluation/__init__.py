@@ -44,9 +44,9 @@ from brittle.evaluation.tables import (
     published_index,
     rank_table,
     score_table,
-    slide_tables,
 )
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
+from brittle.evaluation.trajectory_tables import slide_tables
 
 __all__ = [
     "CLEAN",

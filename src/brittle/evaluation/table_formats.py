@@ -451,7 +451,7 @@ def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> s
     lines = ["% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\footnotesize"]
     caption = escape_latex(_caption(table, intervals=intervals, bold_best=bold_best))
     label = re.sub(r"[^a-z0-9]+", "-", table.name.lower()).strip("-")
-    lines += [f"\\caption{{{caption}}}", f"\\label{{tab:{label}}}"]
+    lines += [f"\\caption{{{caption}}}", f"\\label{{tab:{label}}}", "\\smallskip"]
     for part, block in enumerate(_blocks(sizes, labels, width)):
         if part:
             lines.append("\\par\\medskip")
