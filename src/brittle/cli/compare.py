@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from brittle._errors import BrittleError
 from brittle.cli.console import console, tell_files
-from brittle.cli.options import option
+from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
 
@@ -26,12 +26,19 @@ EXAMPLES = (
         "against a model of another run on the same images",
     ),
     ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
+    ("brittle compare run --per-corruption --format latex -o corruptions.tex", "a table for a paper"),
+    ("brittle compare run --per-corruption --measure R --no-intervals", "another measure, without intervals"),
+    ("brittle compare run --ranks -o ranks.md", "ranks at each severity, with Kendall's τ"),
+    ("brittle compare run -o scores.csv", "every digit, for other programs"),
+    ("brittle compare --table noc-table3 --table c-bar-table2", "published tables; `--table list` names all"),
     ("brittle compare run --json", "for a script"),
 )
 
 
 def compare_verb(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.", show_default=False)
+    ] = None,
     benchmark: Annotated[str | None, option("--benchmark", show_default="all")] = None,
     reference: Annotated[
         str | None,
@@ -42,6 +49,19 @@ def compare_verb(
         Path | None,
         option("--figure"),
     ] = None,
+    per_corruption: Annotated[bool, option("--per-corruption")] = False,
+    measure: Annotated[
+        CorruptionMeasure | None, option("--measure", show_default="CE with a reference, else error")
+    ] = None,
+    ranks: Annotated[bool, option("--ranks")] = False,
+    by: Annotated[RankBy | None, option("--rank-by", show_default="severity, if the corruptions share two")] = None,
+    published: Annotated[list[str] | None, option("--table")] = None,
+    form: Annotated[TableFormat | None, option("--format", show_default="by the name of the file")] = None,
+    output: Annotated[
+        Path | None,
+        option("--output", help="A file for the tables: .tex, .md, .csv or .txt. CSV has one table a file."),
+    ] = None,
+    intervals: Annotated[bool, option("--intervals/--no-intervals")] = True,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
@@ -52,9 +72,25 @@ def compare_verb(
 
     Published numbers (the reference of mCE, and the scores of others) are shown only beside runs of the same test on
     all of the images that they were measured on; otherwise one line says why not.
+
+    Tables for a paper are printed or written by --per-corruption, --ranks, --table, --format and --output: Markdown,
+    CSV with every digit, and LaTeX that needs the package booktabs; the best values are in bold.
     """
     import brittle
+    from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
     from brittle.evaluation import comparable, compare_all, scores
+
+    asked = TableRequest(per_corruption, measure, ranks, by, tuple(published or ()), form, output, intervals)
+    if as_json and (form or output):
+        raise BrittleError("--json prints one JSON of everything; leave out --format and --output, or --json")
+    if not runs and not published:
+        raise BrittleError("name at least one run, or a published table: --table NAME (--table list names all)")
+    if not runs:
+        if as_json:
+            _echo_json(tables_as_json(published_tables(asked.published)))
+        else:
+            print_tables(asked, None, [])
+        return
 
     if figure is not None:
         from brittle.report.figures import accuracy_figure, check_figure, save_figure
@@ -63,11 +99,20 @@ def compare_verb(
     results = brittle.load_results(*runs)
     recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
     if not recipes and benchmark is None and has_slides(results):
-        _compare_slides(results, figure, as_json)
+        if as_json and asked.published:
+            raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")
+        if asked and not as_json:
+            print_tables(asked, results, [], reference=reference)
+        _compare_slides(results, figure, as_json, quiet=bool(asked))
         return
     if not recipes:
         there = ", ".join(r.name for r in results.benchmarks()) or "none"
         raise BrittleError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
+    if asked and not as_json:
+        print_tables(asked, results, recipes, reference=reference, others=others)
+        if figure is not None:
+            tell_files(save_figure(accuracy_figure(results, recipes), figure))
+        return
     tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
         rows = scores(results, recipe, reference=reference)
@@ -75,7 +120,7 @@ def compare_verb(
         tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
     beside = {name: comparable(results, recipe) for name, recipe in zip(tables, recipes, strict=True)}
     if as_json:
-        _print_json(tables, beside, others)
+        _echo_json(_as_json(tables, beside, others) | tables_as_json(published_tables(asked.published)))
         return
     for recipe, name in zip(recipes, tables, strict=True):
         rows = tables[name][0]
@@ -90,14 +135,14 @@ def compare_verb(
         tell_files(save_figure(accuracy_figure(results, recipes), figure))
 
 
-def _compare_slides(results: Results, figure: Path | None, as_json: bool) -> None:
+def _compare_slides(results: Results, figure: Path | None, as_json: bool, *, quiet: bool = False) -> None:
     """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
     from brittle.evaluation import cns_scores
     from brittle.report.figures import drop_figure, save_figure
 
     if as_json:
         typer.echo(cns_scores(results).accuracy.write_json())
-    else:
+    elif not quiet:
         print_slides(results)
     if figure is not None:
         tell_files(save_figure(drop_figure(cns_scores(results).accuracy, list(results.models)), figure))
@@ -158,13 +203,18 @@ def _print_agreement(tables: dict[str, list[Scores]]) -> None:
             console().print(f"{a} and {b} rank the models alike: {tau}", soft_wrap=True)
 
 
-def _print_json(
-    tables: dict[str, tuple[list[Scores], dict[str, Estimate]]], beside: dict[str, Comparable], others: bool
-) -> None:
+def _echo_json(found: dict[str, Any]) -> None:
     import json
+
+    typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+
+
+def _as_json(
+    tables: dict[str, tuple[list[Scores], dict[str, Estimate]]], beside: dict[str, Comparable], others: bool
+) -> dict[str, Any]:
     from dataclasses import asdict
 
-    found = {
+    return {
         name: {
             "reference": next((row.reference for row in rows), None),
             "why_not_comparable": beside[name].refusal(has_reference=any(row.reference for row in rows)) or None,
@@ -177,4 +227,3 @@ def _print_json(
         }
         for name, (rows, gaps) in tables.items()
     }
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False))

@@ -18,6 +18,9 @@ Download = Literal["archive", "npm"]
 Dtype = Literal["auto", "float32", "bfloat16"]
 Scheduler = Literal["ddim", "unipc", "dpm++", "euler"]
 CurvesBy = Literal["shift", "name", "all"]
+TableFormat = Literal["table", "csv", "markdown", "latex"]
+CorruptionMeasure = Literal["error", "CE", "relative-CE", "accuracy", "R"]
+RankBy = Literal["severity", "corruption"]
 Prompts = Literal["words", "paper", "code"]
 PartialLabels = Literal["class", "not class", "skip"]
 
@@ -81,10 +84,18 @@ OPTIONS = {
     "--title": Meaning("Title of the page."),
     "--reference": Meaning(
         "Reference whose errors divide CE and mCE: a model of the runs, the folder of another run on the same images "
-        "(or FOLDER:MODEL), or a published baseline such as `alexnet`.",
+        "(or FOLDER:MODEL), or a published baseline such as `alexnet`; of slides, the model "
+        "whose errors divide rCE.",
         metavar="MODEL",
     ),
     "--published": Meaning("Show what others published, where it is comparable."),
+    "--per-corruption": Meaning("Table of every model under every corruption, for a paper."),
+    "--measure": Meaning("What the table of every corruption shows."),
+    "--ranks": Meaning("Table of ranks, with Kendall's τ between severities and between benchmarks."),
+    "--rank-by": Meaning("What there is a rank for, each severity or each corruption."),
+    "--table": Meaning("Bundled published table, with or without runs; `list` lists them; repeatable.", metavar="NAME"),
+    "--format": Meaning("Format of tables for a paper."),
+    "--intervals": Meaning("Show 95 % intervals in tables."),
     "--quick": Meaning("Use 100 images."),
     # lists and pictures of corruptions
     "--source": Meaning("Only the corruptions of one published set."),

@@ -96,7 +96,12 @@ class Comparable:
     @property
     def published(self) -> list[PublishedScore]:
         """What others published."""
-        return [] if self.recipe is None else published_scores(REFERENCES[self.recipe].scores)
+        return published_scores(self.published_name)
+
+    @property
+    def published_name(self) -> str:
+        """The name under which scores are published; empty if none may be shown."""
+        return "" if self.recipe is None else REFERENCES[self.recipe].scores
 
     def refusal(self, *, has_reference: bool = False) -> str:
         """One sentence on the numbers that are not shown, and what to do; empty if nothing is missing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from math import isnan
 from typing import Any
@@ -29,6 +29,7 @@ from brittle.metrics import (
     differences,
     list_metrics,
     resampled_means,
+    robustness_score,
 )
 
 USEFUL = 0.1
@@ -153,11 +154,24 @@ def _at_most(right: int, count: int, share: float) -> float:
 
 @dataclass(frozen=True)
 class CorruptionScores:
-    """One model under one corruption: accuracy over its levels, and that error divided by the reference's (a CE)."""
+    """One model under one corruption: accuracy over its levels, and what is derived from it.
+
+    `corruption_error` is the error divided by the reference's (a CE), `relative_corruption_error` what the corruption
+    adds to the error divided by what it adds to the reference's, `robustness` the accuracy divided by the clean one.
+    """
 
     corruption: str
     accuracy: Estimate
     corruption_error: Estimate | None = None
+    relative_corruption_error: Estimate | None = None
+    robustness: Estimate | None = None
+
+    @property
+    def error(self) -> Estimate:
+        """The share of wrong images, mean over levels."""
+        right = self.accuracy
+        ends = (None, None) if right.low is None or right.high is None else (1 - right.high, 1 - right.low)
+        return replace(right, name="error", value=1 - right.value, low=ends[0], high=ends[1])
 
 
 @dataclass(frozen=True)
@@ -225,7 +239,7 @@ def scores(
                 mine[own] = bootstrap(rows, measure, name=name, seed=seed, resamples=resamples, resampled=drawn)
         if has_clean:
             mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
-        each = _by_corruption(benchmark, reference, rows, drawn, seed)
+        each = _by_corruption(benchmark, reference, rows, drawn, seed, has_clean)
         title = None if reference is None else reference.title
         more = {own: mine.pop(own) for own in list(mine) if own not in OWN}
         found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each, more=more))
@@ -255,24 +269,53 @@ def _measures(
 
 
 def _by_corruption(
-    benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: FloatArray, seed: int
+    benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: FloatArray, seed: int, has_clean: bool
 ) -> tuple[CorruptionScores, ...]:
     """Each corruption by itself, from the same resamples as the scores over all of them."""
-    mean = by_corruption(benchmark)
 
-    def estimate(name: str, i: int, below: float | None = None) -> Estimate:
-        def measure(a: FloatArray) -> FloatArray:
-            right = mean(a[..., 1:])[..., i]
-            return np.asarray(right if below is None else (1 - right) / below)
+    def estimate(
+        name: str, cells: list[int], measure: Callable[[FloatArray, FloatArray], FloatArray]
+    ) -> Estimate | None:
+        """Of the accuracy in these cells and on clean images; None for a ratio to nothing."""
+        columns = [0, *cells]  # the others change nothing, and take their time
+        try:
+            return bootstrap(
+                rows[:, columns],
+                lambda a: np.asarray(measure(a[..., 1:].mean(-1), a[..., 0])),
+                name=name,
+                seed=seed,
+                resamples=len(drawn),
+                resampled=drawn[:, columns],
+            )
+        except ValueError:
+            return None
 
-        return bootstrap(rows, measure, name=name, seed=seed, resamples=len(drawn), resampled=drawn)
-
-    found = []
-    for i, entry in enumerate(benchmark.entries):
-        below = None if reference is None else float(reference.of([entry.id])[0])
-        error = estimate("corruption error", i, below) if below else None
-        found.append(CorruptionScores(entry.id, estimate("accuracy", i), error))
+    found, start = [], 1
+    for entry in benchmark.entries:
+        cells = list(range(start, start := start + len(entry.levels)))
+        accuracy = estimate("accuracy", cells, lambda right, _: right)
+        assert accuracy is not None
+        ratios: dict[str, Estimate | None] = {}
+        if has_clean:
+            ratios["robustness"] = estimate("robustness R", cells, robustness_score)
+        below = 0.0 if reference is None else float(reference.of([entry.id])[0])
+        rise = 0.0 if reference is None else below - reference.clean_error  # NaN without clean images
+        if below:
+            ratios["corruption_error"] = estimate("corruption error", cells, _divided(below))
+        if has_clean and rise > 0:
+            ratios["relative_corruption_error"] = estimate("relative corruption error", cells, _rise_divided(rise))
+        found.append(CorruptionScores(entry.id, accuracy, **ratios))
     return tuple(found)
+
+
+def _divided(below: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """From the accuracy under a corruption to its CE."""
+    return lambda right, _: (1 - right) / below
+
+
+def _rise_divided(rise: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """From the accuracy under a corruption and on clean images to its relative CE."""
+    return lambda right, clean: (clean - right) / rise
 
 
 def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:

@@ -51,6 +51,7 @@ from brittle.metrics.published_tables import (
     Table,
     baseline,
     list_published_tables,
+    published_by_corruption,
     published_scores,
     published_table,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "mt5d",
     "pearson",
     "psnr",
+    "published_by_corruption",
     "published_scores",
     "published_table",
     "rce",

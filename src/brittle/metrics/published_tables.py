@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -23,13 +24,21 @@ FOLDER = Path(__file__).parent / "published"
 class Table:
     """A small table: columns of numbers are arrays (an empty cell is NaN), the others lists of strings.
 
-    The first column names the rows. `what` describes the numbers and their unit, `source` is the publication.
+    The first column names the rows. `what` says what the numbers are and in which unit, `source` and `year` where and
+    when they were printed, and `better` whether its scores are better the "lower" or the "higher", if either.
     """
 
     name: str
     what: str
     source: str
     columns: Mapping[str, FloatArray | list[str]]
+    year: int | None = None
+    better: Literal["lower", "higher"] | None = None
+
+    @property
+    def citation(self) -> str:
+        """The source with its year."""
+        return self.source if self.year is None else f"{self.source} ({self.year})"
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -75,7 +84,7 @@ def published_table(name: str) -> Table:
         raise BrittleError(f"there is no published table {name!r}; {hint}{', '.join(names)}")
     about = tomllib.loads((FOLDER / "index.toml").read_text(encoding="utf-8"))[name]
     columns = {column.name: _column(column) for column in read_csv(FOLDER / f"{name}.csv")}
-    return Table(name, about["what"], about["source"], columns)
+    return Table(name, about["what"], about["source"], columns, about["year"], about.get("better"))
 
 
 def _column(texts: pl.Series) -> FloatArray | list[str]:
@@ -245,3 +254,32 @@ def published_scores(benchmark: str) -> list[PublishedScore]:
             if not math.isnan(value) and (score.who, metric) not in {(known.who, known.metric) for known in scores}:
                 scores.append(score)
     return scores
+
+
+BY_CORRUPTION = {
+    "unnormalised error": "error",
+    "mCE": "corruption error",
+    "relative mCE": "relative corruption error",
+}
+"""What a table that prints this score over all corruptions prints of each of them."""
+
+
+def published_by_corruption(benchmark: str, corruptions: Sequence[str]) -> dict[str, list[PublishedScore]]:
+    """What others published of single corruptions of a bundled benchmark, where their tables print those.
+
+    Corruptions are named with or without their source. Whether such numbers may stand beside a run's is for
+    `brittle.evaluation.comparable` to say.
+    """
+    found: dict[str, list[PublishedScore]] = {corruption: [] for corruption in corruptions}
+    for name, _, metric in COLUMNS.get(benchmark, ()):
+        table, full = published_table(name), FULL_NAMES.get(name, {})
+        people = table.text(next(iter(table.columns)))
+        for corruption in corruptions:
+            column = corruption.rpartition("/")[2]
+            for who, value in zip(people, table.numbers(column) if column in table.columns else (), strict=False):
+                if not math.isnan(value):
+                    score = PublishedScore(
+                        full.get(who, who), BY_CORRUPTION[metric], float(value) / 100, *PRINTED[name]
+                    )
+                    found[corruption].append(score)
+    return found

@@ -1,0 +1,167 @@
+"""Tables for papers: which are asked for, and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from brittle.cli.console import console, tell_files
+
+if TYPE_CHECKING:
+    from brittle.benchmarks import Benchmark
+    from brittle.evaluation import By, Format, Measure, Results, ScoreTable
+
+LIST = "list"
+"""The name that stands for the list of published tables."""
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """Which tables a command line asks for, and how they are to be written."""
+
+    per_corruption: bool = False
+    measure: Measure | None = None
+    ranks: bool = False
+    by: By | None = None
+    published: tuple[str, ...] = ()
+    form: Format | None = None
+    output: Path | None = None
+    intervals: bool = True
+
+    def __bool__(self) -> bool:
+        """Whether any table is asked for, in place of what is printed without one."""
+        return self != TableRequest()
+
+    def format(self) -> Format:
+        """The format that was given, or that of the file, or that of a terminal."""
+        from brittle.evaluation import guess_format
+
+        if self.form is not None or self.output is None:
+            return self.form or "table"
+        return guess_format(self.output)
+
+
+def print_tables(
+    asked: TableRequest,
+    results: Results | None,
+    recipes: Sequence[Benchmark],
+    *,
+    reference: str | None = None,
+    others: bool = True,
+) -> None:
+    """Print or write the tables that were asked for; those of slides if there are results and no recipe."""
+    from brittle.evaluation import slide_tables
+
+    form = asked.format()
+    tables = published_tables(asked.published)
+    if results is not None and recipes:
+        tables = [*_of_runs(asked, results, recipes, reference, others, form), *tables]
+        _say_why_not(results, recipes, reference)
+    elif results is not None:
+        tables = [*slide_tables(results, baseline=reference), *tables]
+        if reference is None:
+            console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
+    tables = _named_apart(tables)
+    if asked.output is not None:
+        tell_files(*_write(tables, form, asked.output, asked.intervals))
+    else:
+        _print(tables, form, asked.intervals)
+
+
+def _named_apart(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
+    """Tables of two recipes of one name get numbers, so that neither their files nor their labels are the same."""
+    names = [table.name for table in tables]
+    return [
+        replace(table, name=f"{table.name}-{names[:i].count(table.name) + 1}") if table.name in names[:i] else table
+        for i, table in enumerate(tables)
+    ]
+
+
+def published_tables(names: Sequence[str]) -> list[ScoreTable]:
+    """Bundled tables by their names; `list` is the list of them."""
+    from brittle.evaluation import printed_table, published_index
+
+    return [published_index() if name == LIST else printed_table(name) for name in names]
+
+
+def _of_runs(
+    asked: TableRequest,
+    results: Results,
+    recipes: Sequence[Benchmark],
+    reference: str | None,
+    others: bool,
+    form: Format,
+) -> list[ScoreTable]:
+    """Of each benchmark every corruption, or ranks, or both, or else the scores."""
+    from brittle.evaluation import agreement_table, by_corruption_table, per_corruption_table, rank_table, score_table
+
+    options: dict[str, Any] = {"reference": reference, "published": others}
+    every_corruption, ranks = asked.per_corruption or asked.measure is not None, asked.ranks or asked.by is not None
+    tables = []
+    for recipe in recipes:
+        if every_corruption and form == "csv" and asked.measure is None:
+            tables.append(by_corruption_table(results, recipe, **options))
+        elif every_corruption:
+            tables.append(per_corruption_table(results, recipe, asked.measure, **options))
+        if ranks:
+            tables.append(rank_table(results, recipe, by=asked.by))
+        if not (every_corruption or ranks):
+            tables.append(score_table(results, recipe, **options))
+    return [*tables, agreement_table(results, recipes)] if ranks and len(recipes) > 1 else tables
+
+
+def _say_why_not(results: Results, recipes: Sequence[Benchmark], reference: str | None) -> None:
+    """One line on stderr for published numbers that are not in the tables."""
+    from rich.text import Text
+
+    from brittle.evaluation import comparable
+
+    for recipe in recipes:
+        line = comparable(results, recipe).refusal(has_reference=reference is not None)
+        if line:
+            console(stderr=True).print(Text(line, "dim"), soft_wrap=True)
+
+
+def _print(tables: Sequence[ScoreTable], form: Format, intervals: bool) -> None:
+    from brittle.evaluation import format_table, table_parts
+
+    for number, table in enumerate(tables):
+        if number:
+            typer.echo()
+        if form == "table":
+            screen = console()
+            for part in table_parts(table, width=screen.width, intervals=intervals):
+                screen.print(part)
+        else:
+            text = format_table(table, form, intervals=intervals)
+            heading = f"# {table.title}\n" if form == "csv" and len(tables) > 1 else ""
+            typer.echo(heading + text, nl=False)
+
+
+def _write(tables: Sequence[ScoreTable], form: Format, output: Path, intervals: bool) -> list[Path]:
+    """The files: one for all tables, or one a table where CSV has several."""
+    from brittle._io import atomic_write
+    from brittle.evaluation import format_table
+
+    texts = {table.name: format_table(table, form, intervals=intervals) for table in tables}
+    if form == "csv" and len(texts) > 1:
+        files = {output.with_name(f"{output.stem}-{name}{output.suffix}"): text for name, text in texts.items()}
+    else:
+        files = {output: "\n".join(texts.values())}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def tables_as_json(tables: Sequence[ScoreTable]) -> dict[str, Any]:
+    """Tables by their names, row by row."""
+    return {
+        table.name: {"title": table.title, "notes": list(table.notes), "rows": table.to_polars().to_dicts()}
+        for table in tables
+    }

@@ -1,0 +1,434 @@
+"""Tables for papers: scores, every corruption, ranks, slides, and published tables as they were printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+
+from brittle._errors import BrittleError, did_you_mean
+from brittle._types import FloatArray
+from brittle.benchmarks import Benchmark
+from brittle.evaluation.references import Comparable, comparable, published_rows
+from brittle.evaluation.results import Results
+from brittle.evaluation.score import CorruptionScores, Scores, check_same_images, compare_all, scores
+from brittle.evaluation.table_formats import Column, ScoreTable, Value
+from brittle.metrics import (
+    Baseline,
+    Estimate,
+    PublishedScore,
+    kendall,
+    list_published_tables,
+    published_by_corruption,
+    published_table,
+)
+
+Measure = Literal["error", "CE", "relative-CE", "accuracy", "R"]
+By = Literal["severity", "corruption"]
+OVER_IMAGES = "95 % intervals over images"
+OVER_MODELS = "95 % intervals over models"
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """What is shown of each corruption: its name in a table, what it is, and where it is found."""
+
+    name: str
+    what: str
+    better: Literal["lower", "higher"]
+    of_corruption: Callable[[CorruptionScores], Estimate | None]
+    over_all: str
+    of_all: Callable[[Scores], Estimate | None]
+    published: tuple[str, str] | None = None
+
+
+MEASURES: dict[Measure, _Measure] = {
+    "error": _Measure(
+        "error",
+        "error under each corruption in percent",
+        "lower",
+        lambda own: own.error,
+        "mean",
+        lambda row: row.error,
+        ("error", "unnormalised error"),
+    ),
+    "CE": _Measure(
+        "CE",
+        "corruption error (CE: error divided by that of the reference) in percent",
+        "lower",
+        lambda own: own.corruption_error,
+        "mCE",
+        lambda row: row.mce,
+        ("corruption error", "mCE"),
+    ),
+    "relative-CE": _Measure(
+        "relative CE",
+        "relative corruption error (what a corruption adds to the error, divided by what it adds to that of the "
+        "reference) in percent",
+        "lower",
+        lambda own: own.relative_corruption_error,
+        "relative mCE",
+        lambda row: row.relative_mce,
+        ("relative corruption error", "relative mCE"),
+    ),
+    "accuracy": _Measure(
+        "accuracy",
+        "accuracy under each corruption in percent",
+        "higher",
+        lambda own: own.accuracy,
+        "mean",
+        lambda row: row.mean_accuracy,
+    ),
+    "R": _Measure(
+        "R",
+        "robustness R (accuracy divided by clean accuracy) in percent",
+        "higher",
+        lambda own: own.robustness,
+        "R",
+        lambda row: row.robustness,
+    ),
+}
+
+
+def by_corruption_table(
+    results: Results,
+    benchmark: Benchmark,
+    *,
+    models: Sequence[str] | None = None,
+    reference: Baseline | str | None = None,
+    published: bool = True,
+) -> ScoreTable:
+    """A row for each model and corruption, with every measure: for CSV and DataFrames; models best first.
+
+    What others published of single corruptions is below, where it is comparable; `source` says whose rows these are.
+    """
+    rows = scores(results, benchmark, models=models, reference=reference)
+    beside = comparable(results, benchmark)
+    kept = [one for one in MEASURES.values() if any(one.of_corruption(c) for row in rows for c in row.corruptions)]
+    theirs = _others(beside, benchmark) if published else {}
+    for measure in MEASURES.values():
+        names = {score.metric for own in theirs.values() for score in own.values()}
+        if measure not in kept and measure.published is not None and measure.published[0] in names:
+            kept.append(measure)
+    lines: list[tuple[Value, ...]] = [
+        (row.model, own.corruption, *(measure.of_corruption(own) for measure in kept), "this run")
+        for row in rows
+        for own in row.corruptions
+    ]
+    for (who, citation), found in theirs.items():
+        for corruption, score in found.items():
+            own = [_as_printed(score) if m.published and score.metric == m.published[0] else None for m in kept]
+            lines.append((who, corruption, *own, citation))
+    measures = tuple(Column(measure.name, measure.better) for measure in kept)
+    columns = (Column("model"), Column("corruption"), *measures, Column("source", data_only=not theirs))
+    what = "each model under each corruption, in percent, mean over severities"
+    return ScoreTable(
+        f"{benchmark.name}-by-corruption",
+        _title(results, benchmark, what),
+        tuple(Column(column.name) for column in columns[:-1]) + columns[-1:],
+        tuple(lines),
+        OVER_IMAGES,
+        _notes(rows, beside, published=bool(theirs)),
+    )
+
+
+def per_corruption_table(
+    results: Results,
+    benchmark: Benchmark,
+    measure: Measure | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    reference: Baseline | str | None = None,
+    published: bool = True,
+) -> ScoreTable:
+    """One measure of every model under every corruption and over all of them, as papers print it.
+
+    Corruptions are rows and models columns, or the other way round where there are more models. The measure is CE if
+    there is a reference for it, and else the error. Published models are beside, where they are comparable and printed
+    for single corruptions.
+    """
+    rows = scores(results, benchmark, models=models, reference=reference)
+    if measure is None:
+        measure = "CE" if any(row.mce is not None for row in rows) else "error"
+    if measure not in MEASURES:
+        raise BrittleError(f"there is no measure {measure!r}; {did_you_mean(str(measure), MEASURES)}")
+    chosen, beside = MEASURES[measure], comparable(results, benchmark)
+    if all(chosen.of_all(row) is None for row in rows):
+        needed = "clean images" if measure == "R" else "a reference model (--reference MODEL)"
+        needed += " and clean images" * (measure == "relative-CE")
+        raise BrittleError(f"{chosen.name!r} needs {needed}, which these results of {benchmark.name!r} lack")
+    names = _short_names(benchmark)
+    columns: dict[str, dict[str, Estimate | None]] = {}
+    for row in rows:
+        own = {names[c.corruption]: chosen.of_corruption(c) for c in row.corruptions}
+        columns[row.model] = own | {chosen.over_all: chosen.of_all(row)}
+    sources: list[str] = []
+    if published and chosen.published is not None:
+        means = {
+            (score.who, score.citation): score for score in beside.published if score.metric == chosen.published[1]
+        }
+        for (who, citation), found in _others(beside, benchmark).items():
+            own = {names[c]: _as_printed(score) for c, score in found.items() if score.metric == chosen.published[0]}
+            if own:
+                mean = means.get((who, citation))
+                own[chosen.over_all] = None if mean is None else _as_printed(mean)
+                columns[f"{who} {_mark(citation, sources)}"] = own
+    keys = [*names.values(), chosen.over_all]
+    what = f"{chosen.what}, mean over severities"
+    divided = rows if measure in ("CE", "relative-CE") else []
+    shared = (_title(results, benchmark, what), OVER_IMAGES, _notes(divided, beside, sources, published=bool(sources)))
+    return crossed_table(f"{benchmark.name}-{measure}", "corruption", keys, columns, chosen.better, *shared)
+
+
+def crossed_table(
+    name: str,
+    kind: str,
+    keys: Sequence[str],
+    columns: Mapping[str, Mapping[str, Value]],
+    better: Literal["lower", "higher"],
+    title: str,
+    intervals: str,
+    notes: tuple[str, ...],
+) -> ScoreTable:
+    """Models as columns, or as rows where there are more models than keys; the best of each key is marked."""
+    if len(columns) <= len(keys):
+        head = (Column(kind), *(Column(model, better) for model in columns))
+        lines = tuple((key, *(own.get(key) for own in columns.values())) for key in keys)
+        return ScoreTable(name, title, head, lines, intervals, notes, "row")
+    head = (Column("model"), *(Column(key, better) for key in keys))
+    lines = tuple((model, *(own.get(key) for key in keys)) for model, own in columns.items())
+    return ScoreTable(name, title, head, lines, intervals, notes)
+
+
+def score_table(
+    results: Results,
+    benchmark: Benchmark,
+    *,
+    models: Sequence[str] | None = None,
+    reference: Baseline | str | None = None,
+    published: bool = True,
+) -> ScoreTable:
+    """The scores of each model over all corruptions, the best first, and published models below where comparable.
+
+    The last score is the difference of mean accuracies to the best model, in pairs of the same images; with three
+    models or more the intervals of differences hold for all at once. The mean accuracy, 1 − error, is not printed.
+    """
+    rows = scores(results, benchmark, models=models, reference=reference)
+    gaps, beside = compare_all(results, benchmark, [row.model for row in rows]), comparable(results, benchmark)
+    theirs = published_rows(beside.published) if published else {}
+    known: list[tuple[Column, Callable[[Scores], Value], str]] = [
+        (Column("clean accuracy", "higher"), lambda row: row.clean, ""),
+        (Column("mean accuracy", "higher", data_only=True), lambda row: row.mean_accuracy, ""),
+        (Column("error", "lower"), lambda row: row.error, "unnormalised error"),
+        (Column("R", "higher"), lambda row: row.robustness, ""),
+        (Column("mCE", "lower"), lambda row: row.mce, "mCE"),
+        (Column("relative mCE", "lower"), lambda row: row.relative_mce, "relative mCE"),
+    ]
+    printed = {score.metric for own in theirs.values() for score in own}
+    known = [one for one in known if one[2] in printed or any(one[1](row) is not None for row in rows)]
+    added = list(dict.fromkeys((field, score.name) for row in rows for field, score in row.more.items()))
+    lines: list[tuple[Value, ...]] = []
+    for rank, row in enumerate(rows, 1):
+        own = [value(row) for _, value, _ in known] + [row.more.get(field) for field, _ in added]
+        lines.append((row.model, rank, *own, gaps.get(row.model), "this run"))
+    sources: list[str] = []
+    for who, found in theirs.items():
+        values = {score.metric: _as_printed(score) for score in found}
+        citations = list(dict.fromkeys(score.citation for score in found))
+        marks = " ".join(_mark(citation, sources) for citation in citations)
+        printed_values = [values.get(metric) for _, _, metric in known]
+        lines.append((f"{who} {marks}", None, *printed_values, *[None] * len(added), None, "; ".join(citations)))
+    columns = [Column("model"), Column("rank"), *(column for column, _, _ in known)]
+    columns += [Column(name) for _, name in added]
+    columns += [Column("to the best", signed=True), Column("source", data_only=True)]
+    kept = [j for j, column in enumerate(columns) if column.name != "to the best" or gaps]
+    return ScoreTable(
+        f"{benchmark.name}-scores",
+        _title(results, benchmark, "scores in percent, mean over corruptions and severities"),
+        tuple(columns[j] for j in kept),
+        tuple(tuple(line[j] for j in kept) for line in lines),
+        OVER_IMAGES,
+        _notes(rows, beside, sources, published=bool(sources)),
+    )
+
+
+def rank_table(
+    results: Results, benchmark: Benchmark, *, by: By | None = None, models: Sequence[str] | None = None
+) -> ScoreTable:
+    """The rank of each model at each severity, or under each corruption, and Kendall's τ of these rankings.
+
+    By severity, accuracies are means over corruptions, and τ is to the ranking at the lowest severity; by corruption
+    they are means over severities, and τ is to the ranking on the whole benchmark. Without `by` it is the severity
+    where the corruptions share two or more. Equal models share the better rank; τ needs three models.
+    """
+    check_same_images(results)
+    cells = benchmark.cells()
+    chosen = list(results.models_with(cells) if models is None else models)
+    accuracy = np.array([results.matrix(model, cells).values.mean(axis=0) for model in chosen])
+    start, at = 0, []
+    for entry in benchmark.entries:
+        places = range(start, start := start + len(entry.levels))
+        at.append({cells[place].severity: accuracy[:, place] for place in places})
+    shared = sorted(set.intersection(*(set(own) for own in at)))
+    if by is None:
+        by = "severity" if len(shared) > 1 else "corruption"
+    if by not in get_args(By):
+        raise BrittleError(f"ranks are by severity or by corruption, got {by!r}")
+    if by == "severity":
+        if not shared:
+            raise BrittleError(f"the corruptions of {benchmark.name!r} share no severity; rank by corruption")
+        values = {f"severity {s:g}": np.mean([own[s] for own in at], axis=0) for s in shared}
+        first, what = next(iter(values.values())), "severity"
+        note = f"τ is Kendall's τ-b to the ranking at {next(iter(values))}; accuracies are means over corruptions."
+    else:
+        names = list(_short_names(benchmark).values())
+        values = {n: np.mean(list(own.values()), axis=0) for n, own in zip(names, at, strict=True)}
+        first, what = np.mean(list(values.values()), axis=0), "corruption"
+        values["all"] = first
+        note = "τ is Kendall's τ-b to the ranking on all corruptions; accuracies are means over severities."
+    values = {key: own.round(12) for key, own in values.items()}  # equal models differ by rounding, else
+    first = first.round(12)
+    order = [chosen[i] for i in np.argsort(-np.mean(list(values.values()), axis=0), kind="stable")]
+    lines = []
+    for key, own in values.items():
+        ranks = dict(zip(chosen, (1 + (own[:, None] < own[None]).sum(1)).tolist(), strict=True))
+        lines.append((key, *(ranks[model] for model in order), _tau(first, own)))
+    return ScoreTable(
+        f"{benchmark.name}-ranks-by-{what}",
+        _title(results, benchmark, f"rank of each model by accuracy at each {what}"),
+        (Column(what), *(Column(model, "lower") for model in order), Column("Kendall's τ")),
+        tuple(lines),
+        f"{OVER_MODELS} (τ)",
+        (note, *(["Kendall's τ needs three models or more."] if len(chosen) < 3 else [])),
+        "row",
+    )
+
+
+def agreement_table(results: Results, benchmarks: Sequence[Benchmark]) -> ScoreTable:
+    """Kendall's τ between the rankings of models on each two benchmarks, with its interval and p-value.
+
+    A pair counts the models that were run through both; with fewer than three there is no τ.
+    """
+    check_same_images(results)
+    names = _distinct(benchmarks)
+    found: dict[str, dict[str, float]] = {}
+    for name, benchmark in zip(names, benchmarks, strict=True):
+        found[name] = {row.model: row.mean_accuracy.value for row in scores(results, benchmark, resamples=1)}
+    lines = []
+    for a, b in combinations(names, 2):
+        models = sorted(found[a].keys() & found[b].keys())
+        tau = _tau(*(np.array([found[name][model] for model in models]) for name in (a, b)))
+        p = getattr(tau, "p", None)
+        lines.append((a, b, len(models), tau, None if p is None else Estimate("p", p, percent=False)))
+    return ScoreTable(
+        "agreement-of-benchmarks",
+        f"Kendall's τ-b between rankings of models by mean accuracy, on {_images(results)}",
+        tuple(map(Column, ("benchmark", "other benchmark", "models", "Kendall's τ", "p"))),
+        tuple(lines),
+        OVER_MODELS,
+    )
+
+
+def _tau(x: FloatArray, y: FloatArray) -> Estimate | None:
+    """Kendall's τ, or None where there is none: for fewer than three models, or equal ones."""
+    try:
+        return kendall(x, y)
+    except ValueError:
+        return None
+
+
+NO_SCORES = ("_std", "_rank", "difference")
+"""How columns of published tables end that have no best value."""
+
+
+def printed_table(name: str) -> ScoreTable:
+    """A bundled published table as it was printed, with its source and year; see `list_published_tables`."""
+    table = published_table(name)
+    columns, values = [], []
+    for column, own in table.columns.items():
+        numbers = isinstance(own, np.ndarray)
+        better = table.better if numbers and not column.endswith(NO_SCORES) else None
+        digits = max((len(f"{v:.10f}".rstrip("0").partition(".")[2]) for v in own), default=0) if numbers else None
+        columns.append(Column(column, better, digits=digits))
+        values.append([None if numbers and np.isnan(v) else float(v) if numbers else str(v) for v in own])
+    return ScoreTable(
+        table.name,
+        f"{table.name}: {table.what}",
+        tuple(columns),
+        tuple(zip(*values, strict=True)),
+        notes=(f"As printed: {table.citation}",),
+    )
+
+
+def published_index() -> ScoreTable:
+    """The names of all bundled published tables, what they hold, and their sources."""
+    tables = [published_table(name) for name in list_published_tables()]
+    return ScoreTable(
+        "published-tables",
+        "Bundled published tables",
+        (Column("name"), Column("what"), Column("source")),
+        tuple((table.name, table.what, table.citation) for table in tables),
+    )
+
+
+def _others(beside: Comparable, benchmark: Benchmark) -> dict[tuple[str, str], dict[str, PublishedScore]]:
+    """By whose they are and where they were printed: published scores of each corruption, where they are comparable."""
+    found: dict[tuple[str, str], dict[str, PublishedScore]] = {}
+    if beside.published_name:
+        by_name = published_by_corruption(beside.published_name, [entry.id for entry in benchmark.entries])
+        for corruption, own in by_name.items():
+            for score in own:
+                found.setdefault((score.who, score.citation), {})[corruption] = score
+    return found
+
+
+def _as_printed(score: PublishedScore) -> Estimate:
+    return Estimate(score.metric, score.value, method=f"published: {score.citation}")
+
+
+def _mark(citation: str, sources: list[str]) -> str:
+    """The number of a source in brackets; a new one is added to the list."""
+    if citation not in sources:
+        sources.append(citation)
+    return f"[{sources.index(citation) + 1}]"
+
+
+def _notes(
+    rows: Sequence[Scores], beside: Comparable, sources: Sequence[str] = (), *, published: bool
+) -> tuple[str, ...]:
+    """Which model divides mCE, why there is none, how pictures differ from published ones, and numbered sources."""
+    reference = next((row.reference for row in rows if row.mce is not None), None)
+    theirs = beside.baseline is not None and reference == beside.baseline.title
+    notes = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
+    notes += beside.notes if theirs or published else ()
+    if sources:
+        notes.append("Published: " + "; ".join(f"[{number}] {source}" for number, source in enumerate(sources, 1)))
+    return tuple(notes)
+
+
+def _title(results: Results, benchmark: Benchmark, what: str) -> str:
+    return f"{benchmark.name} on {_images(results)}: {what}"
+
+
+def _images(results: Results) -> str:
+    """How many images of which data a table is of."""
+    images = list(dict.fromkeys(f"{run.images:,} images of {run.data}" for run in results.runs))
+    return " and ".join(images) or "images"
+
+
+def _short_names(benchmark: Benchmark) -> dict[str, str]:
+    """The name of each corruption by its id, without its source where that is enough."""
+    short = [entry.id.rpartition("/")[2] for entry in benchmark.entries]
+    return {
+        entry.id: entry.id if short.count(name) > 1 else name
+        for entry, name in zip(benchmark.entries, short, strict=True)
+    }
+
+
+def _distinct(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """The names of benchmarks, with a part of their hash where two have the same."""
+    names = [benchmark.name for benchmark in benchmarks]
+    return [b.name if names.count(b.name) == 1 else f"{b.name} {b.hash[:6]}" for b in benchmarks]
