@@ -15,6 +15,7 @@ from brittle.cli import (
     build,
     calibrate,
     categories,
+    check,
     compare,
     correlate,
     corrupt,
@@ -124,6 +125,7 @@ _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES)
 _add("run", run.run_verb, run.EXAMPLES)
 _add("import", import_.import_verb, import_.EXAMPLES)
 _add("compare", compare.compare_verb, compare.EXAMPLES)
+_add("check", check.check_verb, check.EXAMPLES)
 _add("report", report.report_verb, report.EXAMPLES)
 _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES)
 _add("probe", probe.probe_verb, probe.EXAMPLES)

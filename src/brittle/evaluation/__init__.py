@@ -11,6 +11,16 @@ from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, KnownModel, Run
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.rule_checks import Outcome, check_rules
+from brittle.evaluation.rule_evidence import load_evidence
+from brittle.evaluation.rule_reports import (
+    intervals_in_words,
+    junit_xml,
+    markdown_summary,
+    outcomes_in_words,
+    rules_kept,
+)
+from brittle.evaluation.rules import Rule, load_rules
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
     CorruptionScores,
@@ -40,8 +50,10 @@ __all__ = [
     "FailureSummary",
     "Flip",
     "KnownModel",
+    "Outcome",
     "Probe",
     "Results",
+    "Rule",
     "Run",
     "Scores",
     "SearchedFolder",
@@ -50,6 +62,7 @@ __all__ = [
     "as_baseline",
     "best_batch_size",
     "by_corruption",
+    "check_rules",
     "cns_scores",
     "common_batch_size",
     "comparable",
@@ -66,12 +79,19 @@ __all__ = [
     "image_shape",
     "import_predictions",
     "infer",
+    "intervals_in_words",
+    "junit_xml",
+    "load_evidence",
     "load_failure_points",
     "load_results",
+    "load_rules",
+    "markdown_summary",
+    "outcomes_in_words",
     "plan",
     "probe",
     "published_rows",
     "read_predictions",
+    "rules_kept",
     "scores",
     "search_failure_points",
     "shared_rows",
