@@ -51,6 +51,7 @@ class Evidence:
         check_same_images(results)
         self.results = results
         self._recipes = results.benchmarks()
+        self._measures: dict[Rule, Measure] = {}
         self._matrices: dict[tuple[str, tuple[Cell, ...], tuple[str, ...]], tuple[NDArray[np.bool_], Samples]] = {}
 
     @cached_property
@@ -64,13 +65,21 @@ class Evidence:
         found = {recipe.hash: recipe for run in self.results.runs for recipe in searched_recipes(run.folder)}
         return [recipe for key, recipe in found.items() if key not in known]
 
+    @cached_property
+    def _drawn(self) -> set[tuple[tuple[str, float], str]]:
+        return {(cell.place, cell.key) for recipe in self._recipes for cell in recipe.cells()}
+
     def models_for(self, rule: Rule) -> list[str]:
         """The models that a rule is about: the one that it names, or all."""
         models = list(self.results.models)
         if rule.metric == FAILURE_POINT:
             models += sorted({one.model for one in self._searches} - set(models))
-        if rule.model is None:
+        if rule.metric not in (FAILURE_POINT, CLEAN_ACCURACY):
+            self.recipe(rule)  # or why there is none
+        if rule.model is None and models:
             return models
+        if rule.model is None:
+            raise BrittleError(f"{_of(rule)}: the run has no results yet; `brittle run` makes some")
         if rule.model not in models:
             raise BrittleError(f"{_of(rule)}: the model {rule.model!r} was not run; {did_you_mean(rule.model, models)}")
         return [rule.model]
@@ -142,7 +151,12 @@ class Evidence:
         return found or [e for e in recipe.entries if not rule.family or e.corruption.family in rule.family]
 
     def measure(self, rule: Rule) -> Measure:
-        """How the metric of a rule is computed from a run's cells."""
+        """How the metric of a rule is computed from a run's cells, the same for all models."""
+        if rule not in self._measures:
+            self._measures[rule] = self._measure(rule)
+        return self._measures[rule]
+
+    def _measure(self, rule: Rule) -> Measure:
         if rule.metric == CLEAN_ACCURACY:
             return Measure(None, (Cell(),), np.ones((1, 1)), lambda means: means[..., 0], exact=True)
         recipe, metric = self.recipe(rule), rule.function
@@ -254,11 +268,10 @@ class Evidence:
 
     def check_same_draws(self, rule: Rule, cells: Sequence[Cell]) -> None:
         """Raise unless this other run has these cells, drawn in the same way."""
-        drawn = {(cell.place, cell.key) for recipe in self._recipes for cell in recipe.cells()}
-        places = {place for place, _ in drawn}
         for cell in cells:
-            if not cell.is_clean and (cell.place, cell.key) not in drawn:
-                how = "draws it otherwise" if cell.place in places else "does not have it"
+            if not cell.is_clean and (cell.place, cell.key) not in self._drawn:
+                there = cell.place in {place for place, _ in self._drawn}
+                how = "draws it otherwise" if there else "does not have it"
                 raise BrittleError(
                     f"{_of(rule)} is about {cell.title}, and the run to compare with {how}; run both through the same "
                     "benchmark"

@@ -6,6 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ class Rule:
         """The quantile of a rule on failure points, by default 5 %."""
         return 0.05 if self.quantile is None else self.quantile
 
-    @property
+    @cached_property
     def function(self) -> Metric | None:
         """The registered metric; None for clean accuracy and failure points."""
         return next((one for one in list_metrics() if one.name == self.metric), None)

@@ -137,7 +137,8 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
 
     Each is of the samples that its own model gets right at severity 0. The ends are those of the two quantiles from
     order statistics, put together with the correlation of the two models' failures as in Zou and Donner's intervals
-    of differences. What lies beyond the last severity counts as the last severity.
+    of differences, and go out to whole steps between severities. What lies beyond the last severity counts as the last
+    severity.
     """
     if first.points.shape != second.points.shape:
         raise BrittleError(f"both models need the same samples, got {len(first)} and {len(second)}")
@@ -155,11 +156,14 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
         return math.sqrt(max(down**2 + up**2 - 2 * together * down * up, 0.0))
 
     gap = value[0] - value[1]
+    step = min(float(np.diff(one.severities).min(initial=math.inf)) for one in (first, second))
+    under = reach(value[0] - low[0], high[1] - value[1]) / step
+    over = reach(high[0] - value[0], value[1] - low[1]) / step
     return Estimate(
         f"difference of the {a.name}",
         gap,
-        gap - reach(value[0] - low[0], high[1] - value[1]),
-        gap + reach(high[0] - value[0], value[1] - low[1]),
+        gap - math.ceil(under - 1e-9) * step if under else gap,
+        gap + math.ceil(over - 1e-9) * step if over else gap,
         level,
         len(first),
         "order statistics, paired",
