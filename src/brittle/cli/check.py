@@ -33,7 +33,7 @@ def check_verb(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` or `failure-points` wrote.")
     ],
-    rules: Annotated[Path, typer.Option("--rules", metavar="FILE.toml", help="The rules, each a [[rule]].")],
+    rules: Annotated[Path, typer.Option("--rules", metavar="FILE.toml", help="File of the rules.")],
     against: Annotated[
         Path | None,
         typer.Option(
@@ -114,7 +114,7 @@ def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None
         if one.verdict == "undecided":
             needed = "at the bound" if one.images_needed is None else f"~ {one.images_needed:,} images"
             verdict.append(f"\n{needed}", "not bold dim")
-        table.add_row(rule, one.model, value, one.rule.bound.replace(", ", "\n"), verdict)
+        table.add_row(rule, one.model, value, one.bound.replace(", ", "\n"), verdict)
     screen.print(table)
     undecided = [one for one in outcomes if one.verdict == "undecided"]
     note = "; ~ is about how many would decide it" if any(one.images_needed for one in undecided) else ""

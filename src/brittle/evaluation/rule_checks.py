@@ -65,13 +65,18 @@ class Outcome:
         return f"{' … ' if self.against else '–'}".join(ends)
 
     @property
+    def bound(self) -> str:
+        """The bound as people read it."""
+        return self.rule.bound(signed=self.against is not None)
+
+    @property
     def sentence(self) -> str:
         """The numbers of the verdict, and what would decide it where nothing is decided."""
         unit = " %" if self.rule.percent else ""
         what = f"the difference to {self.against} in {self.rule.subject}" if self.against else self.rule.subject
         text = (
             f"{what} is {self.value}{unit} [{self.interval}] on {self.estimate.n:,} images, asked for "
-            f"{self.rule.bound}{unit}"
+            f"{self.bound}{unit}"
         )
         return text if self.verdict != "undecided" else f"{text}; {self.remedy}"
 

@@ -187,7 +187,7 @@ class Evidence:
         else:
             beside = comparable(self.results, recipe)
             if beside.baseline is None:
-                why = beside.refusal().partition(". ")[0] or f"nothing is published on {recipe.name!r}"
+                why = f"published numbers do not count: {beside.why_not}" if beside.why_not else "none is published"
                 raise BrittleError(
                     f"{_of(rule)}: there is no reference for {rule.metric} ({why}); write reference = a model of the "
                     f"run ({', '.join(self.results.models)}), or take the metric 'error'"

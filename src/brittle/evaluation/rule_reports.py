@@ -63,7 +63,7 @@ def markdown_summary(outcomes: Sequence[Outcome], *, strict: bool = False) -> st
     value = "difference" if any(one.against for one in outcomes) else "value"
     lines += [f"| | rule | model | {value} | interval | bound |", "|---|---|---|--:|--:|--:|"]
     for one in outcomes:
-        row = (MARKS[one.verdict], one.rule.title, one.model, one.value, one.interval, one.rule.bound)
+        row = (MARKS[one.verdict], one.rule.title, one.model, one.value, one.interval, one.bound)
         lines.append("| " + " | ".join(_escaped(text) for text in row) + " |")
     for verdict in ("fails", "undecided"):
         chosen = [one for one in outcomes if one.verdict == verdict]

@@ -131,11 +131,10 @@ class Rule:
             where = f"{where} {levels}" if where else f"level {levels}"
         return ", ".join(filter(None, [metric, where, *self.classes]))
 
-    @property
-    def bound(self) -> str:
-        """The bound as people read it, such as "≥ 80.0 %"."""
+    def bound(self, *, signed: bool = False) -> str:
+        """The bound as people read it, such as "≥ 80.0"; with a sign if it is one of differences."""
         ends = (("≥", self.at_least), ("≤", self.at_most))
-        return ", ".join(f"{sign} {self.number(end)}" for sign, end in ends if end is not None)
+        return ", ".join(f"{sign} {self.number(end, signed=signed)}" for sign, end in ends if end is not None)
 
     @property
     def percent(self) -> bool:
