@@ -324,8 +324,9 @@ def test_against_a_run_that_cannot_be_paired(results: Results, tmp_path: Path) -
     with pytest.raises(BrittleError, match=naming("good", "a", "b")):
         check_rules(results, [rule], strangers)
     other_seed = write_run(tmp_path / "seed", {"good": 0.9}, recipe=replace(RECIPE, seed=5))
-    with pytest.raises(BrittleError, match=naming("fog 1")):
-        check_rules(results, [replace(rule, model="good")], brittle.load_results(other_seed))
+    for asked in (replace(rule, model="good"), Rule("failure point", at_least=-1, model="good")):
+        with pytest.raises(BrittleError, match=naming("fog 1")):
+            check_rules(results, [asked], brittle.load_results(other_seed))
     with pytest.raises(BrittleError, match=naming("-2", "between -1 and 1")):
         check_rules(results, [replace(rule, at_least=-2)], results)
 

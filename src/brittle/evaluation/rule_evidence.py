@@ -263,18 +263,18 @@ class Evidence:
                 f"{_of(rule)}: {model!r} was neither searched nor run on {entry.corruption.name} and clean images; "
                 "`brittle failure-points` searches"
             )
+        self.check_same_draws(rule, cells)
         values, samples = self._matrix(rule, model, cells)
         return failure_points(values, [cell.severity for cell in cells]), samples
 
     def check_same_draws(self, rule: Rule, cells: Sequence[Cell]) -> None:
-        """Raise unless this other run has these cells, drawn in the same way."""
+        """Raise unless this run, which is another one than the cells', has them drawn in the same way."""
         for cell in cells:
             if not cell.is_clean and (cell.place, cell.key) not in self._drawn:
                 there = cell.place in {place for place, _ in self._drawn}
                 how = "draws it otherwise" if there else "does not have it"
                 raise BrittleError(
-                    f"{_of(rule)} is about {cell.title}, and the run to compare with {how}; run both through the same "
-                    "benchmark"
+                    f"{_of(rule)} is about {cell.title}, and the other run {how}; run both through the same benchmark"
                 )
 
 
