@@ -178,7 +178,8 @@ def write_table() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(json.loads(KEPT.read_text(encoding='utf-8')))}\n\n{END}{after}", "utf-8")
+    lines = table(json.loads(KEPT.read_text(encoding="utf-8")))
+    PAGE.write_text(f"{before}{BEGIN}\n\n{lines}\n\n{END}{after}", encoding="utf-8")
 
 
 def table(found: dict[str, Any]) -> str:
