@@ -56,6 +56,29 @@ CATEGORIES = {
 }
 
 
+RULES = """
+[[rule]]
+metric = "clean accuracy"
+model = "demo-augmix"
+at_least = 0.2
+
+[[rule]]
+name = "usable in bad weather"
+benchmark = "cifar10-c"
+family = "weather"
+metric = "accuracy"
+model = "demo-augmix"
+at_least = 0.1
+"""
+
+MAY_LOSE = """
+[[rule]]
+benchmark = "cifar10-c"
+metric = "accuracy"
+at_least = -0.5
+"""
+
+
 def pictures(folder: Path, names: list[str], *, side: int = 12) -> Path:
     """A plain picture in each class folder of ImageNet, in the colour that the imitation of timm knows it by."""
     for name in names:
@@ -198,6 +221,8 @@ USERS: dict[str, Callable[[Path], object]] = {
     "natural.csv": lambda path: drops(path, ["imagenet-a", "imagenet-r"]),
     "m.csv": matrix,
     "categories.toml": categories,
+    "rules.toml": lambda path: path.write_text(RULES),
+    "may-lose.toml": lambda path: path.write_text(MAY_LOSE),
     "sd2": lambda path: tiny_world.pipeline().save_pretrained(path),
     "tokens": tokens,
     "encoder_root_imagenet": tokens,

@@ -20,3 +20,8 @@ def test_a_few_images_are_enough(run: Run, tmp_path: Path, monkeypatch: pytest.M
     results = brittle.load_results("demo-3")
     assert results.runs[0].images == 3
     assert len(results.benchmarks()) == 2
+    assert "usable in bad weather" in result.stdout
+    assert "brittle check demo-3 --rules demo-3/rules.toml" in result.stdout
+    again = run("check", "demo-3", "--rules", "demo-3/rules.toml")
+    assert again.exit_code in (0, 1)  # of three images
+    assert again.stdout in result.stdout  # the same table as the demo's

@@ -12,6 +12,7 @@ import typer
 from brittle._parallel import keep_freed_memory, use_threads, wait_passively
 from brittle.cli import (
     augment,
+    check,
     compare,
     corrupt,
     demo,
@@ -132,6 +133,7 @@ def _group(
 _add("demo", demo.demo_verb, demo.EXAMPLES, panel=START)
 _add("fetch", fetch.fetch_verb, fetch.EXAMPLES, panel=START)
 _add("run", run.run_verb, run.EXAMPLES, panel=TEST)
+_add("check", check.check_verb, check.EXAMPLES, panel=TEST)
 _add("compare", compare.compare_verb, compare.EXAMPLES, panel=TEST)
 _add("report", report.report_verb, report.EXAMPLES, panel=TEST)
 _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES, panel=TEST)

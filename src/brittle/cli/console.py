@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice, pairwise
@@ -65,22 +66,32 @@ def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal is now."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, emoji=False)
+    return Console(stderr=stderr or JSON.get(), highlight=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
-    """Print a result for programs: dataclasses and tables as plain JSON, on standard output and nothing else there."""
+    """Print a result for programs: dataclasses and tables as plain JSON, what is no number or infinite as null."""
     import json
+
+    typer.echo(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
     from dataclasses import asdict, is_dataclass
 
-    def plain(thing: Any) -> Any:
-        if is_dataclass(thing) and not isinstance(thing, type):
-            return asdict(thing)
-        if hasattr(thing, "to_dicts"):
-            return thing.to_dicts()
-        return thing.tolist() if hasattr(thing, "tolist") else str(thing)
-
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, default=plain))
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if hasattr(value, "to_dicts"):  # a Polars table
+        return _plain(value.to_dicts())
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int) else str(value)
 
 
 def hint(text: str) -> None:
@@ -171,6 +182,9 @@ def say_next(*arguments: object, after: Path | str = "") -> None:
     line = Text(f"next: {shlex.join(words)}", style="dim")
     console().print(Text.assemble(str(after), "  ", line) if str(after) else line, soft_wrap=True)
 
+
+JSON: ContextVar[bool] = ContextVar("JSON", default=False)
+"""Whether this call prints JSON: then everything else goes to the standard error."""
 
 QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
@@ -272,9 +286,13 @@ class Verb(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
         CALLED.set(ctx)
+        JSON.set(bool(ctx.params.get("as_json")))
         if VERBOSE.get():
             tell_settings(ctx)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        finally:
+            JSON.set(False)
 
 
 CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from brittle._io import atomic_write
+from brittle.cli.check import print_outcomes
 from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
 from brittle.cli.inputs import follow, load_data
 from brittle.cli.options import option
@@ -14,6 +16,26 @@ BENCHMARKS = ("cifar10-c", "cifar10-c-bar")
 MODELS = ("standard", "augmix")
 
 QUICK = 100
+
+RULES = """\
+# What a model must keep to pass `brittle check`; docs/check.md says what else a rule can ask for.
+
+[[rule]]
+name = "usable in bad weather"
+benchmark = "cifar10-c"
+family = "weather"
+metric = "accuracy"
+at_least = 0.60
+
+[[rule]]
+name = "sees through strong noise"
+benchmark = "cifar10-c"
+family = "noise"
+severity = 5
+metric = "accuracy"
+at_least = 0.50
+"""
+"""With a few hundred images both models pass the first, and the one that was trained plainly fails the second."""
 
 EXAMPLES = (
     ("brittle demo", "to demo/report.html, in a few minutes"),
@@ -31,9 +53,11 @@ def demo_verb(
 ) -> None:
     """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar, and write the report.
 
-    One model was trained plainly, one with AugMix; the report shows what that bought. Nothing is fetched.
+    One model was trained plainly, one with AugMix; the report shows what that bought, and a check of two rules, which
+    are written beside it, shows what would stop a build. Nothing is fetched.
     """
     import brittle
+    from brittle.evaluation import check_rules, load_rules
     from brittle.models import demo_model
     from brittle.report import write_report
 
@@ -53,7 +77,15 @@ def demo_verb(
             bar.stop()
             interrupted()
     print_scores(results)
+    rules = output / "rules.toml"
+    with atomic_write(rules) as part:
+        part.write_text(RULES, encoding="utf-8")
+    console().print("\n[bold]two rules, checked[/]")
+    print_outcomes(check_rules(results, load_rules(rules)))
     report = write_report(results, output / "report.html", title="Two small ResNets on CIFAR-10-C and C-bar")
     console().print(
         f"\n{report}  [dim]open it in a browser; brittle compare {output} has the tables[/]", soft_wrap=True
+    )
+    console().print(
+        f"brittle check {output} --rules {rules}  [dim]checks again; change a bound and see[/]", soft_wrap=True
     )

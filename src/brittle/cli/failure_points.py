@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
+from brittle.cli.console import console, interrupted, print_json, progress_bar, say_if_compiling, say_next, split_commas
 from brittle.cli.inputs import (
     CLASSES,
     CROP,
@@ -67,6 +67,7 @@ def failure_points_verb(
     ] = None,
     device: DEVICE = "auto",
     overwrite: OVERWRITE = False,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Find the smallest severity at which a model is wrong, image by image, on the continuous axis.
 
@@ -113,11 +114,15 @@ def failure_points_verb(
     files = [save_rows(rows, output / "failure-points.csv")]
     for model in loaded:
         own = [one for one in searched.summaries if one.key == model.key and (one.key, one.drawn) in wanted]
-        _print(own, searched)
+        if not as_json:
+            _print(own, searched)
         if any(one.examples() for one in own):
             path = figure if len(loaded) == 1 else figure.with_stem(f"{figure.stem}-{plain_name(model.name)}")
             save_picture(failure_sheet(searched, own, lambda number: class_name(number, names)), path)
             files.append(path)
+    if as_json:
+        print_json(rows)
+        return
     console().print()
     for path in files:
         what = "the failure point of every image" if path.suffix == ".csv" else "images at their failure points"

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from brittle.cli.console import console, say_next
+from brittle.cli.console import console, print_json, say_next
 from brittle.cli.inputs import DATA, PARTIAL, PREPARE, load_data
 from brittle.cli.options import option
-from brittle.cli.scores import print_scores
+from brittle.cli.scores import print_scores, scores_as_json
 
 EXAMPLES = (
     ("brittle import preds.csv -d imagenet:val/ -b imagenet-c -o run", "with columns sample, corruption, level, …"),
@@ -27,6 +27,7 @@ def import_verb(
     prepare: PREPARE = None,
     partial: PARTIAL = False,
     name: Annotated[str | None, option("--model-name", show_default="the file's name")] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
 
@@ -39,6 +40,9 @@ def import_verb(
     recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
     dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
     results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
+    if as_json:
+        print_json(scores_as_json(results))
+        return
     print_scores(results, first=recipe)
     console().print()
     say_next("report", output, after=output)

@@ -96,6 +96,13 @@ OPTIONS = {
     "--table": Meaning("Bundled published table, with or without runs; `list` lists them; repeatable.", metavar="NAME"),
     "--format": Meaning("Format of tables for a paper."),
     "--intervals": Meaning("Show 95 % intervals in tables."),
+    "--rules": Meaning("File of the rules that are checked.", metavar="FILE.toml"),
+    "--against": Meaning("Another run on the same images: bounds are then of paired differences to it.", metavar="RUN"),
+    "--strict": Meaning("Fail also if a rule is undecided."),
+    "--junit": Meaning("File of the outcomes as JUnit XML.", metavar="FILE"),
+    "--markdown": Meaning(
+        "File of a summary in Markdown; one goes to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
+    ),
     "--quick": Meaning("Use 100 images."),
     # lists and pictures of corruptions
     "--source": Meaning("Only the corruptions of one published set."),
@@ -146,7 +153,7 @@ OPTIONS = {
     "--train-limit": Meaning("Number of training images."),
     "--epochs": Meaning("Number of training epochs of each model."),
     "--standard-epochs": Meaning("Number of training epochs of the standard model."),
-    "--lr": Meaning("Learning rate."),
+    "--lr": Meaning("Learning rate of the training."),
     "--optimizer": Meaning("Optimizer of the training."),
     "--schedule": Meaning("Schedule of the learning rate; `step` as NOC trains."),
     "--jsd": Meaning("Weight of AugMix's consistency loss, 12 as published; 0 is none."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, progress_bar, say_if_compiling, split_commas
+from brittle.cli.console import console, print_json, progress_bar, say_if_compiling, split_commas
 from brittle.cli.inputs import DEVICE, MEAN, STD, THREADS, load_models, tell_models
 from brittle.cli.options import option
 from brittle.cli.show import photograph
@@ -48,6 +48,7 @@ def probe_verb(
         Path | None,
         option("--output", help="Also draw each flip, of every model: a .png, .jpg or .webp.", dir_okay=False),
     ] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Find out which corruption flips a model's prediction for a photograph first, and at what severity.
 
@@ -82,8 +83,11 @@ def probe_verb(
             for model in loaded
         }
     words = {model.name: names or _usual_names(model, picture) for model in loaded}
-    for model in loaded:
-        _print(model.name, found[model.name], words[model.name])
+    if as_json:
+        print_json(found)
+    else:
+        for model in loaded:
+            _print(model.name, found[model.name], words[model.name])
     if output is None:
         return
     title = Path(photo).name

@@ -11,6 +11,7 @@ from brittle.cli.console import (
     chosen_recipe,
     console,
     interrupted,
+    print_json,
     progress_bar,
     say_if_compiling,
     say_next,
@@ -38,7 +39,7 @@ from brittle.cli.inputs import (
 )
 from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
-from brittle.cli.scores import print_scores
+from brittle.cli.scores import print_scores, scores_as_json
 
 if TYPE_CHECKING:
     pass
@@ -87,6 +88,7 @@ def run_verb(
     address: Annotated[str | None, option("--address")] = None,
     overwrite: OVERWRITE = False,
     report: Annotated[bool, option("--report")] = False,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
@@ -141,6 +143,9 @@ def run_verb(
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
+    if as_json:
+        print_json(scores_as_json(results))
+        return
     if stored is not None and stored.scheme == "cns-bench":
         print_slides(results)
     else:

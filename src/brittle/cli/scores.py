@@ -42,6 +42,16 @@ def print_scores(results: Results, models: list[str] | None = None, first: Bench
         _print_cells(results)
 
 
+def scores_as_json(results: Results) -> dict[str, Any]:
+    """The scores of each whole benchmark, and the accuracy in every cell, for programs."""
+    from dataclasses import asdict
+
+    from brittle.evaluation import scores
+
+    recipes = {recipe.name: [asdict(row) for row in scores(results, recipe)] for recipe in results.benchmarks()}
+    return {"benchmarks": recipes, "cells": results.accuracy().to_dicts()}
+
+
 def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Benchmark) -> None:
     """The scores of one benchmark, the best model first, and which reference divides mCE, or why none does."""
     table = new_table(name)

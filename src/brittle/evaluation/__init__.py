@@ -11,6 +11,16 @@ from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, KnownModel, Run
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.rule_checks import Outcome, check_rules
+from brittle.evaluation.rule_evidence import load_evidence
+from brittle.evaluation.rule_reports import (
+    intervals_in_words,
+    junit_xml,
+    markdown_summary,
+    outcomes_in_words,
+    rules_kept,
+)
+from brittle.evaluation.rules import Rule, load_rules
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
     CorruptionScores,
@@ -67,8 +77,10 @@ __all__ = [
     "Format",
     "KnownModel",
     "Measure",
+    "Outcome",
     "Probe",
     "Results",
+    "Rule",
     "Run",
     "ScoreTable",
     "Scores",
@@ -80,6 +92,7 @@ __all__ = [
     "best_batch_size",
     "by_corruption",
     "by_corruption_table",
+    "check_rules",
     "cns_scores",
     "common_batch_size",
     "comparable",
@@ -99,8 +112,14 @@ __all__ = [
     "image_shape",
     "import_predictions",
     "infer",
+    "intervals_in_words",
+    "junit_xml",
+    "load_evidence",
     "load_failure_points",
     "load_results",
+    "load_rules",
+    "markdown_summary",
+    "outcomes_in_words",
     "per_corruption_table",
     "plan",
     "printed_table",
@@ -109,6 +128,7 @@ __all__ = [
     "published_rows",
     "rank_table",
     "read_predictions",
+    "rules_kept",
     "score_table",
     "scores",
     "search_failure_points",

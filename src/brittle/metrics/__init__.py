@@ -30,7 +30,7 @@ from brittle.metrics.corruption_error import (
     shift_rce,
     unnormalised_error,
 )
-from brittle.metrics.failures import FailurePoints, failure_points
+from brittle.metrics.failures import FailurePoints, failure_points, quantile_difference
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 from brittle.metrics.intervals import (
     Estimate,
@@ -117,6 +117,7 @@ __all__ = [
     "published_by_corruption",
     "published_scores",
     "published_table",
+    "quantile_difference",
     "rce",
     "relative_corruption_errors",
     "relative_mce",

@@ -133,6 +133,51 @@ class FailurePoints:
         return np.asarray((self.points[:, np.newaxis] > thresholds).sum(axis=0), dtype=np.float64)
 
 
+def quantile_difference(first: FailurePoints, second: FailurePoints, share: float, *, level: float = 0.95) -> Estimate:
+    """The quantile of the first model's failure points minus that of the second's, on the same samples in one order.
+
+    Each is of the samples that its own model gets right at severity 0. The ends are those of the two quantiles from
+    order statistics, put together with the correlation of the two models' failures as in Zou and Donner's intervals
+    of differences, and go out to whole steps between severities. What lies beyond the last severity counts as the last
+    severity.
+    """
+    if first.points.shape != second.points.shape:
+        raise BrittleError(f"both models need the same samples, got {len(first)} and {len(second)}")
+    a, b = (one.right_at_zero().quantile(share, level=level) for one in (first, second))
+    last = min(float(one.severities[-1]) for one in (first, second))
+    value, low, high = ([min(end, last) for end in ends] for ends in zip(*map(_ends, (a, b)), strict=True))
+    off = [
+        np.where(one.points > 0, (one.points <= at) - float((one.points[one.points > 0] <= at).mean()), 0.0)
+        for one, at in zip((first, second), value, strict=True)
+    ]
+    spread = float(np.sqrt((off[0] ** 2).sum() * (off[1] ** 2).sum()))
+    together = float((off[0] * off[1]).sum()) / spread if spread else 0.0
+
+    def reach(down: float, up: float) -> float:
+        return math.sqrt(max(down**2 + up**2 - 2 * together * down * up, 0.0))
+
+    gap = value[0] - value[1]
+    step = min(float(np.diff(one.severities).min(initial=math.inf)) for one in (first, second))
+    under = reach(value[0] - low[0], high[1] - value[1]) / step
+    over = reach(high[0] - value[0], value[1] - low[1]) / step
+    return Estimate(
+        f"difference of the {a.name}",
+        gap,
+        gap - math.ceil(under - 1e-9) * step if under else gap,
+        gap + math.ceil(over - 1e-9) * step if over else gap,
+        level,
+        len(first),
+        "order statistics, paired",
+        percent=False,
+    )
+
+
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.value, estimate.low, estimate.high
+
+
 def failure_points(correct: ArrayLike, severities: ArrayLike) -> FailurePoints:
     """Failure points from correct[sample, level] and the severities of the levels, in any order.
 

@@ -12,6 +12,7 @@ from brittle.cli.augment import distance as given
 from brittle.cli.console import (
     chosen_recipe,
     console,
+    print_json,
     resumable_progress,
     say_if_compiling,
     split_commas,
@@ -178,6 +179,7 @@ def distance_verb(
     prepare: PREPARE = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Measure how near augmentations come to each corruption of a benchmark, as a network sees them.
 
@@ -219,7 +221,9 @@ def distance_verb(
             progress=told,
         )
     found = {name: one.distances for name, one in looked.items()}
-    for one in found.values():
+    if as_json:
+        print_json([row for one in found.values() for row in one.by_corruption().to_dicts()])
+    for one in () if as_json else found.values():
         _print(one)
     console().print(
         "[dim]clean: the distance of the clean images; covered: the share of it that the nearest augmentation goes[/]"
@@ -324,6 +328,7 @@ def leak_verb(
     prepare: PREPARE = None,
     threads: THREADS = None,
     device: DEVICE = "auto",
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Tell which corruptions of a benchmark a training augmentation gives away.
 
@@ -375,7 +380,10 @@ def leak_verb(
                 progress=partial(told, each),
             )
     found = leak_check(rows[name], {each: rows[each] for each in references}, cells, margin=margin, alpha=alpha)
-    _leak_print(found, name)
+    if as_json:
+        print_json(found.table())
+    else:
+        _leak_print(found, name)
     tell_speed([(one.computed, one.images_per_second) for one in rows.values()], len(seen.images))
     plain = file_name(name)
     files = [save_table(found.table(), output / f"leak-{plain}.csv")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
+from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, split_commas, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
 
@@ -38,6 +38,7 @@ def balance_verb(
         str | None,
         option("--reference", show_default="alexnet on ImageNet at the published levels, else standard"),
     ] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Show whether benchmarks weigh their corruptions alike, by models that know one corruption each.
 
@@ -72,7 +73,10 @@ def balance_verb(
     used = tuple(entry for entry in recipe.entries if any(entry.id in members for members in asked.values()))
     yardstick = _reference(reference, results, recipe, replace(recipe, entries=used))
     found = {title: single_scores(correct, names, members, reference=yardstick) for title, members in asked.items()}
-    _print(found)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
     if output is not None:
         _save(found, output)
         tell_files(output)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import OVERLAP, check_ending, console, figure_path, split_numbers, tell_files
+from brittle.cli.console import OVERLAP, check_ending, console, figure_path, print_json, split_numbers, tell_files
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def non_overlapping_verb(
         Path | None,
         option("--sweep-table"),
     ] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Build the largest set of corruptions in which every pair overlaps less than a threshold.
 
@@ -82,8 +83,11 @@ def non_overlapping_verb(
         source="built by brittle: NOC's Algorithm 1 (Laugros, Caplier & Ospici, 2021)",
     )
     table = sweep(matrix, sorted({*(split_numbers(thresholds, "thresholds") or THRESHOLDS), threshold}))
-    _print_sweep(table, threshold)
-    _print_members(found)
+    if as_json:
+        print_json({"members": found.members, "ties": found.ties, "sweep": table})
+    else:
+        _print_sweep(table, threshold)
+        _print_members(found)
     _save(recipe, output)
     tell_files(output, save_figure(sweep_figure(table, chosen=threshold), picture))
     if sweep_table is not None:

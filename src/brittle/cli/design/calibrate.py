@@ -12,6 +12,7 @@ from brittle.cli.console import (
     console,
     figure_path,
     interrupted,
+    print_json,
     progress_bar,
     say_if_compiling,
     split_numbers,
@@ -51,6 +52,7 @@ def calibrate_verb(
     threads: THREADS = None,
     device: DEVICE = "auto",
     figure: FIGURE = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Find the range of severities in which each corruption does harm, but not too much, and write it as a recipe.
 
@@ -95,7 +97,10 @@ def calibrate_verb(
         except KeyboardInterrupt:
             bar.stop()
             interrupted()
-    _print(found, values)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, values)
     made = _recipe(recipe, found, name or output.stem, loaded.name, f"{len(dataset):,} images of {dataset.name}")
     _save(made, image_shape(dataset), output)
     title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"

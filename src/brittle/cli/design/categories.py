@@ -38,6 +38,7 @@ def categories_verb(
     method: Annotated[ClusteringMethod, option("--method")] = "k-means",
     seed: Annotated[int, option("--seed")] = 0,
     figure: FIGURE = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Split corruptions into categories by their overlaps, as few as make those of a category alike.
 
@@ -57,7 +58,10 @@ def categories_verb(
         found = hierarchical(matrix, count=count, min_correlation=bound)
     else:
         found = categories(matrix, count=count, min_correlation=0.5 if bound is None else bound, seed=seed)
-    _print(found)
+    if as_json:
+        print_json({"members": found.members, "path": found.path})
+    else:
+        _print(found)
     tell_files(found.save(output), save_figure(category_figure(matrix, found), picture))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import FIGURE, check_ending, console, figure_path, split_commas, tell_files
+from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, split_commas, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
 
@@ -53,6 +53,7 @@ def correlate_verb(
     count: Annotated[int, option("--count")] = 1000,
     seed: Annotated[int, option("--seed")] = 0,
     figure: FIGURE = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Correlate, over models, the accuracy drop on synthetic benchmarks with the drop on natural shifts.
 
@@ -70,7 +71,10 @@ def correlate_verb(
     groups = _groups(mine, categories, nk or [], split_commas(benchmarks), count, seed)
     rows = correlation_rows(mine.values, mine.names, groups, world.columns())
     table = correlation_table(mine.values, mine.names, groups, world.columns())
-    _print(table, rows)
+    if as_json:
+        print_json(rows)
+    else:
+        _print(table, rows)
     save_table(rows, output)
     tell_files(output, save_figure(correlation_figure(table), picture))
 

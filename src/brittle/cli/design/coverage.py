@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, split_commas, tell_files
+from brittle.cli.console import (
+    FIGURE,
+    OVERLAP,
+    check_ending,
+    console,
+    figure_path,
+    print_json,
+    split_commas,
+    tell_files,
+)
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
 
@@ -31,6 +40,7 @@ def coverage_verb(
     threshold: Annotated[float, option("--threshold")] = 0.3,
     output: Annotated[Path | None, option("--output", help="Also write a .csv table, and a figure beside it.")] = None,
     figure: FIGURE = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Show which corruptions a benchmark covers: those that overlap enough with at least one of its members.
 
@@ -47,7 +57,10 @@ def coverage_verb(
     members = _names(benchmark, matrix)
     asked = matrix.names if of is None else _names(of, matrix)
     found = coverage(matrix, members, of=asked, threshold=threshold)
-    _print(found, members)
+    if as_json:
+        print_json({"benchmark": members, "covered_by": found.covered_by, "unknown": found.unknown})
+    else:
+        _print(found, members)
     if output is not None:
         _save(found, matrix, members, output)
         tell_files(output)

@@ -12,6 +12,7 @@ from brittle.cli.console import (
     check_ending,
     console,
     figure_path,
+    print_json,
     resumable_progress,
     say_if_compiling,
     tell_files,
@@ -77,6 +78,7 @@ def dissimilar_verb(
     batch_size: BATCH = 128,
     device: DEVICE = "auto",
     figure: FIGURE = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Build the benchmark that is farthest from another one and equally hard: how C-bar was made.
 
@@ -126,7 +128,10 @@ def dissimilar_verb(
             seed=seed,
         )
     published = _published(listed)
-    _print(found, published, baseline.name)
+    if as_json:
+        print_json(found.table())
+    else:
+        _print(found, published, baseline.name)
     recipe = _recipe(found, scanned.candidates, name or output.stem, baseline.name, max(image_shape(test)[:2]))
     output.parent.mkdir(parents=True, exist_ok=True)
     recipe.save(output)

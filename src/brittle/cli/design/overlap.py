@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas, tell_files
+from brittle.cli.console import (
+    console,
+    interrupted,
+    print_json,
+    progress_bar,
+    say_if_compiling,
+    say_next,
+    split_commas,
+    tell_files,
+)
 from brittle.cli.inputs import DEVICE, follow, load_data, plan_of, training_of, weights_of
 from brittle.cli.options import Engine, Mode, OverlapForm, option
 
@@ -103,6 +112,7 @@ def overlap_verb(
     address: Annotated[str | None, option("--address")] = None,
     device: DEVICE = "auto",
     from_table: Annotated[str | None, option("--from-table")] = None,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Measure how much each pair of corruptions overlaps: how far learning one helps with the other.
 
@@ -113,7 +123,7 @@ def overlap_verb(
     if from_table is not None:
         if data is not None:
             raise BrittleError(f"--from-table {from_table} trains nothing; leave --data out")
-        _published(from_table, output)
+        _published(from_table, output, as_json)
         return
     if data is None:
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
@@ -154,7 +164,7 @@ def overlap_verb(
     _tell_masked(found.unlearned or ())
     clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")
-    _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})")
+    _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})", as_json)
 
 
 def _tell_masked(names: Sequence[str]) -> None:
@@ -163,16 +173,19 @@ def _tell_masked(names: Sequence[str]) -> None:
         console().print(f"{words}; train longer, make them more severe or leave them out\n")
 
 
-def _published(name: str, output: Path) -> None:
+def _published(name: str, output: Path, as_json: bool) -> None:
     from brittle.design import published_overlap
 
-    _write(published_overlap(name), output, f"Overlap, from the published table {name}")
+    _write(published_overlap(name), output, f"Overlap, from the published table {name}", as_json)
 
 
-def _write(overlap: OverlapMatrix, folder: Path, title: str) -> None:
+def _write(overlap: OverlapMatrix, folder: Path, title: str, as_json: bool) -> None:
     from brittle.report.figures import overlap_figure, save_figure
 
-    _print(overlap)
+    if as_json:
+        print_json(overlap)
+    else:
+        _print(overlap)
     tables = [overlap.save(folder / f"overlap{ending}") for ending in (".csv", ".parquet")]
     tell_files(*tables, save_figure(overlap_figure(overlap, title=title), folder / "overlap.svg"))
     say_next("design", "build", "non-overlapping", folder, "-t", 0.1, "-o", "recipe.toml")

@@ -1,0 +1,129 @@
+"""`brittle check`: rules that a run must keep, for builds that fail where a model does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle.cli.console import console, tell_files
+from brittle.cli.options import option
+from brittle.cli.scores import new_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brittle.evaluation import Outcome
+
+EXAMPLES = (
+    ("brittle check run --rules rules.toml", "exit code 1 if a rule fails"),
+    ("brittle check run --rules rules.toml --strict", "also if one is undecided"),
+    ("brittle check run --rules may-lose.toml --against other-run", "how much worse than another run it may be"),
+    ("brittle check run --rules rules.toml --junit check.xml --markdown check.md", "for a build server"),
+)
+
+STYLES = {"holds": ("✓ holds", "green"), "fails": ("✗ fails", "bold red"), "undecided": ("? undecided", "yellow")}
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable that names the file of a build's summary page."""
+
+
+def check_verb(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` or `failure-points` wrote.")
+    ],
+    rules: Annotated[Path, option("--rules")],
+    against: Annotated[
+        Path | None,
+        option("--against"),
+    ] = None,
+    strict: Annotated[bool, option("--strict")] = False,
+    junit: Annotated[Path | None, option("--junit")] = None,
+    markdown: Annotated[
+        Path | None,
+        option("--markdown"),
+    ] = None,
+    as_json: Annotated[bool, option("--json")] = False,
+) -> None:
+    """Check rules: a bound for a metric of a model, decided by its 95 % interval and never by the value alone.
+
+    A rule holds if the whole interval keeps the bound, fails if the whole interval is beyond it, and is undecided if
+    the bound lies inside; then the number of images is estimated that would decide it. Intervals are wide enough to
+    hold for all rules at once (Bonferroni), so many rules do not fail by chance.
+
+    The exit code is 0 if no rule fails, 1 if one does (with --strict also if one is undecided), and 2 if a rule asks
+    for what was not run.
+    """
+    from brittle._io import atomic_write
+    from brittle.evaluation import check_rules, junit_xml, load_evidence, load_rules, markdown_summary, rules_kept
+
+    asked = load_rules(rules)
+    results = load_evidence(*runs)
+    outcomes = check_rules(results, asked, None if against is None else load_evidence(against))
+    if as_json:
+        _print_json(outcomes, strict)
+    else:
+        print_outcomes(outcomes, strict=strict)
+    texts = [(junit, junit_xml(outcomes, strict=strict)), (markdown, markdown_summary(outcomes, strict=strict))]
+    for path, text in texts:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path) as part:
+                part.write_text(text, encoding="utf-8")
+            if not as_json:
+                tell_files(path)
+    if os.environ.get(SUMMARY):
+        with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as page:
+            page.write(texts[1][1])
+    if not rules_kept(outcomes, strict=strict):
+        raise typer.Exit(1)
+
+
+def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None:
+    """A table of the outcomes, a sentence for each that does not hold, and the sum of it."""
+    from rich.text import Text
+
+    from brittle.evaluation import intervals_in_words, outcomes_in_words, rules_kept
+
+    screen = console()
+    difference = any(one.against for one in outcomes)
+    table = new_table()
+    table.add_column("rule", overflow="fold", ratio=3)
+    table.add_column("model", overflow="fold", ratio=2)
+    for title in ("difference" if difference else "value", "bound"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    shown = ""
+    for one in outcomes:
+        mark, style = STYLES[one.verdict]
+        rule = Text(one.rule.title if one.rule.title != shown else "")
+        if one.rule.name and one.rule.title != shown:
+            rule.append(f"\n{one.rule.subject}", "dim")
+        shown = one.rule.title
+        value = Text.assemble(one.value, (f"\n{one.interval}", "dim"))
+        verdict = Text(mark, style)
+        if one.verdict == "undecided":
+            needed = "at the bound" if one.images_needed is None else f"~ {one.images_needed:,} images"
+            verdict.append(f"\n{needed}", "not bold dim")
+        table.add_row(rule, one.model, value, one.bound.replace(", ", "\n"), verdict)
+    screen.print(table)
+    undecided = [one for one in outcomes if one.verdict == "undecided"]
+    note = "; ~ is about how many would decide it" if any(one.images_needed for one in undecided) else ""
+    screen.print(Text(f"{intervals_in_words(outcomes)}{note}", "dim"))
+    for one in undecided if strict else ():
+        words = f", {one.model}: {one.remedy} ({one.estimate.n:,} now)."
+        screen.print(Text.assemble((one.rule.title, "bold"), words))
+    good = rules_kept(outcomes, strict=strict)
+    hint = " With --strict an undecided rule fails." if undecided and strict else ""
+    screen.print(Text(f"{outcomes_in_words(outcomes)}.{hint}", "bold green" if good else "bold red"))
+
+
+def _print_json(outcomes: Sequence[Outcome], strict: bool) -> None:
+    import json
+
+    from brittle.evaluation import rules_kept
+
+    found = {"passed": rules_kept(outcomes, strict=strict), "outcomes": [one.to_dict() for one in outcomes]}
+    typer.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
