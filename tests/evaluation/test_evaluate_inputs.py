@@ -15,8 +15,8 @@ from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays
 from brittle.evaluation import evaluate
-from brittle.evaluation.inputs import as_benchmark, as_dataset, as_model, as_models
-from brittle.models import from_callable
+from brittle.evaluation.inputs import as_benchmark, as_dataset, as_models
+from brittle.models import from_callable, wrap_model
 
 FOG = Benchmark("fog", (Entry("fog", (1, 3)),))
 LABELS = np.array([0, 1, 2, 3])
@@ -85,7 +85,7 @@ def test_models(given: object, names: list[str]) -> None:
 
 def test_a_model_of_another_name_is_the_same_model() -> None:
     old = from_callable(channels, name="old")
-    new = as_model(old, name="new")
+    new = wrap_model(old, name="new")
     assert (old.name, new.name, old.key) == ("old", "new", new.key)
     np.testing.assert_array_equal(new.scores(IMAGES), old.scores(IMAGES))
 

@@ -399,11 +399,36 @@ def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], na
 def arrays(
     images: Any, labels: ArrayLike | None = None, classes: Sequence[str] = (), *, name: str = "arrays"
 ) -> Dataset:
-    """Images N×H×W×3 (or ×1, or N×H×W: grey) uint8 with their labels; the sample ids are the indices."""
+    """Images in memory with their labels; the sample ids are the indices.
+
+    Images are N×H×W×3 (or ×1, or N×H×W: grey) as uint8, or as floats in [0, 1], which are rounded to 8 bits as files
+    have them. A torch tensor of the same values may also have its channels first, N×3×H×W.
+    """
+    rows = Rows(check_images(_as_bytes(images)))
+    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=_on_cpu(labels), classes=classes)
+
+
+def _on_cpu(values: Any) -> Any:
+    """A tensor of any device as an array; anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def _as_bytes(given: Any) -> Any:
+    """Channels last and 8 bits, where it is clear how; what is not is left for `check_images` to refuse."""
+    images = _on_cpu(given)
     if getattr(images, "ndim", 0) == 3:
         images = images[..., None]
-    rows = Rows(check_images(images))
-    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=labels, classes=classes)
+    if images is not given and np.ndim(images) == 4 and images.shape[3] not in (1, 3) and images.shape[1] in (1, 3):
+        images = images.transpose(0, 2, 3, 1)
+    if getattr(images, "dtype", None) not in (np.float16, np.float32, np.float64) or 0 in images.shape:
+        return images
+    low, high = float(images.min()), float(images.max())
+    if not (low >= 0 and high <= 1):
+        raise BrittleError(
+            f"images are uint8, or floats in [0, 1]; got {images.dtype} from {low:g} to {high:g}; "
+            f"{'divide them by 255' if 1 < high <= 255 and low >= 0 else 'give them as they are before normalisation'}"
+        )
+    return np.rint(images * np.float32(255)).astype(np.uint8)
 
 
 SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"
