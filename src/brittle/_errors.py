@@ -10,6 +10,11 @@ from difflib import get_close_matches
 class BrittleError(ValueError):
     """What somebody asked for cannot be done; it says what was given, what is allowed and what to do.
 
+    >>> import brittle
+    >>> brittle.get_corruption("fgo")
+    Traceback (most recent call last):
+    brittle._errors.BrittleError: there is no corruption 'fgo'; did you mean 'fog'?
+
     The command line prints it as one sentence. Other errors are ours, and keep their traceback.
     """
 

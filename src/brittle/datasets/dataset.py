@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._html import html_block, html_image, html_title
 from brittle._types import Image
 from brittle.datasets.classes import class_places
 from brittle.datasets.images import (
@@ -114,12 +116,22 @@ Labels = NDArray[np.int64]
 SIZES_SEEN, IMAGES_SEEN = 5000, 64
 """How many files, spread evenly, are asked for their size, and how many images of other readers are read for it."""
 
+SHOWN, SIDE = 8, 96
+"""How many images, spread evenly, notebooks show of a dataset, and how high."""
+
 Numbering = tuple[tuple[str, ...], Mapping[int, int]]
 """Another order of the classes: all their names, and the number there of each number here."""
 
 
 class Dataset:
     """Images with labels and sample ids.
+
+    >>> import brittle
+    >>> data = brittle.load_dataset("demo")
+    >>> data
+    <Dataset 'demo': 1,000 images, 10 classes>
+    >>> data.image(0).shape, data.classes[data.labels[0]]
+    ((32, 32, 3), 'cat')
 
     Attributes:
         name: what people call it.
@@ -169,6 +181,25 @@ class Dataset:
     def __repr__(self) -> str:
         classes = "unlabelled" if self.labels is None else f"{len(self.classes) or 'unnamed'} classes"
         return f"<Dataset {self.name!r}: {len(self):,} images, {classes}>"
+
+    def _repr_html_(self) -> str:
+        shown = []
+        for index in _evenly(np.arange(len(self)), SHOWN).tolist():
+            with suppress(UnreadableImage):
+                image = Pil.fromarray(self.image(index))
+                image.thumbnail((4 * SIDE, SIDE))
+                shown.append(html_image(np.asarray(image), self._class_name(index), side=SIDE))
+        classes = "unlabelled" if self.labels is None else f"{len(self.classes) or 'unnamed'} classes"
+        prepared = "" if self.preparation == "none" else f"prepared: {self.preparation}"
+        title = html_title("Dataset", self.name, f"{len(self):,} images", classes, prepared)
+        return html_block(title, *shown, note=" ".join(self.notes))
+
+    def _class_name(self, index: int) -> str:
+        """What a sample is called below its picture: its class, its label, or its id."""
+        if self.labels is None:
+            return str(self.ids[index])
+        label = int(self.labels[index])
+        return self.classes[label] if label < len(self.classes) else f"label {label}"
 
     def image(self, index: int) -> Image:
         """One image as H×W×3 uint8; one that cannot be read raises `BrokenImage`."""

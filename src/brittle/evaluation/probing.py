@@ -63,7 +63,7 @@ def probe(
     >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
     >>> found = brittle.probe("demo:augmix", data.image(0), blur, draws=1)
     >>> data.classes[found.prediction], [flip.corruption for flip in found.flips]
-    ('airplane', ['imagenet-c/gaussian_blur'])
+    ('cat', ['imagenet-c/gaussian_blur'])
 
     No label is needed. The model is given as to `evaluate`; the image as H×W×3 or a PIL image, at the size at which it
     is to be corrupted, or as the path of a file. `draws` sample ids are tried, since a corruption is random;

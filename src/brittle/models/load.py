@@ -162,6 +162,11 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     Options may stand in the text, each after a comma: "timm:resnet50,checkpoint=net.pt" is the same as
     load_model("timm:resnet50", checkpoint="net.pt"), "nets.py:make,size=256,crop=224,mean=0.5,0.5,0.5" sets three.
 
+    >>> import brittle
+    >>> model = brittle.load_model("demo:augmix", device="cpu")
+    >>> model.scores(brittle.load_dataset("demo").image(0)[None]).shape
+    (1, 10)
+
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
