@@ -42,8 +42,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int 
     ]
     head_row = f"<thead><tr>{top}</tr></thead>" if any(head) else ""
     return (
-        '<div style="overflow-x:auto"><table style="border-collapse:collapse;border:0;margin:0 0 .5em;font:inherit;color:inherit;'
-        f'font-variant-numeric:tabular-nums">{head_row}<tbody>{"".join(body)}</tbody></table></div>'
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse;border:0;margin:0 0 .5em;font:inherit;'
+        f'color:inherit;font-variant-numeric:tabular-nums">{head_row}<tbody>{"".join(body)}</tbody></table></div>'
     )
 
 

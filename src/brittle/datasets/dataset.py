@@ -435,8 +435,11 @@ def arrays(
     Images are N×H×W×3 (or ×1, or N×H×W: grey) as uint8, or as floats in [0, 1], which are rounded to 8 bits as files
     have them. A torch tensor of the same values may also have its channels first, N×3×H×W.
     """
+    shape, row = np.shape(images), _on_cpu(labels)
     rows = Rows(check_images(_as_bytes(images)))
-    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=_on_cpu(labels), classes=classes)
+    if len(shape) == 3 and 3 in (shape[0], shape[2]) and row is not None and np.shape(row) != shape[:1]:
+        raise BrittleError(f"{name!r} is one image of shape {shape}; {SHAPE}: one image is array[None]")
+    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=row, classes=classes)
 
 
 def _on_cpu(values: Any) -> Any:
