@@ -76,6 +76,10 @@ class OverlapMatrix:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:3]) + (" …" if len(self) > 3 else "")
+        return f"<OverlapMatrix of {len(self)} corruptions: {shown}>"
+
     def _repr_html_(self) -> str:
         chosen = self.subset(self.ordered())
         short = [name.rpartition("/")[2] for name in chosen.names]

@@ -190,6 +190,9 @@ class Scores:
         """The corruptions, lowest accuracy first."""
         return sorted(self.corruptions, key=lambda own: (own.accuracy.value, own.corruption))
 
+    def __repr__(self) -> str:
+        return f"<Scores of {self.model!r} on {self.benchmark!r}: {', '.join(map(str, self.all()))}>"
+
     def _repr_html_(self) -> str:
         rows = [[escape(one.name), *_in_percent(one)] for one in self.all()]
         worst = [[escape(one.corruption), *_in_percent(one.accuracy)] for one in self.worst_first()]

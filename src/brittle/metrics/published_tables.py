@@ -37,6 +37,9 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
+    def __repr__(self) -> str:
+        return f"<Table {self.name!r}: {len(self)} rows of {', '.join(self.columns)}>"
+
     def _repr_html_(self) -> str:
         columns = [
             [("" if math.isnan(value) else f"{value:g}") for value in map(float, values)]
