@@ -136,8 +136,9 @@ def test_the_benchmark_is_found_or_asked_for(tmp_path: Path) -> None:
         with pytest.raises(BrittleError, match=naming("two", "other")):
             method()
     assert both.scores("other")[0].benchmark == both.scores(other)[0].benchmark == "other"
-    with pytest.raises(BrittleError, match=naming("tow")):
-        both.scores("tow")
+    for missing in ("tow", "imagenet-c"):
+        with pytest.raises(BrittleError, match=naming(missing, "two", "other")):
+            both.scores(missing)
     clean = evaluate(Guess("a", 9.0), (IMAGES, LABELS), batch_size=40, threads=1)
     with pytest.raises(BrittleError, match="benchmark"):
         clean.scores()

@@ -87,14 +87,18 @@ class Results:
     def find_benchmark(self, benchmark: str | Benchmark | None = None) -> Benchmark:
         """The benchmark of this name; without a name the only one that some model was run through as a whole.
 
-        A name is looked for among the recipes of the runs first, and then among those that come with brittle.
+        A name is that of a recipe of the runs; only of results without any, such as predictions that were imported, one
+        of those that come with brittle. A `Benchmark` is taken as it is.
         """
         if isinstance(benchmark, Benchmark):
             return benchmark
         whole = self.benchmarks()
         if benchmark is not None:
             named = [recipe for recipe in whole if recipe.name == benchmark]
-            return named[0] if named else load_benchmark(benchmark)
+            if named or not whole:
+                return named[0] if named else load_benchmark(benchmark)
+            there = ", ".join(repr(recipe.name) for recipe in whole)
+            raise BrittleError(f"these results are not of the benchmark {benchmark!r}; they are of {there}")
         if len(whole) == 1:
             return whole[0]
         if not whole:
