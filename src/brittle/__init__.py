@@ -1,4 +1,16 @@
-"""Measure where an image classifier fails under corruptions, and build the benchmarks that show it."""
+"""brittle finds out where an image classifier breaks, and builds the tests that find it.
+
+>>> import brittle
+>>> results = brittle.evaluate("demo:standard", brittle.load_dataset("demo").limited(20))
+>>> round(results.clean_accuracy("demo-standard"), 2)
+0.95
+>>> brittle.__version__
+'0.1.0'
+
+`dir(brittle)` lists what most people need. The rooms `brittle.corruptions`, `benchmarks`, `datasets`, `models`,
+`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders` and `report` have the rest; they are loaded when
+they are first asked for.
+"""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -10,9 +22,18 @@ from brittle.corruptions.imagenet_p import sequence
 
 if _TYPE_CHECKING:
     from brittle.datasets import Dataset, load_dataset
-    from brittle.evaluation import Results, evaluate, load_results
+    from brittle.evaluation import (
+        Results,
+        compare,
+        evaluate,
+        load_results,
+        probe,
+        scores,
+        search_failure_points,
+    )
     from brittle.metrics import published_table
-    from brittle.models import Model, load_model
+    from brittle.models import Model, load_model, wrap_model
+    from brittle.report import write_report
 
 __version__ = "0.1.0"
 
@@ -21,11 +42,17 @@ _LAZY = {
     "Dataset": "datasets",
     "Model": "models",
     "Results": "evaluation",
+    "compare": "evaluation",
     "evaluate": "evaluation",
     "load_dataset": "datasets",
     "load_model": "models",
     "load_results": "evaluation",
+    "probe": "evaluation",
     "published_table": "metrics",
+    "scores": "evaluation",
+    "search_failure_points": "evaluation",
+    "wrap_model": "models",
+    "write_report": "report",
 }
 """Names imported at first use, and the subpackage each is in."""
 
@@ -38,6 +65,7 @@ __all__ = [
     "Results",
     "Transform",
     "__version__",
+    "compare",
     "corrupt",
     "evaluate",
     "get_corruption",
@@ -47,8 +75,13 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_results",
+    "probe",
     "published_table",
+    "scores",
+    "search_failure_points",
     "sequence",
+    "wrap_model",
+    "write_report",
 ]
 
 
@@ -61,11 +94,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'brittle' has no attribute {name!r}", name=name)
     from brittle._errors import did_you_mean
 
-    raise AttributeError(
-        f"brittle has no {name!r}; {did_you_mean(name, [attr for attr in __dir__() if not attr.startswith('_')])}",
-        name=name,
-    )
+    known = [*(public for public in __all__ if not public.startswith("_")), *_SUBPACKAGES]
+    raise AttributeError(f"brittle has no {name!r}; {did_you_mean(name, known)}", name=name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_SUBPACKAGES])
+    return sorted(__all__)

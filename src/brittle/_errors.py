@@ -10,7 +10,12 @@ from difflib import get_close_matches
 class BrittleError(ValueError):
     """A user error: the message says what was given, what is allowed and what to do.
 
-    The command line prints it as one sentence. All other errors are bugs of brittle, and keep their traceback.
+    >>> import brittle
+    >>> brittle.get_corruption("fgo")
+    Traceback (most recent call last):
+    brittle._errors.BrittleError: there is no corruption 'fgo'; did you mean 'fog'?
+
+    The command line prints it as one sentence. Other errors are ours, and keep their traceback.
     """
 
 

@@ -55,7 +55,7 @@ def require(module: str, extra: str | None = None) -> Any:
         if error.name != package:
             raise  # it is installed, but one of its dependencies is missing
         raise ModuleNotFoundError(
-            f"this model needs {package}, which is not installed: {how_to_install(extra or INSTALL[package])}",
+            f"this needs {package}, which is not installed: {how_to_install(extra or INSTALL[package])}",
             name=package,
         ) from error
 

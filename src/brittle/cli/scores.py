@@ -140,6 +140,8 @@ def worst_sentence(row: Scores) -> Any:
     from rich.text import Text
 
     worst = row.worst_first()[0]
+    if row.clean is not None and worst.accuracy.value >= row.clean.value:
+        return Text.assemble((row.model, "bold"), " loses no accuracy under any of these corruptions.")
     clean = f" against {100 * row.clean.value:.1f} % clean" if row.clean is not None else ""
     accuracy = str(worst.accuracy).removeprefix(f"{worst.accuracy.name} ")
     name = worst.corruption.rpartition("/")[2]

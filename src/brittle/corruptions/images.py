@@ -111,6 +111,12 @@ def corrupt(
     The result depends only on the image, the corruption, the severity, the seed and the sample id. The input is never
     changed, and severity 0 returns a copy.
 
+    >>> import brittle
+    >>> image = brittle.datasets.photo("cat")
+    >>> dark = brittle.corrupt(image, "contrast", severity=3.5, sample="cat.jpg")
+    >>> bool(dark.std() < image.std())
+    True
+
     Args:
         image: H×W, H×W×1, H×W×3 or H×W×4 (alpha is kept) as uint8 or as float in [0, 1]; a PIL image (L, RGB,
             RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first, because corruptions are

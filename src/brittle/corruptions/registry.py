@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property, lru_cache
 from operator import index
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._html import html_block, html_image, html_title
 from brittle._user_code import code_digest
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
 
@@ -26,6 +28,9 @@ BARE = "imagenet-c"
 ON_OFF_SEVERITY = 5
 """The largest severity of a corruption without parameters, which has the same effect at all severities above 0."""
 
+SHOWN = 96
+"""The side of the photographs that notebooks show a corruption by."""
+
 STAND_IN = "brittle stand-in"
 """The module name of a corruption whose code is not loaded, see `stand_in`."""
 
@@ -37,8 +42,15 @@ Channels = Literal["any", "rgb"]
 class Corruption:
     """A named image transform with one continuous severity axis; severity 0 is the clean image.
 
-    Call it like `brittle.corrupt`: `fog = brittle.get_corruption("fog"); fog(image, severity=3.5,
-    sample="cat.jpg")`.
+    Call it like `brittle.corrupt`:
+
+    >>> import brittle
+    >>> contrast = brittle.get_corruption("contrast")
+    >>> image = brittle.datasets.photo("cat")
+    >>> contrast(image, severity=3.5, sample="cat.jpg").shape == image.shape
+    True
+    >>> contrast.parameters(5)
+    {'factor': 0.05}
     """
 
     id: str
@@ -123,6 +135,23 @@ class Corruption:
             if name not in self.options:
                 allowed = ", ".join(self.options) or "none"
                 raise BrittleTypeError(f"{self.id} has no option {name!r}; its options are: {allowed}")
+
+    def _repr_html_(self) -> str:
+        facts = self.family, f"severity 0 to {self.max_severity}"
+        shown = [html_image(self(photo, level), f"{level}", side=SHOWN) for photo, level in self._shown()]
+        return html_block(html_title("Corruption", self.id, *facts), *shown, note=self.summary)
+
+    def _shown(self) -> list[tuple[Any, int]]:
+        """The photograph of a cat, and the severities at which notebooks show it; none without the code."""
+        if not self.loaded:
+            return []
+        import numpy as np
+        from PIL import Image as Pil
+
+        # a file of `brittle.datasets`, which stands above this room: it is data, so its place is all that is known
+        with Pil.open(Path(__file__).parents[1] / "datasets" / "photos" / "cat.jpg") as file:
+            photo = np.asarray(file.convert("RGB").resize((SHOWN, SHOWN), Pil.Resampling.BOX))
+        return [(photo, level) for level in range(self.max_severity + 1)]
 
     def __call__(self, image: Any, severity: float, **options: Any) -> Any:
         """Corrupt an image: the same as `brittle.corrupt(image, self, severity, …)`."""
@@ -258,7 +287,11 @@ def _discover() -> None:
 def get_corruption(name: str | Corruption) -> Corruption:
     """The corruption of that id, or of that name: the one of imagenet-c, else the only set that has it.
 
-    So "contrast" is "imagenet-c/contrast" although noc has one too, and "blur", which noc and syn2nat have, raises.
+    So "contrast" is "imagenet-c/contrast" though noc has one too, and "blur", which noc and syn2nat have, is refused.
+
+    >>> import brittle
+    >>> brittle.get_corruption("fog")
+    Corruption(id='imagenet-c/fog', family='weather', source='imagenet-c')
     """
     if isinstance(name, Corruption):
         return name
@@ -295,7 +328,12 @@ def _suggestion(name: str) -> str:
 
 
 def list_corruptions(*, source: str | None = None, family: str | None = None) -> list[Corruption]:
-    """All corruptions, or those of one source or family, set by set and family by family."""
+    """All corruptions, or those of one source or family, set by set and family by family.
+
+    >>> import brittle
+    >>> [corruption.name for corruption in brittle.list_corruptions(source="imagenet-c", family="noise")]
+    ['gaussian_noise', 'impulse_noise', 'shot_noise', 'speckle_noise']
+    """
     _discover()
     sources = list(dict.fromkeys(c.source for c in _by_id.values()))
     if source is not None and source not in sources:

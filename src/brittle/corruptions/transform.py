@@ -27,6 +27,12 @@ SPATIAL_TYPES = ("Mask", "BoundingBoxes", "KeyPoints")
 class Transform:
     """A callable that corrupts each image with a severity drawn for it.
 
+    >>> import brittle
+    >>> augment = brittle.Transform(["contrast", "brightness"], severity=(1, 3), p=0.5)
+    >>> image = brittle.datasets.photo("cat")
+    >>> augment(image).shape == image.shape
+    True
+
     Works as a torchvision-v2 style transform (`t(image)`, `t(image, label)`), with named data
     (`t(image=image, mask=mask)["image"]`), and inside any `torch.utils.data.Dataset`. Other inputs
     pass through unchanged; masks, boxes, keypoints and other arrays of the image's height and width only if none of the

@@ -15,6 +15,7 @@ from brittle.datasets.classes import imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import Dataset, arrays, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
+from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
@@ -54,6 +55,7 @@ __all__ = [
     "dataset_sources",
     "demo",
     "fashion_mnist",
+    "fetch_cifar10",
     "find_images",
     "find_sequences",
     "folder_corruptions",

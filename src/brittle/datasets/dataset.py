@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._html import html_block, html_image, html_title
 from brittle._types import Image
 from brittle.datasets.classes import class_places
 from brittle.datasets.images import (
@@ -112,12 +114,22 @@ Labels = NDArray[np.int64]
 SAMPLED_FILES, SAMPLED_IMAGES = 5000, 64
 """Number of files whose header is read for `Dataset.sizes`, and of images that are decoded where there are no files."""
 
+SHOWN, SIDE = 8, 96
+"""How many images, spread evenly, notebooks show of a dataset, and how high."""
+
 Numbering = tuple[tuple[str, ...], Mapping[int, int]]
 """Another order of the classes: all their names, and the new number of each old number."""
 
 
 class Dataset:
     """Images with labels and sample ids.
+
+    >>> import brittle
+    >>> data = brittle.load_dataset("demo")
+    >>> data
+    <Dataset 'demo': 1,000 images, 10 classes>
+    >>> data.image(0).shape, data.classes[data.labels[0]]
+    ((32, 32, 3), 'cat')
 
     Attributes:
         name: the name in results and messages.
@@ -167,6 +179,25 @@ class Dataset:
     def __repr__(self) -> str:
         classes = "unlabelled" if self.labels is None else f"{len(self.classes) or 'unnamed'} classes"
         return f"<Dataset {self.name!r}: {len(self):,} images, {classes}>"
+
+    def _repr_html_(self) -> str:
+        shown = []
+        for index in _evenly(np.arange(len(self)), SHOWN).tolist():
+            with suppress(UnreadableImage):
+                image = Pil.fromarray(self.image(index))
+                image.thumbnail((4 * SIDE, SIDE))
+                shown.append(html_image(np.asarray(image), self._class_name(index), side=SIDE))
+        classes = "unlabelled" if self.labels is None else f"{len(self.classes) or 'unnamed'} classes"
+        prepared = "" if self.preparation == "none" else f"prepared: {self.preparation}"
+        title = html_title("Dataset", self.name, f"{len(self):,} images", classes, prepared)
+        return html_block(title, *shown, note=" ".join(self.notes))
+
+    def _class_name(self, index: int) -> str:
+        """What a sample is called below its picture: its class, its label, or its id."""
+        if self.labels is None:
+            return str(self.ids[index])
+        label = int(self.labels[index])
+        return self.classes[label] if label < len(self.classes) else f"label {label}"
 
     def image(self, index: int) -> Image:
         """One image as H×W×3 uint8; raises `UnreadableImage` if it cannot be read."""
@@ -397,11 +428,39 @@ def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], na
 def arrays(
     images: Any, labels: ArrayLike | None = None, classes: Sequence[str] = (), *, name: str = "arrays"
 ) -> Dataset:
-    """Images N×H×W×3 (or ×1, or N×H×W: grey) uint8 with their labels; the sample ids are the indices."""
+    """Images in memory with their labels; the sample ids are the indices.
+
+    Images are N×H×W×3 (or ×1, or N×H×W: grey) as uint8, or as floats in [0, 1], which are rounded to 8 bits as files
+    have them. A torch tensor of the same values may also have its channels first, N×3×H×W.
+    """
+    shape, row = np.shape(images), _on_cpu(labels)
+    rows = Rows(check_images(_as_bytes(images)))
+    if len(shape) == 3 and 3 in (shape[0], shape[2]) and row is not None and np.shape(row) != shape[:1]:
+        raise BrittleError(f"{name!r} is one image of shape {shape}; {SHAPE}: one image is array[None]")
+    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=row, classes=classes)
+
+
+def _on_cpu(values: Any) -> Any:
+    """A tensor of any device as an array; anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def _as_bytes(given: Any) -> Any:
+    """Channels last and 8 bits, where it is clear how; what is not is left for `check_images` to refuse."""
+    images = _on_cpu(given)
     if getattr(images, "ndim", 0) == 3:
         images = images[..., None]
-    rows = Rows(check_images(images))
-    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=labels, classes=classes)
+    if images is not given and np.ndim(images) == 4 and images.shape[3] not in (1, 3) and images.shape[1] in (1, 3):
+        images = images.transpose(0, 2, 3, 1)
+    if getattr(images, "dtype", None) not in (np.float16, np.float32, np.float64) or 0 in images.shape:
+        return images
+    low, high = float(images.min()), float(images.max())
+    if not (low >= 0 and high <= 1):
+        raise BrittleError(
+            f"images are uint8, or floats in [0, 1]; got {images.dtype} from {low:g} to {high:g}; "
+            f"{'divide them by 255' if 1 < high <= 255 and low >= 0 else 'give them as they are before normalisation'}"
+        )
+    return np.rint(images * np.float32(255)).astype(np.uint8)
 
 
 SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"

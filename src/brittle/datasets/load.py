@@ -187,6 +187,10 @@ def load_dataset(
 ) -> Dataset:
     """A dataset by a text: "demo", "cifar10:PATH", "imagenet-c:PATH/fog/3", a folder of images, an .npz or .npy file.
 
+    >>> import brittle
+    >>> brittle.load_dataset("demo").limited(100)                # 1,000 bundled images of CIFAR-10
+    <Dataset 'demo': 100 images, 10 classes>
+
     Args:
         spec: the text, a path, or a dataset, which is returned as it is.
         prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that

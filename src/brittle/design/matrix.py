@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
+from brittle._html import html_block, html_table, html_title
 from brittle._io import atomic_write, read_csv
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
@@ -71,6 +73,32 @@ class OverlapMatrix:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:3]) + (" …" if len(self) > 3 else "")
+        return f"<OverlapMatrix of {len(self)} corruptions: {shown}>"
+
+    def _repr_html_(self) -> str:
+        chosen = self.subset(self.ordered())
+        short = [name.rpartition("/")[2] for name in chosen.names]
+        short = [name if short.count(name) == 1 else whole for name, whole in zip(short, chosen.names, strict=True)]
+        rows = [
+            [str(i + 1), escape(short[i]), *("–" if np.isnan(value) else f"{value:.2f}" for value in row)]
+            for i, row in enumerate(chosen.scores)
+        ]
+
+        def shade(row: int, column: int) -> str:
+            value = chosen.scores[row, column - 2] if column > 1 else np.nan
+            strength = 0.0 if np.isnan(value) else 0.75 * min(max(float(value), 0.0), 1.0)
+            return f"background:rgba(224,122,31,{strength:.2f});padding:.15em .35em" if column > 1 else ""
+
+        head = ["", "", *(str(i + 1) for i in range(len(chosen)))]
+        facts = f"{len(self)} corruptions", f"mean overlap {self.mean_pair():.2f}" if len(self) > 1 else ""
+        note = (
+            "1: training on one helps as much as training on the other; 0: not at all. Alike corruptions are adjacent."
+        )
+        title = html_title("Overlap matrix", "", *facts)
+        return html_block(title, html_table(head, rows, left=2, styles=shade), note=note)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
         """The overlap of two corruptions: `overlap["fog", "contrast"]`, with or without their sets."""

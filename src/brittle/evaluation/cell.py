@@ -151,17 +151,21 @@ class Classes:
     """How a dataset reads a model's outputs.
 
     A dataset may count only some of them (`subset`: the rest are masked before the best is taken), or map each output
-    to a class of its own (`map`: an output that means none of them is always wrong).
+    to a class of its own (`map`: an output that means none of them is always wrong). Where nobody says how many classes
+    there are, the largest label says how many outputs there must be at least.
     """
 
     outputs: int | None = None
     subset: NDArray[np.int64] | None = None
     map: NDArray[np.int64] | None = None
+    largest_label: int | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> Classes:
         """Those of a dataset."""
-        return cls(dataset.outputs, dataset.class_subset, dataset.class_map)
+        counted = dataset.outputs is not None or dataset.class_map is not None or dataset.labels is None
+        largest = None if counted or dataset.labels is None else int(dataset.labels.max())
+        return cls(dataset.outputs, dataset.class_subset, dataset.class_map, largest)
 
 
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
@@ -197,7 +201,13 @@ def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -
     """The predictions of one batch, as the dataset numbers its classes; `where` says what is shown if it fails."""
     if not len(images):
         return np.empty(0, np.int32), np.empty(0, np.float32)
-    shares = probabilities(checked_scores(model, images, classes.outputs, where=where))
+    scores = checked_scores(model, images, classes.outputs, where=where)
+    if classes.largest_label is not None and classes.largest_label >= scores.shape[1]:
+        raise BrittleError(
+            f"the model {model.name!r} gives {scores.shape[1]} scores an image, so labels are 0 to "
+            f"{scores.shape[1] - 1}, but the data has the label {classes.largest_label}"
+        )
+    shares = probabilities(scores)
     if classes.subset is not None:
         shares = shares[:, classes.subset]
         best: NDArray[Any] = classes.subset[shares.argmax(1)]

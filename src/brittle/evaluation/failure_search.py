@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,9 +18,8 @@ from brittle._io import file_name, is_whole, missing_or_damaged
 from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
-from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer
-from brittle.evaluation.inputs import check, decode, fitted
+from brittle.evaluation.inputs import as_dataset, as_models, check, decode, fitted, needed_benchmark
 from brittle.evaluation.records import Call
 from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
 from brittle.metrics import FailurePoints
@@ -179,10 +180,10 @@ class _Looker:
 
 
 def search_failure_points(
-    models: Model | Sequence[Model],
-    dataset: Dataset,
-    benchmark: Benchmark,
-    folder: str | Path,
+    model: Any,
+    data: Any,
+    benchmark: str | Path | Benchmark = "imagenet-c",
+    folder: str | Path | None = None,
     *,
     step: float = 1.0,
     tolerance: float = 0.05,
@@ -191,13 +192,34 @@ def search_failure_points(
     progress: Progress | None = None,
     overwrite: bool = False,
 ) -> pl.DataFrame:
-    """Each sample's failure point on each corruption, by `bisect`; a search that is there already is read, not made.
+    """The smallest severity at which a model is wrong, image by image, on the continuous axis of each corruption.
 
-    The levels of the recipe do not matter, only its corruptions, seed and options. The rows are model, corruption,
-    sample, label, what was found (see `Search`), resolution and max_severity, one file for each search. `overwrite`
-    removes the run that the folder holds, and starts anew.
+    >>> import brittle
+    >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
+    >>> images = brittle.load_dataset("demo").limited(20)
+    >>> points = brittle.search_failure_points("demo:standard", images, blur, tolerance=0.5)
+    >>> points.height, points["max_severity"][0]
+    (20, 5.0)
+
+    Models, data, benchmark and folder are given as to `evaluate`. The levels of the recipe do not matter, only its
+    corruptions, seed and options. Each search is made by `bisect`; one that the folder holds is read, not made again.
+    The rows are model, corruption, sample, label, what was found (see `Search`), resolution and max_severity.
+    `overwrite` removes the run that the folder holds, and starts anew.
     """
-    several = list(models) if isinstance(models, Sequence) else [models]
+    if folder is None:
+        with TemporaryDirectory(prefix="brittle-") as place:
+            return search_failure_points(
+                model,
+                data,
+                benchmark,
+                place,
+                step=step,
+                tolerance=tolerance,
+                batch_size=batch_size,
+                threads=threads,
+                progress=progress,
+            )
+    several, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
     check(several, dataset, batch_size)
     dataset = fitted(dataset, several, None if overwrite else folder)
     store = Store(folder)

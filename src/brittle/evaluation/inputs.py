@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +17,13 @@ from brittle._types import Image
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset, arrays, no_labels
+from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.evaluation.cell import checked_scores
-from brittle.models.load import load_model
-from brittle.models.model import Model, from_callable
+from brittle.models.load import wrap_model
+from brittle.models.model import Model
 from brittle.models.preprocessing import wanted_square
-from brittle.models.torch import from_torch as from_module
 
 IMAGES, READ = "images.npy", "images.json"
 
@@ -156,34 +153,10 @@ def _fill(
 def as_models(given: Any) -> list[Model]:
     """Models from one model or several: a list, or a dictionary whose keys are the names that results call them by."""
     if isinstance(given, Mapping):
-        return [as_model(model, name=name) for name, model in given.items()]
+        return [wrap_model(model, name=name) for name, model in given.items()]
     if isinstance(given, list | tuple):
-        return [as_model(model) for model in given]
-    return [as_model(given)]
-
-
-def as_model(given: Any, *, name: str | None = None) -> Model:
-    """A model from its name, a `torch.nn.Module`, a function on batches of images, or a model.
-
-    A module sees images normalised with ImageNet's mean and standard deviation; `from_torch` sets others. Modules and
-    functions are called by the name of their class or function unless there is a `name`.
-    """
-    if name is not None and (not isinstance(name, str) or not name):
-        raise BrittleTypeError(f"a model is called by a text, got {name!r} ({type(name).__name__})")
-    if isinstance(given, str | Path):
-        return _renamed(load_model(given), name)
-    if _is_module(given):
-        return from_module(given, name=name or type(given).__name__)
-    if isinstance(given, type):
-        raise BrittleTypeError(f"{given.__name__} is a class; give an object of it, such as {given.__name__}()")
-    if isinstance(given, Model):
-        return _renamed(given, name)
-    if callable(given):
-        return from_callable(given, name=name or _name_of(given))
-    raise BrittleTypeError(
-        "a model is a name such as 'demo:standard', a torch.nn.Module, a function on batches of images, or has name, "
-        f"key and scores; got {given!r} ({type(given).__name__})"
-    )
+        return [wrap_model(model) for model in given]
+    return [wrap_model(given)]
 
 
 def as_dataset(given: Any) -> Dataset:
@@ -196,6 +169,8 @@ def as_dataset(given: Any) -> Dataset:
         raise BrittleTypeError(f"a {type(given).__name__} gives batches; give the dataset that it reads, its .dataset")
     if isinstance(given, list | tuple) and len(given) == 2 and hasattr(given[0], "ndim"):
         return arrays(*given)
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], list):
+        return arrays(_stacked(given[0]), given[1])
     if hasattr(given, "ndim") or isinstance(given, tuple):
         raise BrittleTypeError(f"arrays are given as (images, labels), got {_shape(given)}")
     if hasattr(given, "__len__") and hasattr(given, "__getitem__") and not isinstance(given, Mapping):
@@ -216,6 +191,14 @@ def as_benchmark(given: Any) -> Benchmark | None:
         "a benchmark is a name such as 'imagenet-c', the path of a recipe, a Benchmark, or None for clean images; "
         f"got {given!r} ({type(given).__name__})"
     )
+
+
+def needed_benchmark(given: Any) -> Benchmark:
+    """As `as_benchmark`, where clean images alone say nothing."""
+    benchmark = as_benchmark(given)
+    if benchmark is None:
+        raise BrittleTypeError(f"name the corruptions to try by a benchmark such as 'imagenet-c', got {given!r}")
+    return benchmark
 
 
 def as_stored_set(given: Any) -> StoredSet | None:
@@ -240,27 +223,13 @@ def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> 
         raise no_labels(dataset, "so nothing can be right or wrong")
 
 
-def _is_module(given: Any) -> bool:
-    torch = sys.modules.get("torch")  # whoever made a module has imported it
-    return torch is not None and isinstance(given, torch.nn.Module)
-
-
-def _name_of(function: Any) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    name = str(getattr(function, "__name__", type(function).__name__))
-    return "function" if name == "<lambda>" else name
-
-
-def _renamed(model: Model, name: str | None) -> Model:
-    if name is None or model.name == name:
-        return model
-    twin = copy.copy(model)
-    try:
-        object.__setattr__(twin, "name", name)
-    except AttributeError as error:
-        raise BrittleError(f"the model {model.name!r} has a name that cannot be changed to {name!r}; use it") from error
-    return twin
+def _stacked(images: Sequence[Any]) -> Image:
+    """Images in a list as one array."""
+    pixels = [any_image(image) for image in images]
+    shapes = sorted({image.shape for image in pixels})
+    if len(shapes) != 1:
+        raise BrittleError(f"images in a list are of one size, got {' and '.join(map(str, shapes[:3])) or 'no images'}")
+    return np.stack(pixels)
 
 
 def _shape(given: Any) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from brittle._errors import BrittleError
-from brittle._types import Image
 from brittle.benchmarks import Benchmark
+from brittle.datasets.images import any_image, read_image
 from brittle.evaluation.cell import Classes, Drawn, predict
 from brittle.evaluation.failure_search import bisect
-from brittle.models.model import Model
+from brittle.evaluation.inputs import needed_benchmark
+from brittle.models import wrap_model
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,9 @@ class Probe:
 
 
 def probe(
-    model: Model,
-    image: Image,
-    benchmark: Benchmark,
+    model: Any,
+    image: Any,
+    benchmark: str | Path | Benchmark = "imagenet-c",
     *,
     draws: int = 5,
     tolerance: float = 0.05,
@@ -55,9 +58,19 @@ def probe(
 ) -> Probe:
     """Find where the prediction for an image leaves that for the clean one, for every corruption of a benchmark.
 
-    No label is needed. `draws` sample ids are tried, since a corruption is random; `progress` is called after each
-    corruption.
+    >>> import brittle
+    >>> data = brittle.load_dataset("demo")
+    >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
+    >>> found = brittle.probe("demo:augmix", data.image(0), blur, draws=1)
+    >>> data.classes[found.prediction], [flip.corruption for flip in found.flips]
+    ('cat', ['imagenet-c/gaussian_blur'])
+
+    No label is needed. The model is given as to `evaluate`; the image as H×W×3 or a PIL image, at the size at which it
+    is to be corrupted, or as the path of a file. `draws` sample ids are tried, since a corruption is random;
+    `progress` is called after each corruption.
     """
+    model, benchmark = wrap_model(model), needed_benchmark(benchmark)
+    image = read_image(Path(image)) if isinstance(image, str | Path) else any_image(image)
     if draws < 1:
         raise BrittleError(f"draws must be at least 1, got {draws}")
     [prediction], [confidence] = predict(model, image[np.newaxis], Classes(), where="the clean photograph")

@@ -6,17 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle.benchmarks import CLEAN, Benchmark, Cell
+from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.records import Run
 from brittle.evaluation.store import Store, scan
+
+if TYPE_CHECKING:
+    from brittle.evaluation.summaries import Comparison, LevelFailures, ScoreList, Summary
+    from brittle.metrics import Baseline
+
+MOST = 40
+"""So many rows of accuracies are shown in a notebook."""
 
 COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
 
@@ -31,7 +39,24 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Every prediction of one or more runs, and what the runs say about themselves."""
+    """Every prediction of one or more runs, and what the runs say about themselves.
+
+    >>> import brittle
+    >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
+    >>> images = brittle.load_dataset("demo").limited(50)
+    >>> results = brittle.evaluate(["demo:standard", "demo:augmix"], images, blur)
+    >>> results.scores()[0].model                         # the best first
+    'demo-augmix'
+    >>> results.compare().differences["demo-standard"].value < 0
+    True
+    >>> results.by_corruption().to_polars().columns[:5]
+    ['model', 'corruption', 'accuracy', 'accuracy_low', 'accuracy_high']
+    >>> results.rows.collect().height                     # 2 models × (clean and 2 levels) × 50 images
+    300
+
+    `rows` is a Polars LazyFrame with a row for each model, corruption, level and sample. Methods that take a benchmark
+    need none if the results hold exactly one.
+    """
 
     rows: pl.LazyFrame
     runs: tuple[Run, ...] = ()
@@ -45,8 +70,92 @@ class Results:
         return "\n  ".join([f"<Results: {several}", *runs[:1], *more]) + ">"
 
     def _repr_html_(self) -> str:
-        """The same in a notebook, with the table of accuracies."""
-        return f"<pre>{escape(repr(self))}</pre>{self.accuracy()._repr_html_()}"
+        """The same in a notebook, with the scores of each benchmark, or the accuracies if there is none."""
+        from brittle.evaluation.summaries import Summary, score_list
+
+        head = f"<pre>{escape(repr(self))}</pre>"
+        if len({run.images_key for run in self.runs}) == 1:
+            recipes = self.benchmarks()
+            if recipes:
+                return head + "".join(score_list(self, recipe)._repr_html_() for recipe in recipes)
+        table = self.accuracy()
+        rows = [(model, place, level, f"{100 * share:.1f}") for model, place, level, _, share in table.rows()[:MOST]]
+        note = "percent" + (f"; the first {MOST} of {len(table)} rows" if len(table) > MOST else "")
+        columns = ("model", "corruption", "level", "accuracy")
+        return head + Summary("accuracy", columns, tuple(rows), note)._repr_html_()
+
+    def find_benchmark(self, benchmark: str | Benchmark | None = None) -> Benchmark:
+        """The benchmark of this name; without a name the only one that some model was run through as a whole.
+
+        A name is that of a recipe of the runs; only of results without any, such as predictions that were imported, one
+        of those that come with brittle. A `Benchmark` is taken as it is.
+        """
+        if isinstance(benchmark, Benchmark):
+            return benchmark
+        whole = self.benchmarks()
+        if benchmark is not None:
+            named = [recipe for recipe in whole if recipe.name == benchmark]
+            if named or not whole:
+                return named[0] if named else load_benchmark(benchmark)
+            there = ", ".join(repr(recipe.name) for recipe in whole)
+            raise BrittleError(f"these results are not of the benchmark {benchmark!r}; they are of {there}")
+        if len(whole) == 1:
+            return whole[0]
+        if not whole:
+            raise BrittleError(
+                "no model of these results was run through a whole benchmark, so there is nothing to score; "
+                "results.accuracy() has the cells"
+            )
+        names = ", ".join(f"{recipe.name!r}" for recipe in whole)
+        raise BrittleError(f"these results hold {len(whole)} benchmarks; say which: {names}")
+
+    def scores(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreList:
+        """The scores of every model with their intervals, the best first; options are those of `brittle.scores`."""
+        from brittle.evaluation.summaries import score_list
+
+        return score_list(self, benchmark, **how)
+
+    def compare(
+        self, benchmark: str | Benchmark | None = None, *, reference: Baseline | str | None = None
+    ) -> Comparison:
+        """Every model against the best one, in pairs, and published scores where they are comparable."""
+        from brittle.evaluation.summaries import compare_with_best
+
+        return compare_with_best(self, benchmark, reference=reference)
+
+    def failure_points(self, corruption: str | None = None, benchmark: str | Benchmark | None = None) -> LevelFailures:
+        """The first level at which each image is wrong, by (model, corruption).
+
+        Those of one corruption, such as "fog", or of all of a benchmark. `brittle.search_failure_points` finds failure
+        points between the levels.
+        """
+        from brittle.evaluation.summaries import level_failures
+
+        return level_failures(self, corruption, benchmark)
+
+    def by_corruption(self, benchmark: str | Benchmark | None = None, **how: Any) -> Summary:
+        """Each model under each corruption: accuracy, error, CE, relative CE and R, each with its interval."""
+        from brittle.evaluation.summaries import corruption_summary
+
+        return corruption_summary(self, benchmark, **how)
+
+    def ranks(self, benchmark: str | Benchmark | None = None, **how: Any) -> Summary:
+        """The order of the models at each severity, with the ranks that other images could have given them."""
+        from brittle.evaluation.summaries import severity_ranks
+
+        return severity_ranks(self, benchmark, **how)
+
+    def report(self, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:
+        """Write one HTML file that shows where the models break, and give its path."""
+        # the report stands above this room, which must not know it: whoever calls this has it loaded now, by name
+        written: Path = import_module("brittle.report").write_report(self, path, title=title, reference=reference)
+        return written
+
+    def to_pandas(self) -> Any:
+        """All rows as a pandas data frame; `rows` are the same as a Polars LazyFrame."""
+        from brittle.evaluation.summaries import to_pandas
+
+        return to_pandas(self.rows.collect())
 
     @cached_property
     def models(self) -> list[str]:
@@ -144,7 +253,14 @@ class Results:
 
 
 def load_results(*folders: str | Path) -> Results:
-    """The rows of one or more runs, together."""
+    """The rows of one or more runs, together.
+
+    >>> import brittle, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = brittle.evaluate("demo:standard", brittle.load_dataset("demo").limited(20), folder=folder)
+    ...     brittle.load_results(folder).models
+    ['demo-standard']
+    """
     if not folders:
         raise BrittleError("name at least one run to load")
     stores = [Store(folder) for folder in folders]

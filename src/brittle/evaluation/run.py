@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice, product
@@ -110,9 +111,9 @@ def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
 
 
 def evaluate(
-    models: Any,
-    dataset: Any,
-    benchmark: str | Path | Benchmark | None,
+    model: Any,
+    data: Any,
+    benchmark: str | Path | Benchmark | None = None,
     folder: str | Path | None = None,
     *,
     batch_size: int | None = None,
@@ -123,37 +124,43 @@ def evaluate(
     overwrite: bool = False,
     clean: Any = None,
 ) -> Results:
-    """Run models through a benchmark and keep every prediction in `folder`.
+    """Run one or more models through a benchmark and keep every prediction.
 
-    `brittle.evaluate(network, "photos/", "imagenet-c")` is enough for a `torch.nn.Module` and a folder of images.
+    >>> import brittle
+    >>> data = brittle.load_dataset("demo").limited(50)
+    >>> results = brittle.evaluate("demo:standard", data)       # clean images alone
+    >>> results.models, len(results.rows.collect())
+    (['demo-standard'], 50)
 
-    Cells that are there already are not computed again, so a run that was ended, however suddenly, goes on where it
-    was, and another model or another recipe on the same data adds only what is missing. The rows do not depend on
-    batch size, threads or engine. Images that cannot be read are left out of every cell and counted. An error of a
-    model's own code is raised as a `ModelError` that names the cell; the cells before it are kept.
+    `brittle.evaluate(network, "photos/", "imagenet-c", "run")` is enough for a `torch.nn.Module` and a folder of
+    images. Cells that a folder holds already are not computed again, so an interrupted run is resumed, and another
+    model or another recipe on the same data adds only what is missing. The rows do not depend on batch size, threads or
+    engine. Images that cannot be read are left out of every cell and counted. An error of a model's own code is raised
+    as a `ModelError` that names the cell; the cells before it are kept.
 
     Args:
-        models: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
-            `from_torch` sets another mean, std and size), a function that takes uint8 batches N×H×W×3 and gives scores,
-            or a model; or several in a list, or in a dictionary by their names. They share the corrupted batches.
-        dataset: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, arrays
-            (images, labels), a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
+        model: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
+            `brittle.wrap_model` sets another mean, std and size), a function that takes uint8 batches N×H×W×3 and gives
+            scores, or a model; or several in a list, or in a dictionary by their names. They share the corrupted
+            batches.
+        data: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, (images, labels) as arrays
+            or tensors, a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
             brought to one, see `fitted`. "imagenet-c:PATH", "cifar-c:PATH", "cns-bench:PATH" … or a `StoredSet` are
             published corrupted images, all of whose cells are run; there is no benchmark then.
         benchmark: a name such as "imagenet-c", the path of a recipe, or a `Benchmark`; None runs the clean images
             alone, as for a natural shift.
-        folder: where the results go; by default to a temporary folder that is removed with the results.
+        folder: where the results go. Without one the rows stay in memory, and the clean images, which a report shows,
+            in a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
-        threads: how many corrupt images and compute; by default two for each processor.
+        threads: number of threads that corrupt images and compute; by default two for each processor.
         engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
-        address: of the Ray cluster.
+        address: address of the Ray cluster.
         progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
         overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
-        clean: the clean images that belong to published corrupted ones, as `dataset`; without them there is no clean
+        clean: the clean images that belong to published corrupted ones, as `data`; without them there is no clean
             accuracy.
     """
-    recipe, several = as_benchmark(benchmark), as_models(models)
-    stored = as_stored_set(dataset)
+    recipe, models, stored = as_benchmark(benchmark), as_models(model), as_stored_set(data)
     if stored is not None and recipe is not None:
         raise BrittleError(f"{stored.name!r} holds corrupted pictures already; leave the benchmark out")
     if stored is not None and engine != "local":
@@ -166,26 +173,32 @@ def evaluate(
     how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
     if stored is not None:
         run: Callable[..., Results] = partial(
-            evaluate_stored, several, stored, clean=None if clean is None else as_dataset(clean), **how
+            evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how
         )
     else:
-        data = as_dataset(dataset)
-        check(several, data, batch_size)
-        run = partial(_evaluate, several, data, recipe, engine=engine, address=address, **how)
-    place = Path(tempfile.mkdtemp(prefix="brittle-")) if folder is None else Path(folder)
+        dataset = as_dataset(data)
+        check(models, dataset, batch_size)
+        run = partial(_evaluate, models, dataset, recipe, engine=engine, address=address, **how)
+    shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
+    if folder is not None:
+        with shown as on_progress:
+            return run(folder=Path(folder), progress=on_progress)
+    place = Path(tempfile.mkdtemp(prefix="brittle-"))
     try:
-        if progress == "auto":
-            with _shown_progress() as shown:
-                results = run(folder=place, progress=shown)
-        else:
-            results = run(folder=place, progress=progress)
+        with shown as on_progress:
+            results = run(folder=place, progress=on_progress)
+        results = replace(results, rows=results.rows.collect().lazy())  # frames made from them may outlive the folder
     except BaseException:
-        if folder is None:
-            shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
         raise
-    if folder is None:
-        weakref.finalize(results, shutil.rmtree, place, ignore_errors=True)
+    weakref.finalize(results, _remove, place, os.getpid())
     return results
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Remove a temporary folder, but not at the end of a fork of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _evaluate(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
+from html import escape
 from math import isnan
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
+from brittle._html import FAINT, html_block, html_table, html_title
 from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.evaluation.references import comparable, find_reference
@@ -202,15 +204,32 @@ class Scores:
         """The corruptions, lowest accuracy first."""
         return sorted(self.corruptions, key=lambda own: (own.accuracy.value, own.corruption))
 
+    def __repr__(self) -> str:
+        return f"<Scores of {self.model!r} on {self.benchmark!r}: {', '.join(map(str, self.all()))}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[escape(one.name), *_in_percent(one)] for one in self.all()]
+        worst = [[escape(one.corruption), *_in_percent(one.accuracy)] for one in self.worst_first()]
+        title = html_title("Scores of", self.model, f"on {self.benchmark}", self.reference or "")
+        note = "percent, with 95 % intervals over images; corruptions, the worst first, by accuracy over their levels"
+        tables = html_table(("score", "", ""), rows), html_table(("corruption", "accuracy", ""), worst)
+        return html_block(title, *tables, note=note)
+
     def all(self) -> list[Estimate]:
         """Every score, the plainest first."""
         known = (self.clean, self.mean_accuracy, self.error, self.drop, self.robustness, self.mce, self.relative_mce)
         return [*(score for score in known if score is not None), *self.more.values()]
 
 
+def _in_percent(estimate: Estimate) -> tuple[str, str]:
+    """A value and its interval, as an `Estimate` prints them."""
+    value, bracket, interval = str(estimate).removeprefix(f"{estimate.name} ").partition(" [")
+    return value.removesuffix(" %"), f'<span style="{FAINT}">{bracket.strip()}{interval}</span>'
+
+
 def scores(
     results: Results,
-    benchmark: Benchmark,
+    benchmark: str | Benchmark | None = None,
     *,
     models: Sequence[str] | None = None,
     reference: Baseline | str | None = None,
@@ -219,11 +238,20 @@ def scores(
 ) -> list[Scores]:
     """The scores of every model that was run through the whole benchmark, the best mean accuracy first.
 
+    >>> import brittle
+    >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
+    >>> results = brittle.evaluate("demo:standard", brittle.load_dataset("demo").limited(50), blur)
+    >>> [score] = brittle.scores(results)
+    >>> score.mean_accuracy.low < score.mean_accuracy.value < score.clean.value
+    True
+
+    The benchmark is a name or a `Benchmark`, and may be left out if the results hold exactly one.
     `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
     baseline, or what `find_reference` takes, such as a model's name. By default it is the one that was published for
     this benchmark, if these are all of the images it was measured on (see `comparable`); else there is no mCE.
     """
     check_same_images(results)
+    benchmark = results.find_benchmark(benchmark)
     if reference is None:
         reference = comparable(results, benchmark).baseline
     elif not isinstance(reference, Baseline):
@@ -318,9 +346,20 @@ def _rise_divided(rise: float) -> Callable[[FloatArray, FloatArray], FloatArray]
     return lambda right, clean: (clean - right) / rise
 
 
-def compare(results: Results, benchmark: Benchmark, first: str, second: str, *, resamples: int = 1000) -> Estimate:
-    """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval."""
+def compare(
+    results: Results, benchmark: str | Benchmark | None, first: str, second: str, *, resamples: int = 1000
+) -> Estimate:
+    """The mean accuracy of one model minus another's on the same images, with its paired bootstrap interval.
+
+    >>> import brittle
+    >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
+    >>> images = brittle.load_dataset("demo").limited(30)
+    >>> results = brittle.evaluate(["demo:standard", "demo:augmix"], images, blur)
+    >>> brittle.compare(results, "blur", "demo-augmix", "demo-standard").value > 0
+    True
+    """
     check_same_images(results)
+    benchmark = results.find_benchmark(benchmark)
     a, b = (results.matrix(model, benchmark.cells()) for model in (first, second))
     shared, i, j = np.intersect1d(a.samples, b.samples, return_indices=True)
     if not shared.size:

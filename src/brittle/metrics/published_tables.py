@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from html import escape
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError
+from brittle._html import html_block, html_table, html_title
 from brittle._io import read_csv
 from brittle._types import FloatArray, check_fractions
 
@@ -42,6 +44,20 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name!r}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        columns = [
+            [("" if math.isnan(value) else f"{value:g}") for value in map(float, values)]
+            if isinstance(values, np.ndarray)
+            else [escape(value) for value in values]
+            for values in self.columns.values()
+        ]
+        left = next((i for i, values in enumerate(self.columns.values()) if isinstance(values, np.ndarray)), None)
+        table = html_table(list(self.columns), list(zip(*columns, strict=True)), left=left or 1)
+        return html_block(html_title("Table", self.name, self.what), table, note=self.source)
 
     def __getitem__(self, column: str) -> FloatArray | list[str]:
         if column not in self.columns:
@@ -76,7 +92,13 @@ def list_published_tables() -> list[str]:
 
 
 def published_table(name: str) -> Table:
-    """A published table by its name."""
+    """A published table by its name.
+
+    >>> import brittle
+    >>> table = brittle.published_table("imagenet-c-alexnet")
+    >>> dict(zip(table.text("corruption"), table.numbers("error").tolist()))["fog"]
+    0.819324
+    """
     names = list_published_tables()
     if name not in names:
         close = get_close_matches(str(name), names, n=1, cutoff=0.6)

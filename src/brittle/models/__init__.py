@@ -3,7 +3,15 @@
 from brittle._errors import ModelError
 from brittle.models.diffusion import as_pipeline, from_diffusion, load_pipeline
 from brittle.models.hubs import from_timm, from_torchvision, from_transformers
-from brittle.models.load import from_function, load_model, model_sources, model_texts, option_value, options_of
+from brittle.models.load import (
+    from_function,
+    load_model,
+    model_sources,
+    model_texts,
+    option_value,
+    options_of,
+    wrap_model,
+)
 from brittle.models.model import Model, Scores, from_callable, model_source
 from brittle.models.networks import (
     DEMO_MODELS,
@@ -65,4 +73,5 @@ __all__ = [
     "resize",
     "save_trained",
     "save_weights",
+    "wrap_model",
 ]

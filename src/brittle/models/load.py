@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -160,6 +162,11 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     Options may be part of the text, each after a comma: "timm:resnet50,checkpoint=net.pt" is the same as
     load_model("timm:resnet50", checkpoint="net.pt"), "nets.py:make,size=256,crop=224,mean=0.5,0.5,0.5" sets three.
 
+    >>> import brittle
+    >>> model = brittle.load_model("demo:augmix", device="cpu")
+    >>> model.scores(brittle.load_dataset("demo").image(0)[None]).shape
+    (1, 10)
+
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
@@ -194,6 +201,71 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
         raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
     device_options = {"device": device, **({"bf16": bf16} if "bf16" in allowed else {})}
     return builder(location, **device_options, **options)
+
+
+def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:
+    """A model from a `torch.nn.Module`, a function on batches of images, a text as for `load_model`, or a model.
+
+    A module sees images normalised with ImageNet's mean and standard deviation unless `mean` and `std` say otherwise;
+    a function is given uint8 batches N×H×W×3 and gives N×classes.
+
+    >>> import brittle
+    >>> def brightness(images):
+    ...     light = images.mean(axis=(1, 2, 3))[:, None] / 255
+    ...     return light * [[1, 0]] + (1 - light) * [[0, 1]]
+    >>> model = brittle.wrap_model(brightness, name="bright or dark")
+    >>> model.name, model.scores(brittle.load_dataset("demo").image(0)[None]).shape
+    ('bright or dark', (1, 2))
+
+    Args:
+        model: what is wrapped.
+        name: what results call it; by default the name of the class, of the function, or its own.
+        options: those of `from_torch` (mean, std, size, crop, device, …), of `from_callable` (version), or of the
+            source that a text names.
+    """
+    if name is not None and (not isinstance(name, str) or not name):
+        raise BrittleTypeError(f"a model is called by a text, got {name!r} ({type(name).__name__})")
+    if isinstance(model, str | Path):
+        return _renamed(load_model(model, **options), name)
+    if _is_module(model):
+        _check_wrap_options(model, from_torch, options)
+        return from_torch(model, name=name or type(model).__name__, **options)
+    if isinstance(model, type):
+        raise BrittleTypeError(f"{model.__name__} is a class; give an object of it, such as {model.__name__}()")
+    if isinstance(model, Model):
+        return _renamed(load_model(model, **options), name)
+    if callable(model):
+        _check_wrap_options(model, from_callable, options)
+        return from_callable(model, name=name or _name_of(model), **options)
+    raise BrittleTypeError(
+        "a model is a name such as 'demo:standard', a torch.nn.Module, a function on batches of images, or has name, "
+        f"key and scores; got {model!r} ({type(model).__name__})"
+    )
+
+
+def _check_wrap_options(model: Any, maker: Callable[..., Model], options: dict[str, Any]) -> None:
+    known = [key for key, part in inspect.signature(maker).parameters.items() if part.kind == part.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise BrittleTypeError(f"{type(model).__name__} takes no option {option!r}; it takes: {', '.join(known)}")
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    name = str(getattr(function, "__name__", type(function).__name__))
+    return "function" if name == "<lambda>" else name
+
+
+def _renamed(model: Model, name: str | None) -> Model:
+    if name is None or model.name == name:
+        return model
+    twin = copy.copy(model)
+    try:
+        object.__setattr__(twin, "name", name)
+    except AttributeError as error:
+        raise BrittleError(f"the model {model.name!r} has a name that cannot be changed to {name!r}; use it") from error
+    return twin
 
 
 def model_options(text: str) -> tuple[str, dict[str, str]]:

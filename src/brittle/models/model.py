@@ -20,7 +20,17 @@ Scores = NDArray[np.float32]
 
 @runtime_checkable
 class Model(Protocol):
-    """Anything with a name, a key that changes when its weights do, and scores for a batch N×H×W×3 of uint8."""
+    """Anything with a name, a key that changes when its weights do, and scores for a batch N×H×W×3 of uint8.
+
+    >>> import brittle, numpy as np
+    >>> class Darkness:
+    ...     name, key = "darkness", "version 1"
+    ...     def scores(self, images):
+    ...         light = images.mean(axis=(1, 2, 3)) / 255
+    ...         return np.stack([light, 1 - light], axis=1)
+    >>> isinstance(Darkness(), brittle.Model)
+    True
+    """
 
     @property
     def name(self) -> str:

@@ -383,6 +383,12 @@ def _document(title: str, body: Html) -> Html:
 def write_report(results: Results, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:
     """Write one HTML file about how the models of these results break, and give its path.
 
+    >>> import brittle, tempfile
+    >>> results = brittle.evaluate("demo:standard", brittle.load_dataset("demo").limited(20))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     brittle.write_report(results, f"{folder}/report.html").stat().st_size > 10_000
+    True
+
     The file needs nothing else: no network, no scripts or fonts from elsewhere. The same results give the same bytes.
     Example pictures are drawn again from the clean images in the run's folder. `reference` divides the errors of mCE: a
     model's name, or what else `find_reference` takes; by default the published one where it is comparable.

@@ -123,7 +123,13 @@ def sequence(
     seed: int = 0,
     sample: Sample = 0,
 ) -> Sequence:
-    """The perturbation sequence of one image, as in ImageNet-P; the frames depend only on the arguments.
+    """A sequence of frames of one image, as in ImageNet-P; it depends on the arguments and on nothing else.
+
+    >>> import brittle
+    >>> image = brittle.datasets.photo("cat")
+    >>> frames = brittle.sequence(image, "rotate", sample="cat.jpg", crop=224)
+    >>> len(frames), frames[0].shape
+    (31, (224, 224, 3))
 
     Args:
         image: H×W×3 or H×W uint8, or a PIL image (L or RGB).
