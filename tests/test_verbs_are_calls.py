@@ -12,10 +12,12 @@ import typer
 from brittle.cli import app
 
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "agree_verb": (("design.agreement",),),
     "balance_verb": (("design.single_scores",),),
     "balanced_verb": (("design.balanced",),),
     "calibrate_verb": (("design.calibrate_all",),),
     "categories_verb": (("design.categories",),),
+    "check_verb": (("evaluation.check_rules",),),
     "compare_verb": (("evaluation.scores", "evaluation.compare_all"),),
     "correlate_verb": (("design.correlation_table",),),
     "corrupt_verb": (("datasets.write_folders", "datasets.write_arrays"),),

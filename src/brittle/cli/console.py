@@ -304,7 +304,7 @@ def keep_command() -> None:
     ctx = CALLED.get()
     CALLED.set(None)
     output = None if ctx is None else ctx.params.get("output")
-    if not isinstance(output, Path) or not output.is_dir() or not any(output.iterdir()):
+    if not isinstance(output, Path) or not output.is_dir() or all(item.name.startswith(".") for item in output.iterdir()):
         return
     from brittle.cli.config import save_command
 
