@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, truncate
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur
 from brittle.corruptions.kernels.random_words import unit, word
@@ -161,14 +161,14 @@ def _defocus(rows, height, length, channels, margin, half_widths, bell, weight, 
         )
         down[:] = np.float32(0)
         for j in range(-taps, taps + 1):
-            _add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
+            add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
         total = out[y]
         total[:] = np.float32(0)
         for j in range(2 * taps + 1):
-            _add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
+            add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
         for i in range(len(rest)):
             at = (margin + rest_at[i, 1]) * channels
-            _add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
+            add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
     return out
 
 
@@ -203,12 +203,6 @@ def _disk_sums(running, top, left, channels, half_widths, sums):
         else:
             for x in range(length):
                 sums[x] += (above_end[x] - above_begin[x]) + (below_end[x] - below_begin[x])
-
-
-@compiled
-def _add_scaled(target, factor, source):
-    for x in range(len(target)):
-        target[x] += factor * np.float32(source[x])
 
 
 @corruption(

@@ -49,7 +49,10 @@ def _taps(positions, length):
     count = len(positions)
     taps = np.zeros((4, count), np.int64)
     weights = np.empty((4, count), np.float32)
-    cubic_weights((positions - np.floor(positions)).astype(np.float32), weights)
+    share = np.empty(count, np.float32)
+    for i in range(count):
+        share[i] = positions[i] - np.floor(positions[i])
+    cubic_weights(share, weights)
     for i in range(count):
         below = int(np.floor(positions[i]))
         for k in range(4):
