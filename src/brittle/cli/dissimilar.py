@@ -14,10 +14,10 @@ from brittle.cli.build import NAME
 from brittle.cli.console import (
     FIGURE,
     check_ending,
+    compile_first,
     console,
     figure_path,
     resumable_progress,
-    say_if_compiling,
     tell_files,
 )
 from brittle.cli.distance import check_features, save_table, training_part
@@ -97,7 +97,7 @@ def dissimilar_verb(
         raise BrittleError(f"--runs {runs} leaves out some of {len(loaded)} models; give at least one run a model")
     test = load_data(data, limit, None, {})
     shown = _images(loaded, training_part(data), images, count, seed)
-    say_if_compiling()
+    compile_first()
     with resumable_progress() as bar:
         scanned = scan_runs(
             loaded,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas
+from brittle.cli.console import compile_first, console, interrupted, progress_bar, say_next, split_commas
 from brittle.cli.probe import class_name
 from brittle.cli.run import (
     CLASSES,
@@ -97,7 +97,7 @@ def failure_points_verb(
     loaded = load_models(models, device=device, bf16=False, mean=mean, std=std, size=size, crop=crop)
     dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
-    say_if_compiling(entry.corruption for entry in recipe.entries)
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             rows = search_failure_points(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling, say_next, split_commas, tell_files
+from brittle.cli.console import compile_first, console, interrupted, progress_bar, say_next, split_commas, tell_files
 from brittle.cli.run import DEVICE, follow, load_data
 
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ def overlap_verb(
     taught = training_of(data, training, images if mode == "scratch" else None)
     test = load_data(data, test_images, None, {})
     weights = None if start is None else weights_of(start, plan.network, taught)
-    say_if_compiling()
+    if engine == "local":
+        compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             results = measure_overlap(
