@@ -53,8 +53,7 @@ class Spent(NamedTuple):
 
 def main() -> None:
     """Measure everything and write the page."""
-    start = [(name, least(*command)) for name, command in STARTS.items()]
-    groups = []
+    groups = [(name, least(*command)) for name, command in STARTS.items()]
     for title, names in (("the 15 of ImageNet-C", BENCHMARK), (f"all {len(EVERY)}", EVERY)):
         groups.append((f"{title}, one after the other", least("-c", FIRST_IMAGE, "224", *names)))
         groups.append((f"{title}, `compile_corruptions`", compiled_ahead(names)))
@@ -63,19 +62,30 @@ def main() -> None:
     for name in EVERY:
         rows.append((name, *(fresh("-c", FIRST_IMAGE, str(side), name) for side in SIDES)))
         print(*rows[-1], flush=True)
-    slowest = max(max(small.processor, large.processor) for _, small, large in rows)
-    page = [
-        INTRODUCTION.format(machine=machine(), cores=len(os.sched_getaffinity(0)), slowest=slowest),
+    (ROOT / "docs" / "first-use.md").write_text(page(groups, rows), encoding="utf-8")
+    print("wrote docs/first-use.md")
+
+
+def page(groups: list[tuple[str, Spent]], rows: list[tuple[str, Spent, Spent]]) -> str:
+    """The page of what was measured: of commands and sets, and of each corruption at both sizes."""
+    slowest = max(rows, key=lambda row: max(row[1].processor, row[2].processor))
+    lines = [
+        INTRODUCTION.format(
+            machine=machine(),
+            cores=len(os.sched_getaffinity(0)),
+            load=os.getloadavg()[2],
+            slowest=max(slowest[1].processor, slowest[2].processor),
+            which=slowest[0],
+        ),
         "| | seconds | of the processors |",
         "|---|---:|---:|",
-        *(f"| {what} | {spent} |" for what, spent in (*start, *groups)),
+        *(f"| {what} | {spent} |" for what, spent in groups),
         "\n## The first image of each corruption\n",
         "| corruption | 32 px, seconds | of the processors | 224 px, seconds | of the processors |",
         "|---|---:|---:|---:|---:|",
         *(f"| {name} | {small} | {large} |" for name, small, large in rows),
     ]
-    (ROOT / "docs" / "first-use.md").write_text("\n".join(page) + "\n", encoding="utf-8")
-    print("wrote docs/first-use.md")
+    return "\n".join(lines) + "\n"
 
 
 STARTS = {
@@ -110,13 +120,15 @@ def compiled_ahead(names: list[str]) -> Spent:
 
 INTRODUCTION = """# First use
 
-*Written by `perf/first_use.py` (`make perf`); do not edit.* {machine}, {cores} processors.
+*Written by `perf/first_use.py` (`make perf`); do not edit.* {machine}, {cores} processors, for which {load:.0f}
+programs waited at a time while this was measured. Compare the seconds of the processors: on a quiet machine those on
+the clock are the same, and with `compile_corruptions` they are divided by the number of processors.
 
 Corruptions are loops that numba compiles when they are first used, and keeps on disk. So the first image of a
-corruption takes at most {slowest:.1f} s of a processor, the start of Python and all imports included, and every later
-one, also in other processes, what the [speed page](speed.md) says. Commands such as `brittle run` compile what they
-need in all processors before they start; from Python `brittle.corruptions.compile_corruptions()` does it, for a
-container image for example. Set `NUMBA_CACHE_DIR` to keep what is compiled elsewhere than beside the package.
+corruption takes at most {slowest:.1f} s of a processor ({which}), the start of Python and all imports included, and
+every later one, also in other processes, what the [speed page](speed.md) says. Commands such as `brittle run` compile
+what they need in all processors before they start; from Python `brittle.corruptions.compile_corruptions()` does it, for
+a container image for example. Set `NUMBA_CACHE_DIR` to keep what is compiled elsewhere than beside the package.
 """
 
 if __name__ == "__main__":
