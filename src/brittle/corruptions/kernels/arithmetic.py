@@ -64,16 +64,15 @@ def to_byte(value):
 
 def truncate(field: Field) -> Image:
     """A whole float32 array to bytes."""
-    return _truncate(field)
+    out = np.empty(field.shape, np.uint8)
+    _truncate(field.reshape(-1), out.reshape(-1))
+    return out
 
 
 @compiled
-def _truncate(field):
-    out = np.empty(field.shape, np.uint8)
-    source, target = field.reshape(-1), out.reshape(-1)
-    for i in range(source.size):
+def _truncate(source, target):
+    for i in range(len(source)):
         target[i] = to_byte(source[i])
-    return out
 
 
 @inlined

@@ -30,8 +30,11 @@ def gaussian(picture: NDArray[Any], sigma: float, *, cut: float = 4.0, mirrored:
         return _wide(picture, sigma, cut, mirrored)
     height, width = picture.shape[:2]
     rows = picture.reshape(height, -1)
-    smooth = _separable(rows, rows.shape[1] // width, _half_bell(sigma, radius), mirrored)
-    return smooth.reshape(picture.shape)
+    channels = rows.shape[1] // width
+    line, across = np.empty((width + 2 * radius) * channels, np.float32), np.empty(rows.shape, np.float32)
+    smooth = np.empty(picture.shape, np.float32)
+    _separable(rows, channels, _half_bell(sigma, radius), mirrored, line, across, smooth.reshape(height, -1))
+    return smooth
 
 
 @lru_cache(maxsize=256)
@@ -53,12 +56,10 @@ def _border(i, length, mirrored):
 
 
 @compiled
-def _separable(rows, channels, bell, mirrored):
+def _separable(rows, channels, bell, mirrored, padded, across, out):
     height, length = rows.shape
     radius = len(bell) - 1
     width = length // channels
-    across = np.empty((height, length), np.float32)
-    padded = np.empty((width + 2 * radius) * channels, np.float32)
     for y in range(height):
         middle = padded[radius * channels : radius * channels + length]
         for x in range(length):
@@ -77,7 +78,6 @@ def _separable(rows, channels, bell, mirrored):
             left = padded[centre - j * channels : centre - j * channels + length]
             right = padded[centre + j * channels : centre + j * channels + length]
             _add_pair(target, bell[j], left, right)
-    out = np.empty((height, length), np.float32)
     for y in range(height):
         target, source = out[y], across[y]
         for x in range(length):
@@ -86,7 +86,6 @@ def _separable(rows, channels, bell, mirrored):
             _add_pair(
                 target, bell[j], across[_border(y - j, height, mirrored)], across[_border(y + j, height, mirrored)]
             )
-    return out
 
 
 @compiled
