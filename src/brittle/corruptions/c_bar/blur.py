@@ -34,11 +34,7 @@ def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArra
     shares = np.rint(weights / weights.sum() * ONE).astype(np.int32)
     shares[len(shares) // 2] += ONE - shares.sum()
     # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
-    mean = np.empty((height, width, 3), np.uint8)
-    fractions, weights_of_four = np.zeros((2, width), np.float32), np.empty((2, 4, width), np.float32)
-    _mean_of_rotations(
-        spline, mean.reshape(height, -1), np.cos(angles), np.sin(angles), shares, *fractions, *weights_of_four, LANES
-    )
+    mean = _mean_of_rotations(spline, height, width, np.cos(angles), np.sin(angles), shares, LANES)
     return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
 
 
@@ -48,11 +44,15 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, out, cosines, sines, shares, down, right, y_weights, x_weights, lanes):
-    height, width = len(out), len(down)
+def _mean_of_rotations(spline, height, width, cosines, sines, shares, lanes):
+    out = np.empty((height, width, 3), np.uint8)
     total = np.empty(3 * width, np.int32)
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
     starts, blend = np.empty(width, np.int64), np.empty(lanes, np.float32)
+    down, right = np.empty(width, np.float32), np.empty(width, np.float32)
+    for x in range(width):
+        down[x] = right[x] = np.float32(0)
+    y_weights, x_weights = np.empty((4, width), np.float32), np.empty((4, width), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
     e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
     for y in range(height):
@@ -82,9 +82,10 @@ def _mean_of_rotations(spline, out, cosines, sines, shares, down, right, y_weigh
                     value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
                     level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
                     total[np.uint64(3 * x) + i] += level * share
-        target = out[y]
+        target = out[y].reshape(-1)
         for element in range(3 * width):
             target[element] = total[element] >> 16
+    return out
 
 
 @inlined

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,26 +98,44 @@ def spline_coefficients(image: Image) -> Field:
 
     Channels that the image does not have are 0.
     """
-    height, width, channels = image.shape
-    inner = np.zeros((height, width, 4), np.float32)
-    inner[:, :, :channels] = image
-    if height > 1:
-        _filter_down(inner.reshape(height, -1), np.zeros(width * 4, np.float32))
-    if width > 1:
-        turned = np.ascontiguousarray(inner.transpose(1, 0, 2))
-        _filter_down(turned.reshape(width, -1), np.zeros(height * 4, np.float32))
-        inner = np.ascontiguousarray(turned.transpose(1, 0, 2))
-    return np.asarray(cv2.copyMakeBorder(inner, 1, 2, 1, 2, cv2.BORDER_REFLECT_101), np.float32)
+    height, width = image.shape[:2]
+    out = np.empty((height + 3, width + 3, 4), np.float32)
+    _spline_coefficients(image, np.zeros((height, width * 4), np.float32), out)
+    return out
 
 
 @compiled
-def _filter_down(rows, start):
-    """The recursive filter along the first axis, forwards and backwards, with mirrored ends; `start` holds zeros."""
+def _spline_coefficients(image, inner, out):
+    height, width, channels = image.shape
+    for y in range(height):
+        row = inner[y]
+        for x in range(width):
+            for c in range(channels):
+                row[4 * x + c] = np.float32(image[y, x, c])
+    if height > 1:
+        _filter_down(inner)
+    if width > 1:
+        for y in range(height):
+            _filter_down(inner[y].reshape(width, 4))
+    for y in range(height + 3):
+        row = inner[mirror(y - 1, height)].reshape(width, 4)
+        for x in range(width + 3):
+            source = mirror(x - 1, width)
+            for c in range(4):
+                out[y, x, c] = row[source, c]
+
+
+@compiled
+def _filter_down(rows):
+    """The recursive filter along the first axis, forwards and backwards, with mirrored ends."""
     count, length = rows.shape
     z, gain = np.float32(POLE), np.float32(6)
     first = rows[0]
     weight, back = 1.0, POLE ** (2 * count - 2)
     scale = 6 / (1 - back)
+    start = np.empty(length, np.float32)
+    for x in range(length):
+        start[x] = np.float32(0)
     for i in range(count):
         both = weight + (back if 0 < i < count - 1 else 0.0)
         if abs(both) < 1e-12 and abs(back) < 1e-12:  # the rest cannot be seen in single precision
