@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from brittle._types import Field, Image
 
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-"""No loop is called from C, so none needs the code for it, which would take a twelfth of the time of compiling."""
+"""No loop is called from C, so none needs the code for it, which would have to be compiled too."""
 
 
 class _WithoutGarbageCollection(event.Listener):
