@@ -49,10 +49,11 @@ docs: .venv/ready  ## build the site into site/
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
 
-perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/speed.md and docs/fidelity.md
+perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/speed.md, docs/first-use.md and docs/fidelity.md
 	$(PIP) install -c constraints.txt scikit-image
 	$(PIP) install --no-deps imagecorruptions-imaug==1.1.5
 	$(BIN)/python perf/speed.py
+	$(BIN)/python perf/first_use.py
 	$(BIN)/python perf/fidelity.py
 	$(BIN)/python perf/evaluation.py
 

@@ -79,12 +79,12 @@ def test_durations(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     "verb", ["show -c fog,frost --image-size 32", "probe cat -m demo:standard --image-size 32 -c fog --draws 1"]
 )
-def test_verbs_that_draw_say_once_that_loops_are_compiled(verb: str, tmp_path: Path) -> None:
+def test_verbs_that_draw_compile_once_and_say_so(verb: str, tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "brittle", *verb.split(), "-o", "sheet.png"]
     told = []
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        told.append("First use: loops are compiled" in done.stderr)
-    assert told == [True, False]
+        told.append(done.stderr.count("First use: compiling"))
+    assert told == [1, 0]

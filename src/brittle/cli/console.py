@@ -100,45 +100,38 @@ def hint(text: str) -> None:
         console().print(f"[dim]{text}[/]", soft_wrap=True)
 
 
-def say_if_compiling(corruptions: Iterable[Corruption] | None = None) -> None:
-    """Say why the very first use of some corruptions, or of any at all, takes its time."""
+def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
+    """Compile what some corruptions need, in all processors, before their first use, and say so.
+
+    Where it is not known which will be used, only say why the very first use of any takes its time.
+    """
+    screen = console(stderr=True)
+    screen.quiet = QUIET.get()
+    if corruptions is None:
+        if _never_compiled():
+            screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
+        return
+    from brittle.corruptions import compile_corruptions, uncompiled
+
+    missing = uncompiled(corruptions)
+    if not missing:
+        return
+    what = missing[0].id if len(missing) == 1 else f"{len(missing)} corruptions"
+    screen.print(f"[dim]First use: compiling {what}; this is done once.[/]")
+    if len(missing) == 1:  # it compiles itself, as soon elsewhere as here
+        return
+    with resumable_progress() as bar:
+        task = bar.add_task(f"Compiling {what} for the first time", total=len(missing))
+        compile_corruptions(missing, progress=lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _never_compiled() -> bool:
+    """Whether nothing was ever compiled and kept beside the package; numba is not loaded to find out."""
     from importlib.util import find_spec
 
-    if corruptions is not None:
-        loops = [_loops(corruption) for corruption in corruptions]
-        first = any(own and not any(map(_compiled, own)) for own in loops)  # some loops are for rare severities only
-    else:
-        spec = find_spec("brittle.corruptions.kernels")
-        kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
-        first = kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
-    if first and not QUIET.get():
-        screen = console(stderr=True)
-        screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
-
-
-def _loops(corruption: Corruption) -> list[Any]:
-    """The loops that numba compiles for a corruption: those that plain code calls, which hold all others."""
-    waiting: list[Any] = [corruption.function]
-    seen: set[int] = set()
-    found = []
-    while waiting:
-        function = waiting.pop()
-        plain = getattr(function, "py_func", function)
-        if id(function) in seen or not hasattr(plain, "__code__") or not plain.__module__.startswith("brittle."):
-            continue
-        seen.add(id(function))
-        if plain is not function:
-            found.append(function)
-            continue
-        waiting += [plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__]
-    return found
-
-
-def _compiled(loop: Any) -> bool:
-    """Whether a loop was compiled before and kept; numba calls the files by module, name and line."""
-    place, code = loop.stats.cache_path, loop.py_func.__code__
-    name = f"{Path(code.co_filename).stem}.{loop.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
-    return place is None or any(Path(place).glob(name))
+    spec = find_spec("brittle.corruptions.kernels")
+    kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
+    return kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
 
 
 def progress_bar() -> Progress:
@@ -304,7 +297,11 @@ def keep_command() -> None:
     ctx = CALLED.get()
     CALLED.set(None)
     output = None if ctx is None else ctx.params.get("output")
-    if not isinstance(output, Path) or not output.is_dir() or all(item.name.startswith(".") for item in output.iterdir()):
+    if (
+        not isinstance(output, Path)
+        or not output.is_dir()
+        or all(item.name.startswith(".") for item in output.iterdir())
+    ):
         return
     from brittle.cli.config import save_command
 

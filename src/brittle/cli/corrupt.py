@@ -11,10 +11,10 @@ from brittle._errors import BrittleError
 from brittle.cli.console import (
     TEXTURES,
     chosen_recipe,
+    compile_first,
     console,
     interrupted,
     progress_bar,
-    say_if_compiling,
     split_commas,
     split_numbers,
 )
@@ -83,7 +83,7 @@ def corrupt_verb(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, default, textures
     )
     assert recipe is not None
-    say_if_compiling(entry.corruption for entry in recipe.entries)
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("corrupting", total=None, unit="images")
 

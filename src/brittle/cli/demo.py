@@ -7,7 +7,7 @@ from typing import Annotated
 
 from brittle._io import atomic_write
 from brittle.cli.check import print_outcomes
-from brittle.cli.console import console, interrupted, progress_bar, say_if_compiling
+from brittle.cli.console import compile_first, console, interrupted, progress_bar
 from brittle.cli.inputs import follow, load_data
 from brittle.cli.options import option
 from brittle.cli.scores import print_scores
@@ -67,7 +67,7 @@ def demo_verb(
     data = load_data("demo", limit, None, {})
     output = output or Path("demo" if limit is None else f"demo-{len(data)}")
     benchmarks = [brittle.load_benchmark(name) for name in BENCHMARKS]
-    say_if_compiling(entry.corruption for benchmark in benchmarks for entry in benchmark.entries)
+    compile_first(entry.corruption for benchmark in benchmarks for entry in benchmark.entries)
     with progress_bar() as bar:
         try:
             for benchmark in benchmarks:

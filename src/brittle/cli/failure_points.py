@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from brittle.cli.console import console, interrupted, print_json, progress_bar, say_if_compiling, say_next, split_commas
+from brittle.cli.console import compile_first, console, interrupted, print_json, progress_bar, say_next, split_commas
 from brittle.cli.inputs import (
     CLASSES,
     CROP,
@@ -90,7 +90,7 @@ def failure_points_verb(
     loaded = load_models(models, device=device, bf16=False, mean=mean, std=std, size=size, crop=crop)
     dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
-    say_if_compiling(entry.corruption for entry in recipe.entries)
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             rows = search_failure_points(

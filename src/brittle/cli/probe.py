@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, print_json, progress_bar, say_if_compiling, split_commas
+from brittle.cli.console import compile_first, console, print_json, progress_bar, split_commas
 from brittle.cli.inputs import DEVICE, MEAN, STD, THREADS, load_models, tell_models
 from brittle.cli.options import option
 from brittle.cli.show import photograph
@@ -73,7 +73,7 @@ def probe_verb(
     for model in loaded:
         _tell_size(model, side, given=size is not None)
     tell_models(loaded)
-    say_if_compiling(entry.corruption for entry in recipe.entries)
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("probing", total=len(loaded) * len(recipe.entries))
         found = {

@@ -9,11 +9,11 @@ from brittle._errors import BrittleError
 from brittle.cli.console import (
     TEXTURES,
     chosen_recipe,
+    compile_first,
     console,
     interrupted,
     print_json,
     progress_bar,
-    say_if_compiling,
     say_next,
     split_commas,
     split_numbers,
@@ -122,11 +122,11 @@ def run_verb(
     if dataset is not None:
         dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
+    if stored is None and recipe is not None and engine == "local":
+        compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         shown = follow(bar, "images" if stored is None else None)
         try:
-            if stored is None:
-                say_if_compiling(None if recipe is None else [entry.corruption for entry in recipe.entries])
             results = brittle.evaluate(
                 loaded,
                 dataset if stored is None else stored,

@@ -10,10 +10,10 @@ import typer
 from brittle._errors import BrittleError
 from brittle.cli.console import (
     check_picture,
+    compile_first,
     console,
     progress_bar,
     save_picture,
-    say_if_compiling,
     split_commas,
     split_numbers,
 )
@@ -74,7 +74,7 @@ def show_verb(
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
     picture = photograph(photo)
-    say_if_compiling(row.corruption if isinstance(row, Entry) else row for row in rows)
+    compile_first(row.corruption if isinstance(row, Entry) else row for row in rows)
     with progress_bar() as bar:
         task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5), unit="images")
         sheet = contact_sheet(

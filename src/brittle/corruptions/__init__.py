@@ -1,5 +1,6 @@
 """Corruptions: the registry, `corrupt` and `Transform`."""
 
+from brittle.corruptions.compilation import compile_corruptions, uncompiled
 from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.images import batch_ids, corrupt
 from brittle.corruptions.registry import (
@@ -23,6 +24,7 @@ __all__ = [
     "batch_ids",
     "check_sample",
     "check_severity",
+    "compile_corruptions",
     "corrupt",
     "corruption",
     "describe",
@@ -32,4 +34,5 @@ __all__ = [
     "levels",
     "list_corruptions",
     "stand_in",
+    "uncompiled",
 ]

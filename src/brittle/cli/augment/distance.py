@@ -11,10 +11,10 @@ from brittle._errors import BrittleError
 from brittle.cli.augment import distance as given
 from brittle.cli.console import (
     chosen_recipe,
+    compile_first,
     console,
     print_json,
     resumable_progress,
-    say_if_compiling,
     split_commas,
     split_numbers,
     tell_files,
@@ -102,7 +102,7 @@ def scene(
     looker = load_model(model, device=device)
     tell_models([looker])
     check_features(looker, shown)
-    say_if_compiling()
+    compile_first(entry.corruption for entry in recipe.entries)
     return DistanceInputs(looker, shown, recipe)  # type: ignore[arg-type]  # it shows features
 
 

@@ -9,7 +9,7 @@ from brittle._errors import BrittleError
 from brittle.cli.augment import distance as given
 from brittle.cli.augment import study as options
 from brittle.cli.augment.distance import recipe_of
-from brittle.cli.console import console, resumable_progress, say_if_compiling, split_numbers, tell_files
+from brittle.cli.console import compile_first, console, resumable_progress, split_numbers, tell_files
 from brittle.cli.inputs import (
     BATCH,
     CORRUPTION_SAMPLES,
@@ -143,7 +143,7 @@ def distance_study_verb(
     )
     test = load_data(data, test_images, None, {})
     shown = feature_images(taught, images, seed=seed)
-    say_if_compiling()
+    compile_first()
     with resumable_progress() as bar:
         told = follow(bar)
         models = scheme_models(chosen, taught, output / "models", plan, start=weights, progress=told)
@@ -270,7 +270,7 @@ def mixing_study_verb(
     shown = feature_images(taught, images, seed=seed)
     # models are named by their shares alone, so those of another mixture would be taken for these
     claim(output / "mixing.json", {"near": near, "far": far, "severity": severity, "recipe": target.hash}, "mixtures")
-    say_if_compiling()
+    compile_first()
     with resumable_progress() as bar:
         told = follow(bar)
         teach = mixtures if errors else {}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
-from brittle.cli.console import check_ending, console, interrupted, progress_bar, say_if_compiling, say_next, tell_files
+from brittle.cli.console import check_ending, compile_first, console, interrupted, progress_bar, say_next, tell_files
 from brittle.cli.inputs import DEVICE, training_of, weights_of
 from brittle.cli.options import Optimizer, Schedule, option
 
@@ -81,7 +81,7 @@ def train_verb(
     module = build_network(network, len(taught.classes), seed=seed).to(find_device(device))
     if start is not None:
         load_into(module, weights_of(start, network, taught))
-    say_if_compiling()
+    compile_first()
     about = as_data({"recipe": recipe, "augmentation": scheme, "data": taught.key, "start": str(start)})
     checkpoint = output.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
     with progress_bar() as bar:

@@ -9,12 +9,12 @@ from brittle._errors import BrittleError
 from brittle.cli.console import (
     FIGURE,
     check_ending,
+    compile_first,
     console,
     figure_path,
     interrupted,
     print_json,
     progress_bar,
-    say_if_compiling,
     split_numbers,
     tell_files,
 )
@@ -80,7 +80,7 @@ def calibrate_verb(
     loaded = load_model(model, device=device)
     tell_models([loaded])
     kept = output.with_suffix(".calibration.json")
-    say_if_compiling()
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         task = bar.add_task("starting", total=len(recipe.entries))
         try:

@@ -10,11 +10,11 @@ from brittle._errors import BrittleError
 from brittle.cli.console import (
     FIGURE,
     check_ending,
+    compile_first,
     console,
     figure_path,
     print_json,
     resumable_progress,
-    say_if_compiling,
     tell_files,
 )
 from brittle.cli.design.build import NAME
@@ -104,7 +104,7 @@ def dissimilar_verb(
         raise BrittleError(f"--repeats {runs} leaves out some of {len(loaded)} models; give at least one run a model")
     test = load_data(data, limit, None, {})
     shown = _images(loaded, training_part(data), images, count, seed)
-    say_if_compiling()
+    compile_first()
     with resumable_progress() as bar:
         scanned = scan_runs(
             loaded,

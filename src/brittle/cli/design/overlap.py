@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from brittle._errors import BrittleError
 from brittle.cli.console import (
+    compile_first,
     console,
     interrupted,
     print_json,
     progress_bar,
-    say_if_compiling,
     say_next,
     split_commas,
     tell_files,
@@ -137,7 +137,7 @@ def overlap_verb(
     taught = training_of(data, training, images if mode == "scratch" else None)
     test = load_data(data, test_images, None, {})
     weights = None if start is None else weights_of(start, plan.network, taught)
-    say_if_compiling()
+    compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             results = measure_overlap(

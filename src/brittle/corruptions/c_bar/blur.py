@@ -49,7 +49,9 @@ def _mean_of_rotations(spline, height, width, cosines, sines, shares, lanes):
     total = np.empty(3 * width, np.int32)
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
     starts, blend = np.empty(width, np.int64), np.empty(lanes, np.float32)
-    down, right = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    down, right = np.empty(width, np.float32), np.empty(width, np.float32)
+    for x in range(width):
+        down[x] = right[x] = np.float32(0)
     y_weights, x_weights = np.empty((4, width), np.float32), np.empty((4, width), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
     e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]

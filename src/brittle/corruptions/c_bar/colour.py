@@ -143,7 +143,8 @@ def _turn_colour_wheel(image, sixths):
             high, low = max(r, max(g, b)), min(r, min(g, b))
             chroma = high - low
             if chroma == 0:
-                out[y, x] = image[y, x]
+                for c in range(3):
+                    out[y, x, c] = image[y, x, c]
                 continue
             if r == high:
                 hue = (g - b) / chroma + 6

@@ -115,7 +115,10 @@ def _pinch_and_twirl(picture, key, cell, rows, columns, angle, amount):
                     sy, sx = top + radius + c * dy - s * dx, left + radius + s * dy + c * dx
                     for channel in range(channels):
                         patch[y, x, channel] = bilinear_or_black(picture, sy, sx, channel)
-            picture[top : top + cell, left : left + cell] = patch
+            for y in range(cell):
+                for x in range(cell):
+                    for channel in range(channels):
+                        picture[top + y, left + x, channel] = patch[y, x, channel]
     return picture
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, truncate
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur
 from brittle.corruptions.kernels.random_words import unit, word
@@ -139,20 +139,24 @@ def _blurred(image: Image, kernel: Disk) -> Field:
     margin = max(len(kernel.half_widths) // 2 + len(kernel.bell) - 1, int(np.abs(kernel.rest_at).max(initial=0)))
     padded = cv2.copyMakeBorder(image, margin, margin, margin, margin, cv2.BORDER_REFLECT_101)
     rows = padded.reshape(height + 2 * margin, -1)
-    return _defocus(rows, height, width * channels, channels, margin, *kernel).reshape(image.shape)
+    running = np.zeros((rows.shape[0], rows.shape[1] + channels), np.int32)
+    taps = len(kernel.bell) - 1
+    ring = np.empty((2 * taps + 1, (width + 2 * taps) * channels), np.int32)
+    down = np.empty(ring.shape[1], np.float32)
+    out = np.empty(image.shape, np.float32)
+    _running_sums(rows, channels, running)
+    _defocus(rows, running, channels, margin, *kernel, ring, down, out.reshape(height, -1))
+    return out
 
 
 @compiled
-def _defocus(rows, height, length, channels, margin, half_widths, bell, weight, rest_at, rest):
-    running = _running_sums(rows, channels)
+def _defocus(rows, running, channels, margin, half_widths, bell, weight, rest_at, rest, ring, down, out):
+    """`ring` holds the disk sums of the rows that the bell still needs."""
+    height, length = out.shape
     taps = len(bell) - 1
     inside = len(half_widths) // 2
-    wide = length + 2 * taps * channels
-    out = np.empty((height, length), np.float32)
-    ring = np.empty((2 * taps + 1, wide), np.int32)  # disk sums of the rows that the bell still needs
     for y in range(-taps, taps):
         _disk_sums(running, y + margin - inside, margin - taps, channels, half_widths, ring[y % (2 * taps + 1)])
-    down = np.empty(wide, np.float32)
     scale = np.float32(weight)
     for y in range(height):
         newest = y + taps
@@ -161,25 +165,22 @@ def _defocus(rows, height, length, channels, margin, half_widths, bell, weight, 
         )
         down[:] = np.float32(0)
         for j in range(-taps, taps + 1):
-            _add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
+            add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
         total = out[y]
         total[:] = np.float32(0)
         for j in range(2 * taps + 1):
-            _add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
+            add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
         for i in range(len(rest)):
             at = (margin + rest_at[i, 1]) * channels
-            _add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
-    return out
+            add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
 
 
 @compiled
-def _running_sums(rows, channels):
-    """Sums of all pixels to the left, one entry longer than the row."""
-    out = np.zeros((rows.shape[0], rows.shape[1] + channels), np.int32)
+def _running_sums(rows, channels, out):
+    """Sums of all pixels to the left, one pixel longer than the row; `out` holds zeros."""
     for y in range(rows.shape[0]):
         for x in range(rows.shape[1]):
             out[y, x + channels] = out[y, x] + rows[y, x]
-    return out
 
 
 @compiled
@@ -203,12 +204,6 @@ def _disk_sums(running, top, left, channels, half_widths, sums):
         else:
             for x in range(length):
                 sums[x] += (above_end[x] - above_begin[x]) + (below_end[x] - below_begin[x])
-
-
-@compiled
-def _add_scaled(target, factor, source):
-    for x in range(len(target)):
-        target[x] += factor * np.float32(source[x])
 
 
 @corruption(

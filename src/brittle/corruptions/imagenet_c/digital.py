@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
 from brittle.corruptions.draws import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, truncate
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation, draw_towards_mean
 from brittle.corruptions.kernels.jpeg import jpeg
@@ -129,25 +129,19 @@ def _through_modes(noise, rows, row_gain, columns, column_gain):
     projected = np.zeros((len(rows), width), np.float32)
     for y in range(height):
         for k in range(len(rows)):
-            _add_scaled(projected[k], rows[k, y], noise[y])
+            add_scaled(projected[k], rows[k, y], noise[y])
     mixed = np.zeros((len(rows), width), np.float32)
     for k in range(len(rows)):
         for m in range(len(columns)):
             total = 0.0
             for x in range(width):
                 total += projected[k, x] * columns[m, x]
-            _add_scaled(mixed[k], np.float32(total) * row_gain[k] * column_gain[m], columns[m])
+            add_scaled(mixed[k], np.float32(total) * row_gain[k] * column_gain[m], columns[m])
     out = np.zeros((height, width), np.float32)
     for y in range(height):
         for k in range(len(rows)):
-            _add_scaled(out[y], rows[k, y], mixed[k])
+            add_scaled(out[y], rows[k, y], mixed[k])
     return out
-
-
-@compiled
-def _add_scaled(target, factor, source):
-    for i in range(len(target)):
-        target[i] += factor * source[i]
 
 
 def mosaic(image: Image, rows: int, columns: int) -> Image:
@@ -155,7 +149,7 @@ def mosaic(image: Image, rows: int, columns: int) -> Image:
 
     A box holds the pixels whose centres fall into it, so neighbouring boxes may differ by one pixel in width.
     """
-    return _mosaic(image, rows, columns)
+    return _mosaic(image, rows, columns).reshape(image.shape)
 
 
 @compiled
@@ -181,30 +175,32 @@ def _mosaic(image, rows, columns):
     height, width, channels = image.shape
     top, bottom, row_of = _boxes(height, rows)
     left, right, column_of = _boxes(width, columns)
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty((height, width * channels), np.uint8)
     sums = np.empty(columns * channels, np.int32)
-    means = np.empty((columns, channels), np.uint8)
+    means = np.empty(columns * channels, np.uint8)
     shown = -1
     for y in range(height):
         box = row_of[y]
+        target = out[y]
         if box == shown:
-            out[y] = out[y - 1]
+            above = out[y - 1]
+            for i in range(width * channels):
+                target[i] = above[i]
             continue
         shown = box
         sums[:] = 0
         for row in range(top[box], bottom[box]):
             _add_box_means(image[row], left, right, sums)
         share = np.float32(1) / np.float32(bottom[box] - top[box])
-        flat = means.reshape(-1)
         for i in range(len(sums)):
-            flat[i] = _round(sums[i], share)
+            means[i] = _round(sums[i], share)
         if channels == 3:
             for x in range(width):
-                at = column_of[x]
-                out[y, x, 0], out[y, x, 1], out[y, x, 2] = means[at, 0], means[at, 1], means[at, 2]
+                at = 3 * column_of[x]
+                target[3 * x], target[3 * x + 1], target[3 * x + 2] = means[at], means[at + 1], means[at + 2]
         else:
             for x in range(width):
-                out[y, x, 0] = means[column_of[x], 0]
+                target[x] = means[column_of[x]]
     return out
 
 

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image
+
+HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""No loop is called from C, so none needs the code for it, which would have to be compiled too."""
+
+
+class _WithoutGarbageCollection(event.Listener):
+    """Pause the search for garbage while a loop is compiled: it finds next to none, and takes an eighth of the time."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.enabled = False
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
+        if not self.running:
+            self.enabled = gc.isenabled()
+            gc.disable()
+        self.running += 1
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        self.running -= 1
+        if not self.running and self.enabled:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutGarbageCollection())
 
 
 def _compiler(**options: Any) -> Callable[[Any], Any]:
@@ -18,9 +45,9 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
 
     def decorate(function: Any) -> Any:
         try:
-            return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+            return njit(cache=True, **HOW, **options)(function)
         except RuntimeError:  # neither the package, nor the home folder, nor NUMBA_CACHE_DIR can be written to
-            return njit(nogil=True, error_model="numpy", **options)(function)
+            return njit(**HOW, **options)(function)
 
     return decorate
 
@@ -37,16 +64,15 @@ def to_byte(value):
 
 def truncate(field: Field) -> Image:
     """A whole float32 array to bytes."""
-    return _truncate(field)
+    out = np.empty(field.shape, np.uint8)
+    _truncate(field.reshape(-1), out.reshape(-1))
+    return out
 
 
 @compiled
-def _truncate(field):
-    out = np.empty(field.shape, np.uint8)
-    source, target = field.reshape(-1), out.reshape(-1)
-    for i in range(source.size):
+def _truncate(source, target):
+    for i in range(len(source)):
         target[i] = to_byte(source[i])
-    return out
 
 
 @inlined
@@ -73,6 +99,13 @@ def _mix(image, other, weight):
     for i in range(target.size):
         target[i] = to_nearest_byte(kept * np.float32(a[i]) + weight * np.float32(b[i]))
     return out
+
+
+@compiled
+def add_scaled(target, factor, source):
+    """target += factor·source, for rows."""
+    for i in range(len(target)):
+        target[i] += factor * np.float32(source[i])
 
 
 PI = math.pi

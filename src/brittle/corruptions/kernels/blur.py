@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import compiled, mix, to_byte, to_nearest_byte
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, mix, to_byte, to_nearest_byte
 
 WIDE = 12.0
 """From this σ on (never reached at published sizes) smoothing is done on a reduced copy."""
@@ -30,8 +30,11 @@ def gaussian(picture: NDArray[Any], sigma: float, *, cut: float = 4.0, mirrored:
         return _wide(picture, sigma, cut, mirrored)
     height, width = picture.shape[:2]
     rows = picture.reshape(height, -1)
-    smooth = _separable(rows, rows.shape[1] // width, _half_bell(sigma, radius), mirrored)
-    return smooth.reshape(picture.shape)
+    channels = rows.shape[1] // width
+    line, across = np.empty((width + 2 * radius) * channels, np.float32), np.empty(rows.shape, np.float32)
+    smooth = np.empty(picture.shape, np.float32)
+    _separable(rows, channels, _half_bell(sigma, radius), mirrored, line, across, smooth.reshape(height, -1))
+    return smooth
 
 
 @lru_cache(maxsize=256)
@@ -53,14 +56,14 @@ def _border(i, length, mirrored):
 
 
 @compiled
-def _separable(rows, channels, bell, mirrored):
+def _separable(rows, channels, bell, mirrored, padded, across, out):
     height, length = rows.shape
     radius = len(bell) - 1
     width = length // channels
-    across = np.empty((height, length), np.float32)
-    padded = np.empty((width + 2 * radius) * channels, np.float32)
     for y in range(height):
-        padded[radius * channels : radius * channels + length] = rows[y]
+        middle = padded[radius * channels : radius * channels + length]
+        for x in range(length):
+            middle[x] = rows[y, x]
         for i in range(radius):
             before, after = _border(i - radius, width, mirrored), _border(width + i, width, mirrored)
             for c in range(channels):
@@ -75,7 +78,6 @@ def _separable(rows, channels, bell, mirrored):
             left = padded[centre - j * channels : centre - j * channels + length]
             right = padded[centre + j * channels : centre + j * channels + length]
             _add_pair(target, bell[j], left, right)
-    out = np.empty((height, length), np.float32)
     for y in range(height):
         target, source = out[y], across[y]
         for x in range(length):
@@ -84,7 +86,6 @@ def _separable(rows, channels, bell, mirrored):
             _add_pair(
                 target, bell[j], across[_border(y - j, height, mirrored)], across[_border(y + j, height, mirrored)]
             )
-    return out
 
 
 @compiled
@@ -189,7 +190,7 @@ def _correlate(rows, dy, starts, weights, height, length):
         total[:] = np.float32(0)
         for i in range(len(weights)):
             source = rows[y + dy[i], starts[i] : starts[i] + length]
-            _add_scaled(total, weights[i], source)
+            add_scaled(total, weights[i], source)
         target = out[y]
         for x in range(length):
             target[x] = to_nearest_byte(total[x])
@@ -197,14 +198,8 @@ def _correlate(rows, dy, starts, weights, height, length):
 
 
 @compiled
-def _add_scaled(target, weight, source):
-    for x in range(len(target)):
-        target[x] += weight * np.float32(source[x])
-
-
-@compiled
-def _axis(length, factor):
-    """Where each output position reads along one axis: the lower neighbour and the weight of the upper one.
+def _axis(length, factor, lower, weight):
+    """Find where each output position reads along one axis: the lower neighbour and the weight of the upper one.
 
     The central window of ⌈length/factor⌉ pixels is stretched corner to corner onto round(window·factor) pixels,
     of which the central `length` are kept.
@@ -213,14 +208,11 @@ def _axis(length, factor):
     stretched = int(np.rint(window * factor))
     start = (length - window) // 2
     skip = (stretched - length) // 2
-    lower = np.empty(length, np.int32)
-    weight = np.empty(length, np.float32)
     for i in range(length):
         position = (i + skip) * (window - 1) / (stretched - 1) if stretched > 1 else 0.0
         below = min(int(position), max(window - 2, 0))
         lower[i] = start + below
         weight[i] = position - below
-    return lower, weight
 
 
 def zoom(field: Field, factor: float) -> Field:
@@ -232,8 +224,10 @@ def zoom(field: Field, factor: float) -> Field:
 def _zoom(field, factor):
     height, width = field.shape
     out = np.empty((height, width), np.float32)
-    y_lower, y_weight = _axis(height, factor)
-    x_lower, x_weight = _axis(width, factor)
+    y_lower, y_weight = np.empty(height, np.int32), np.empty(height, np.float32)
+    x_lower, x_weight = np.empty(width, np.int32), np.empty(width, np.float32)
+    _axis(height, factor, y_lower, y_weight)
+    _axis(width, factor, x_lower, x_weight)
     row = np.empty(width, np.float32)
     y_most, x_most = height - 1, width - 1
     for y in range(height):
@@ -276,8 +270,8 @@ def _mean_of_zooms(image, channels, factors, clean):
     y_lower, y_weight = np.empty((layers, height), np.int32), np.empty((layers, height), np.float32)
     x_lower, x_weight = np.empty((layers, width), np.int32), np.empty((layers, width), np.float32)
     for z in range(layers):
-        y_lower[z], y_weight[z] = _axis(height, factors[z])
-        x_lower[z], x_weight[z] = _axis(width, factors[z])
+        _axis(height, factors[z], y_lower[z], y_weight[z])
+        _axis(width, factors[z], x_lower[z], x_weight[z])
     out = np.empty((height, length), np.uint8)
     row = np.zeros(length + channels, np.float32)  # one pixel more, so that every pixel has a right neighbour
     total = np.empty(length, np.float32)

@@ -49,29 +49,30 @@ def normal_table() -> Field:
 
 def normals(key: Key, height: int, width: int) -> Field:
     """A field of standard normal variates."""
-    return _normals(key, height * width, normal_table()).reshape(height, width)
+    out = np.empty(height * width, np.float32)
+    _normals(key, normal_table(), out)
+    return out.reshape(height, width)
 
 
 def uniforms(key: Key, height: int, width: int) -> Field:
     """A field of variates uniform on [−1, 1)."""
-    return _uniforms(key, height * width).reshape(height, width)
+    out = np.empty(height * width, np.float32)
+    _uniforms(key, out)
+    return out.reshape(height, width)
 
 
 @compiled
-def _normals(key, count, table):
-    out = np.empty(count, np.float32)
+def _normals(key, table, out):
+    count = len(out)
     for block in range(count // 4):
         bits = word(key, block)
         for q in range(4):
             out[4 * block + q] = table[quarter(bits, q)]
     for i in range(count // 4 * 4, count):
         out[i] = table[quarter(word(key, i // 4), i % 4)]
-    return out
 
 
 @compiled
-def _uniforms(key, count):
-    out = np.empty(count, np.float32)
-    for i in range(count):
+def _uniforms(key, out):
+    for i in range(len(out)):
         out[i] = unit(word(key, i)) * np.float32(2) - np.float32(1)
-    return out

@@ -232,8 +232,10 @@ def scatter(image: Image, seed: float, radius: float) -> Image:
 def _scatter(image, seed, radius):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
-    places = np.arange(max(height, width)) * seed
-    sines, cosines = 12.9898 * np.sin(places), 78.233 * np.cos(places)
+    longest = max(height, width)
+    sines, cosines = np.empty(longest), np.empty(longest)
+    for i in range(longest):
+        sines[i], cosines[i] = 12.9898 * np.sin(i * seed), 78.233 * np.cos(i * seed)
     rows, columns = np.empty(width), np.empty(width)
     for y in range(height):
         for x in range(width):

@@ -49,7 +49,10 @@ def _taps(positions, length):
     count = len(positions)
     taps = np.zeros((4, count), np.int64)
     weights = np.empty((4, count), np.float32)
-    cubic_weights((positions - np.floor(positions)).astype(np.float32), weights)
+    share = np.empty(count, np.float32)
+    for i in range(count):
+        share[i] = positions[i] - np.floor(positions[i])
+    cubic_weights(share, weights)
     for i in range(count):
         below = int(np.floor(positions[i]))
         for k in range(4):
@@ -95,13 +98,15 @@ def spline_coefficients(image: Image) -> Field:
 
     Channels that the image does not have are 0.
     """
-    return _spline_coefficients(image)
+    height, width = image.shape[:2]
+    out = np.empty((height + 3, width + 3, 4), np.float32)
+    _spline_coefficients(image, np.zeros((height, width * 4), np.float32), out)
+    return out
 
 
 @compiled
-def _spline_coefficients(image):
+def _spline_coefficients(image, inner, out):
     height, width, channels = image.shape
-    inner = np.zeros((height, width * 4), np.float32)
     for y in range(height):
         row = inner[y]
         for x in range(width):
@@ -112,14 +117,12 @@ def _spline_coefficients(image):
     if width > 1:
         for y in range(height):
             _filter_down(inner[y].reshape(width, 4))
-    out = np.empty((height + 3, width + 3, 4), np.float32)
     for y in range(height + 3):
         row = inner[mirror(y - 1, height)].reshape(width, 4)
         for x in range(width + 3):
             source = mirror(x - 1, width)
             for c in range(4):
                 out[y, x, c] = row[source, c]
-    return out
 
 
 @compiled
@@ -130,7 +133,9 @@ def _filter_down(rows):
     first = rows[0]
     weight, back = 1.0, POLE ** (2 * count - 2)
     scale = 6 / (1 - back)
-    start = np.zeros(length, np.float32)
+    start = np.empty(length, np.float32)
+    for x in range(length):
+        start[x] = np.float32(0)
     for i in range(count):
         both = weight + (back if 0 < i < count - 1 else 0.0)
         if abs(both) < 1e-12 and abs(back) < 1e-12:  # the rest cannot be seen in single precision

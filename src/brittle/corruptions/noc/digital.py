@@ -20,7 +20,8 @@ def pool_and_repeat(image: Image, size: int) -> Image:
     Pixels that fill no whole block are dropped; the result is centred in the frame and mirrored at its rim (without
     repeating the edge), so the picture moves by half of what was dropped. A block is never larger than the image.
     """
-    return _pool_and_repeat(image, min(size, image.shape[0]), min(size, image.shape[1]))
+    height, width = image.shape[:2]
+    return _pool_and_repeat(image, min(size, height), min(size, width)).reshape(image.shape)
 
 
 @compiled
@@ -43,14 +44,16 @@ def _pool_and_repeat(image, tall, wide):
     row_of, column_of = _shown(height, tall), _shown(width, wide)
     columns = width // wide
     share = np.float32(1.0 / (tall * wide))
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty((height, width * channels), np.uint8)
     sums = np.empty(width * channels, np.int32)
-    means = np.empty((columns, channels), np.uint8)
+    means = np.empty(columns * channels, np.uint8)
     drawn = -1
     for y in range(height):
         block = row_of[y]
+        target, above = out[y], out[max(y - 1, 0)]
         if block == drawn:
-            out[y] = out[y - 1]
+            for i in range(width * channels):
+                target[i] = above[i]
             continue
         drawn = block
         sums[:] = 0
@@ -61,11 +64,10 @@ def _pool_and_repeat(image, tall, wide):
                 total = np.int32(0)
                 for x in range(i * wide, (i + 1) * wide):
                     total += sums[x * channels + c]
-                means[i, c] = to_nearest_byte(np.float32(total) * share)
-        target = out[y]
+                means[i * channels + c] = to_nearest_byte(np.float32(total) * share)
         for x in range(width):
             for c in range(channels):
-                target[x, c] = means[column_of[x], c]
+                target[x * channels + c] = means[column_of[x] * channels + c]
     return out
 
 

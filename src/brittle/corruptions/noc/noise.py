@@ -43,19 +43,22 @@ def _mean_filter(rows, channels, reach, edge, share, passes):
         for x in range(length):
             middle[x] = np.float32(source[x])
         for _ in range(passes):
-            total[:] = middle
+            for x in range(length):
+                total[x] = middle[x]
             for k in range(1, reach + 1):
                 _add(total, line[margin - k * channels :], line[margin + k * channels :])
             if edge > 0:
                 _add_part(total, edge, line, line[2 * margin :])
-            middle[:] = total
+            for x in range(length):
+                middle[x] = total[x]
         target = one[y + above]
         for x in range(length):
             target[x] = middle[x] * share
     for _ in range(passes):
         for y in range(above, above + height):
-            target = other[y]
-            target[:] = one[y]
+            source, target = one[y], other[y]
+            for x in range(length):
+                target[x] = source[x]
             for k in range(1, reach + 1):
                 _add(target, one[y - k], one[y + k])
             if edge > 0:

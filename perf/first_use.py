@@ -1,0 +1,135 @@
+"""How long does the first use take, when nothing is compiled yet? Measures fresh processes, writes docs/first-use.md.
+
+Each process finds an empty folder for what numba compiles. Beside the seconds that pass stand those of the processors,
+which other programs on the machine change little. Run it on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from speed import machine
+
+import brittle
+
+ROOT = Path(__file__).parent.parent
+SIDES = (32, 224)
+REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+BENCHMARK = [entry.corruption.id for entry in brittle.load_benchmark("imagenet-c").entries]
+EVERY = [corruption.id for corruption in brittle.list_corruptions()]
+
+FIRST_IMAGE = """
+import sys, numpy as np, brittle
+side = int(sys.argv[1])
+image = np.random.default_rng(0).integers(0, 256, (side, side, 3), np.uint8)
+for name in sys.argv[2:]:
+    brittle.corrupt(image, name, 3)
+"""
+
+AHEAD = """
+import sys
+from brittle.corruptions import compile_corruptions
+if __name__ == "__main__":
+    compile_corruptions(sys.argv[1:])
+"""
+
+
+class Spent(NamedTuple):
+    """Seconds on the clock, and of all processors together."""
+
+    wall: float
+    processor: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f} | {self.processor:.2f}"
+
+
+def main() -> None:
+    """Measure everything and write the page."""
+    groups = [(name, least(*command)) for name, command in STARTS.items()]
+    for title, names in (("the 15 of ImageNet-C", BENCHMARK), (f"all {len(EVERY)}", EVERY)):
+        groups.append((f"{title}, one after the other", least("-c", FIRST_IMAGE, "224", *names)))
+        groups.append((f"{title}, `compile_corruptions`", compiled_ahead(names)))
+        print(*(f"{what}: {spent}" for what, spent in groups[-2:]), sep="\n", flush=True)
+    rows = []
+    for name in EVERY:
+        rows.append((name, *(fresh("-c", FIRST_IMAGE, str(side), name) for side in SIDES)))
+        print(*rows[-1], flush=True)
+    (ROOT / "docs" / "first-use.md").write_text(page(groups, rows), encoding="utf-8")
+    print("wrote docs/first-use.md")
+
+
+def page(groups: list[tuple[str, Spent]], rows: list[tuple[str, Spent, Spent]]) -> str:
+    """The page of what was measured: of commands and sets, and of each corruption at both sizes."""
+    slowest = max(rows, key=lambda row: max(row[1].processor, row[2].processor))
+    lines = [
+        INTRODUCTION.format(
+            machine=machine(),
+            cores=len(os.sched_getaffinity(0)),
+            load=os.getloadavg()[2],
+            slowest=max(slowest[1].processor, slowest[2].processor),
+            which=slowest[0],
+        ),
+        "| | seconds | of the processors |",
+        "|---|---:|---:|",
+        *(f"| {what} | {spent} |" for what, spent in groups),
+        "\n## The first image of each corruption\n",
+        "| corruption | 32 px, seconds | of the processors | 224 px, seconds | of the processors |",
+        "|---|---:|---:|---:|---:|",
+        *(f"| {name} | {small} | {large} |" for name, small, large in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+STARTS = {
+    "`import brittle`": ("-c", "import brittle"),
+    "`brittle --help`": ("-m", "brittle", "--help"),
+    "`brittle list`": ("-m", "brittle", "list"),
+}
+
+
+def fresh(*arguments: str) -> Spent:
+    """What one process of Python takes, from its start to its end, that finds nothing compiled."""
+    with tempfile.TemporaryDirectory() as kept:
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        environment = {**os.environ, "NUMBA_CACHE_DIR": kept}
+        subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
+        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Spent(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def least(*arguments: str) -> Spent:
+    """The repetition that was disturbed least."""
+    return min((fresh(*arguments) for _ in range(REPEATS)), key=lambda spent: spent.wall)
+
+
+def compiled_ahead(names: list[str]) -> Spent:
+    """The same with all processors at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "ahead.py"
+        script.write_text(AHEAD, encoding="utf-8")
+        return least(str(script), *names)
+
+
+INTRODUCTION = """# First use
+
+*Written by `perf/first_use.py` (`make perf`); do not edit.* {machine}, {cores} processors, for which {load:.0f}
+programs waited at a time while this was measured. Compare the seconds of the processors: on a quiet machine those on
+the clock are the same, and with `compile_corruptions` they are divided by the number of processors.
+
+Corruptions are loops that numba compiles when they are first used, and keeps on disk. So the first image of a
+corruption takes at most {slowest:.1f} s of a processor ({which}), the start of Python and all imports included, and
+every later one, also in other processes, what the [speed page](speed.md) says. Commands such as `brittle run` compile
+what they need in all processors before they start; from Python `brittle.corruptions.compile_corruptions()` does it, for
+a container image for example. Set `NUMBA_CACHE_DIR` to keep what is compiled elsewhere than beside the package.
+"""
+
+if __name__ == "__main__":
+    main()
