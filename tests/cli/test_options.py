@@ -36,7 +36,7 @@ def test_every_option_means_what_the_table_says_whichever_verb_takes_it() -> Non
         if name == "--help":
             continue
         assert name in OPTIONS, f"{name} of {path} is not in the table"
-        assert name == "--output" or part.help == OPTIONS[name].help, (path, name)
+        assert name == "--output" or part.help == OPTIONS[name].text, (path, name)
         assert {flag for flag in part.opts if not flag.startswith("--")} == {OPTIONS[name].short} - {""}, (path, name)
 
 

@@ -44,7 +44,7 @@ def compare_verb(
         str | None,
         option("--reference", show_default="the published one, where it is comparable"),
     ] = None,
-    others: Annotated[bool, option("--published/--no-published")] = True,
+    no_published: Annotated[bool, option("--no-published")] = False,
     figure: Annotated[
         Path | None,
         option("--figure"),
@@ -61,7 +61,7 @@ def compare_verb(
         Path | None,
         option("--output", help="A file for the tables: .tex, .md, .csv or .txt. CSV has one table a file."),
     ] = None,
-    intervals: Annotated[bool, option("--intervals/--no-intervals")] = True,
+    no_intervals: Annotated[bool, option("--no-intervals")] = False,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
@@ -80,7 +80,8 @@ def compare_verb(
     from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
     from brittle.evaluation import comparable, compare_all, scores
 
-    asked = TableRequest(per_corruption, measure, ranks, by, tuple(published or ()), form, output, intervals)
+    asked = TableRequest(per_corruption, measure, ranks, by, tuple(published or ()), form, output, not no_intervals)
+    others = not no_published
     if as_json and (form or output):
         raise BrittleError("--json prints one JSON of everything; leave out --format and --output, or --json")
     if not runs and not published:

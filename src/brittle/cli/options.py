@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import typer
 
@@ -26,11 +26,17 @@ PartialLabels = Literal["class", "not class", "skip"]
 
 
 class Meaning(NamedTuple):
-    """What an option means: its help, a short name, and what stands for its value in the help."""
+    """What an option means: its help, a short name, what stands for its value in the help, and its choices."""
 
     help: str
     short: str = ""
     metavar: str = ""
+    choices: Any = None
+
+    @property
+    def text(self) -> str:
+        """The help, with the choices that there are."""
+        return self.help + (f" One of {', '.join(get_args(self.choices))}." if self.choices else "")
 
 
 OPTIONS = {
@@ -39,11 +45,13 @@ OPTIONS = {
         "Model: `demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …, with options "
         "such as `timm:resnet50,checkpoint=FILE`; repeatable where several are compared.",
         "-m",
+        "MODEL",
     ),
     "--data": Meaning(
         "Images with labels: `demo`, a folder of class folders, an .npz file, `cifar10:FOLDER` …; verbs that train "
         "take its training part.",
         "-d",
+        "DATA",
     ),
     "--benchmark": Meaning("Benchmark: a recipe's name or its .toml file.", "-b", "RECIPE"),
     "--corruption": Meaning("Corruptions by name, repeated or with commas.", "-c", "NAME"),
@@ -71,7 +79,9 @@ OPTIONS = {
     "--workers": Meaning("Number of workers that corrupt images and compute side by side.", "-j"),
     "--device": Meaning("Where networks run: `cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`."),
     "--bf16": Meaning("Compute in bfloat16: half the memory, where the device is good at it."),
-    "--engine": Meaning("Run on this machine, or spread the work over a Ray cluster."),
+    "--engine": Meaning(
+        "Run on this machine, or spread the work over a Ray cluster.", metavar="ENGINE", choices=Engine
+    ),
     "--address": Meaning("Address of the Ray cluster."),
     "--overwrite": Meaning("Remove what an earlier call left in the output folder, and start anew."),
     "--tolerance": Meaning("Precision of a severity that is searched for."),
@@ -88,14 +98,14 @@ OPTIONS = {
         "whose errors divide rCE.",
         metavar="MODEL",
     ),
-    "--published": Meaning("Show what others published, where it is comparable."),
+    "--no-published": Meaning("Leave out what others published."),
     "--per-corruption": Meaning("Table of every model under every corruption, for a paper."),
-    "--measure": Meaning("What the table of every corruption shows."),
+    "--measure": Meaning("What the table of every corruption shows.", metavar="MEASURE", choices=CorruptionMeasure),
     "--ranks": Meaning("Table of ranks, with Kendall's τ between severities and between benchmarks."),
-    "--rank-by": Meaning("What there is a rank for, each severity or each corruption."),
+    "--rank-by": Meaning("What there is a rank for, each severity or each corruption.", metavar="WHAT", choices=RankBy),
     "--table": Meaning("Bundled published table, with or without runs; `list` lists them; repeatable.", metavar="NAME"),
-    "--format": Meaning("Format of tables for a paper."),
-    "--intervals": Meaning("Show 95 % intervals in tables."),
+    "--format": Meaning("Format of tables for a paper.", metavar="FORMAT", choices=TableFormat),
+    "--no-intervals": Meaning("Leave 95 % intervals out of tables."),
     "--rules": Meaning("File of the rules that are checked.", metavar="FILE.toml"),
     "--against": Meaning("Another run on the same images: bounds are then of paired differences to it.", metavar="RUN"),
     "--strict": Meaning("Fail also if a rule is undecided."),
@@ -109,9 +119,13 @@ OPTIONS = {
     "--family": Meaning("Only the corruptions of one family: noise, blur, weather, digital …", "-f"),
     "--image-size": Meaning("Side in pixels of the images that are corrupted or generated."),
     "--thumb": Meaning("Side in pixels at which each picture is shown."),
-    "--image-format": Meaning("Format of written images: JPEG of quality 85, as published, or PNG, the exact pixels."),
+    "--image-format": Meaning(
+        "Format of written images: JPEG of quality 85, as published, or PNG, the exact pixels.",
+        metavar="FORMAT",
+        choices=ImageFormat,
+    ),
     "--array-labels": Meaning("Labels of the images of an .npy array, another .npy file.", metavar="FILE"),
-    "--from": Meaning("Where to fetch from."),
+    "--from": Meaning("Where to fetch from.", metavar="PLACE", choices=Download),
     # designing benchmarks
     "--candidates": Meaning(
         "Candidate corruptions: a recipe, or names with commas, each with the range of NOC's or Syn2Nat's candidates."
@@ -125,7 +139,9 @@ OPTIONS = {
     "--of": Meaning("What should be covered: a recipe or names of corruptions."),
     "--clusters": Meaning("Number of categories, instead of a correlation."),
     "--min-correlation": Meaning("Split until the vectors of a category correlate on average more than this."),
-    "--method": Meaning("How to cluster: k-means as in Syn2Nat, or a tree."),
+    "--method": Meaning(
+        "How to cluster: k-means as in Syn2Nat, or a tree.", metavar="METHOD", choices=ClusteringMethod
+    ),
     "--categories": Meaning("Categories: a file of `brittle design categories`, or `syn2nat`, the published ones."),
     "--nk": Meaning("Benchmarks with K corruptions of each of N categories; repeatable.", metavar="N,K"),
     "--per-category": Meaning("Number of corruptions of each category.", "-k"),
@@ -135,8 +151,12 @@ OPTIONS = {
     "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
     "--robustness": Meaning("Shares of clean accuracy that are left at the two ends of the range, with a comma."),
     "--name": Meaning("Name of the recipe."),
-    "--form": Meaning("Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code."),
-    "--control": Meaning("Train the standard model further too, with clean images, as a control."),
+    "--form": Meaning(
+        "Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code.",
+        metavar="FORM",
+        choices=OverlapForm,
+    ),
+    "--no-control": Meaning("Do not train the standard model further with clean images, as a control."),
     "--from-table": Meaning("Train nothing, and take a published table: noc-table7 or noc-table8."),
     "--repeats": Meaning("Number of runs, each with other images and draws; the paper: 10."),
     "--datasets": Meaning("Number of data sets that are sampled in each run."),
@@ -154,11 +174,15 @@ OPTIONS = {
     "--epochs": Meaning("Number of training epochs of each model."),
     "--standard-epochs": Meaning("Number of training epochs of the standard model."),
     "--lr": Meaning("Learning rate of the training."),
-    "--optimizer": Meaning("Optimizer of the training."),
-    "--schedule": Meaning("Schedule of the learning rate; `step` as NOC trains."),
+    "--optimizer": Meaning("Optimizer of the training.", metavar="NAME", choices=Optimizer),
+    "--schedule": Meaning("Schedule of the learning rate; `step` as NOC trains.", metavar="NAME", choices=Schedule),
     "--jsd": Meaning("Weight of AugMix's consistency loss, 12 as published; 0 is none."),
     "--ema": Meaning("Decay of the moving average of the weights; 0 is none."),
-    "--mode": Meaning("Fine-tune the standard model, train from scratch, or adapt batch normalisation alone."),
+    "--mode": Meaning(
+        "Fine-tune the standard model, train from scratch, or adapt batch normalisation alone.",
+        metavar="MODE",
+        choices=Mode,
+    ),
     "--feature-images": Meaning("Number of images whose features represent a transform."),
     "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
     "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
@@ -171,7 +195,7 @@ OPTIONS = {
     "--near": Meaning("Corruption that is tested, and mixed in."),
     "--far": Meaning("Corruption or augmentation that makes the rest of the mixture."),
     "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
-    "--errors": Meaning("Train a model with each mixture and test it."),
+    "--no-errors": Meaning("Measure distances only: train and test no model with each mixture."),
     # generated shifts
     "--class": Meaning("Classes by number or name, repeated or with commas; or `all`."),
     "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
@@ -182,25 +206,33 @@ OPTIONS = {
     "--strength": Meaning("η: how many times the difference of the prompts the slider learns."),
     "--lora-rank": Meaning("Rank of the LoRA adapter."),
     "--lora-alpha": Meaning("Alpha of the LoRA adapter; alpha / rank scales it."),
-    "--dtype": Meaning("Number format of the diffusion model; `auto`: bfloat16 on GPUs that compute in it."),
+    "--dtype": Meaning(
+        "Number format of the diffusion model; `auto`: bfloat16 on GPUs that compute in it.",
+        metavar="DTYPE",
+        choices=Dtype,
+    ),
     "--scale": Meaning("Scales of the shift, with commas; 0 is one of them."),
     "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
     "--two-prompts": Meaning("The baseline without a slider: the shift in the prompt, at scale 1 only."),
     "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),
     "--guidance": Meaning("Strength of classifier-free guidance; 1 is none."),
-    "--scheduler": Meaning("Scheduler of the denoising."),
+    "--scheduler": Meaning("Scheduler of the denoising.", metavar="NAME", choices=Scheduler),
     "--output-size": Meaning("Side in pixels of written images."),
     "--clip": Meaning("A CLIP model of transformers or open_clip, or `tiny`, the bundled one.", metavar="FOLDER"),
     "--dino": Meaning("An image encoder of transformers, or `tiny`, the bundled one.", metavar="FOLDER"),
-    "--by": Meaning("One curve for each shift, for each class name, or for all images."),
-    "--prompts": Meaning("Wording of the prompts; `paper` and `code` as published there."),
+    "--by": Meaning(
+        "One curve for each shift, for each class name, or for all images.", metavar="WHAT", choices=CurvesBy
+    ),
+    "--prompts": Meaning(
+        "Wording of the prompts; `paper` and `code` as published there.", metavar="WORDING", choices=Prompts
+    ),
     "--scores": Meaning("Scores of an earlier call, scores.csv.", metavar="FILE"),
     "--labels": Meaning("Labels made on the labelling page, which choose and test thresholds.", metavar="FILE"),
     "--tpr": Meaning("Share of out-of-class images that each threshold removes."),
     "--published-thresholds": Meaning("Use the published thresholds, for CLIP ViT-B/16 and DINOv2 ViT-L/14."),
     "--thresholds": Meaning("Thresholds of an earlier filter, thresholds.json, or `tiny`.", metavar="FILE"),
     "--least": Meaning("Number of scores that must pass for an image to pass."),
-    "--partial-as": Meaning("What `partial` labels count as."),
+    "--partial-as": Meaning("What `partial` labels count as.", metavar="LABEL", choices=PartialLabels),
     "--page": Meaning("Labelling page to write.", metavar="FILE.html"),
     "--demo-pipeline": Meaning("Another demo pipeline, of scripts/train_tiny_world.py.", metavar="FOLDER"),
 }
@@ -208,17 +240,16 @@ OPTIONS = {
 
 
 def option(name: str, *, help: str | None = None, **more: Any) -> Any:  # noqa: A002 - Typer's word
-    """The option of this name, such as `--limit`, or of a pair such as `--errors/--no-errors`.
+    """The option of this name, such as `--limit`.
 
     Verbs say only what differs between them, such as `show_default`; `help` is for `--output` alone, which is a run's
     folder for one verb and a picture for another.
     """
-    first = name.partition("/")[0]
-    meaning = OPTIONS[first]
-    if help is not None and first != "--output":
-        raise ValueError(f"{first} has its one meaning in OPTIONS; only --output says what it is")
-    words = {"help": help or meaning.help, **({"metavar": meaning.metavar} if meaning.metavar else {}), **more}
-    complete = COMPLETIONS.get(first)
+    meaning = OPTIONS[name]
+    if help is not None and name != "--output":
+        raise ValueError(f"{name} has its one meaning in OPTIONS; only --output says what it is")
+    words = {"help": help or meaning.text, **({"metavar": meaning.metavar} if meaning.metavar else {}), **more}
+    complete = COMPLETIONS.get(name)
     if complete is not None:
         words["autocompletion"] = complete
     return typer.Option(name, *([meaning.short] if meaning.short else []), **words)

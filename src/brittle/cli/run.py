@@ -145,6 +145,8 @@ def run_verb(
             interrupted()
     if as_json:
         print_json(scores_as_json(results))
+        if report:
+            report_verb([output])
         return
     if stored is not None and stored.scheme == "cns-bench":
         print_slides(results)

@@ -221,7 +221,7 @@ def mixing_study_verb(
     far: Annotated[str, option("--far")] = "motion_blur",
     severity: Annotated[float, option("--severity")] = 3.0,
     shares: Annotated[str, option("--shares")] = SHARES,
-    errors: Annotated[bool, option("--errors/--no-errors")] = True,
+    no_errors: Annotated[bool, option("--no-errors")] = False,
     benchmark: given.BENCHMARK = "cifar10-c",
     mode: options.MODE = "finetune",
     network: options.NETWORK = "small",
@@ -273,7 +273,7 @@ def mixing_study_verb(
     compile_first()
     with resumable_progress() as bar:
         told = follow(bar)
-        teach = mixtures if errors else {}
+        teach = {} if no_errors else mixtures
         models = scheme_models(teach, taught, output / "models", plan, start=weights, progress=told)
         standard = models.pop("standard")
         how: dict[str, Any] = {"folder": output / "features", "batch_size": batch_size}
@@ -282,7 +282,7 @@ def mixing_study_verb(
         features = scheme_features(both, standard, shown, samples=samples, seed=seed, progress=told, **how)
         mine, others = features.values()
         points = mixing_points(mine, others, cells, wanted, seed=seed)
-        if errors:
+        if not no_errors:
             run = run_together(models, test, target, output / "run", batch_size=batch_size, progress=told)
             points = points.with_columns(_errors(run, list(models), target))
     _mixing_print(points)

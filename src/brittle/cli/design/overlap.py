@@ -103,10 +103,7 @@ def overlap_verb(
     batch_size: Annotated[int, option("--batch-size")] = 128,
     form: Annotated[OverlapForm, option("--form")] = ("ratio"),
     rate: Annotated[float | None, option("--lr", show_default="0.05")] = None,
-    control: Annotated[
-        bool,
-        option("--control/--no-control"),
-    ] = True,
+    no_control: Annotated[bool, option("--no-control")] = False,
     seed: Annotated[int, option("--seed")] = 0,
     engine: Annotated[Engine, option("--engine")] = "local",
     address: Annotated[str | None, option("--address")] = None,
@@ -132,7 +129,7 @@ def overlap_verb(
 
     check_engine(engine, address)  # a mistake is told before data are read
     recipe = candidates_of(candidates)
-    how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": control}
+    how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": not no_control}
     plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, **how)
     taught = training_of(data, training, images if mode == "scratch" else None)
     test = load_data(data, test_images, None, {})
