@@ -1,6 +1,9 @@
 """One name, one meaning; groups and panels; options from files; quiet and verbose."""
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -143,3 +146,20 @@ def test_json_is_json(run: Run, tmp_path: Path) -> None:
     result = run(*CALL, "-o", tmp_path / "run", "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("brittle run -b cifar10-c-b", "cifar10-c-bar"),
+        ("brittle run -c fog,sno", "fog,snow"),
+        ("brittle run -m demo:s", "demo:standard"),
+        ("brittle design ov", "overlap"),
+        ("brittle run --engine r", "ray"),
+    ],
+)
+def test_shells_complete_verbs_and_names(typed: str, completed: str) -> None:
+    words = {"_BRITTLE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    call = [sys.executable, "-m", "brittle"]
+    done = subprocess.run(call, env={**os.environ, **words}, capture_output=True, text=True, check=True)
+    assert completed in done.stdout.split()

@@ -9,7 +9,7 @@ from brittle._errors import BrittleError
 from brittle.cli.augment import distance as given
 from brittle.cli.augment import study as options
 from brittle.cli.augment.distance import recipe_of
-from brittle.cli.console import compile_first, console, resumable_progress, split_numbers, tell_files
+from brittle.cli.console import compile_first, console, print_json, resumable_progress, split_numbers, tell_files
 from brittle.cli.inputs import (
     BATCH,
     CORRUPTION_SAMPLES,
@@ -114,6 +114,7 @@ def distance_study_verb(
     corruption_samples: CORRUPTION_SAMPLES = 25,
     seed: options.SEED = 0,
     batch_size: BATCH = 128,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Repeat the MSD paper's experiment: is a scheme that comes nearer to a corruption better against it?
 
@@ -161,7 +162,10 @@ def distance_study_verb(
         features = scheme_features(chosen, standard, shown, samples=samples, seed=seed, progress=told, **how)
     points = scheme_points(features, cells, results, recipe)
     found = scheme_correlations(points)
-    _print(found)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
     title = f"Nearer augmentations, fewer errors? {len(chosen)} schemes on {recipe.name}"
     files = [save_table(points, output / "points.csv"), save_table(found, output / "correlations.csv")]
     files.append(save_figure(study_figure(points, found, title=title), output / "study.svg"))
@@ -236,6 +240,7 @@ def mixing_study_verb(
     corruption_samples: CORRUPTION_SAMPLES = 100,
     seed: options.SEED = 0,
     batch_size: BATCH = 128,
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Repeat the MSD paper's Figure 2b: mix the tested corruption into another augmentation, less and less of it.
 
@@ -285,7 +290,10 @@ def mixing_study_verb(
         if not no_errors:
             run = run_together(models, test, target, output / "run", batch_size=batch_size, progress=told)
             points = points.with_columns(_errors(run, list(models), target))
-    _mixing_print(points)
+    if as_json:
+        print_json(points)
+    else:
+        _mixing_print(points)
     note = f"A share of {near} at severity {severity:g}, the rest {far}; tested on {near}. {samples:,} samples."
     figure = save_figure(mixing_figure(points, note=note), output / "mixing.svg")
     tell_files(save_table(points, output / "mixing.csv"), figure)

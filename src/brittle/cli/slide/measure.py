@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, resumable_progress, say_next, tell_files
+from brittle.cli.console import console, print_json, resumable_progress, say_next, tell_files
 from brittle.cli.inputs import DEVICE, follow
 from brittle.cli.options import CurvesBy, Prompts, option
 from brittle.cli.slide.inputs import CLIP, TINY, prompts_of, tiny_part
@@ -34,6 +34,7 @@ def measure_verb(
     prompts: Annotated[Prompts, option("--prompts")] = "words",
     batch_size: Annotated[int, option("--batch-size")] = 32,
     device: DEVICE = "auto",
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Measure ΔCLIP: how much nearer images are to the words of the shift, and of the class, than at scale 0.
 
@@ -47,7 +48,10 @@ def measure_verb(
         raise BrittleError(f"curves are by shift, name or all, got {by!r}")
     scores = scored(folder, clip, None, prompts, batch_size, device)
     curves = shift_curves(scores, by=None if by == "all" else by)
-    print_curves(curves)
+    if as_json:
+        print_json(curves)
+    else:
+        print_curves(curves)
     words = "every" if rises_throughout(curves) else "not every"
     words += " ΔCLIP shift rises from each scale to the next"
     console().print(f"[dim]{words}; 100 × cosine, 95 % intervals over trajectories[/]\n")
