@@ -15,6 +15,7 @@ help:  ## show what can be made
 	touch $@
 
 test: .venv/ready lint light  ## set up, check the style and types, run all tests, and try the core alone
+	$(BIN)/python -c 'from brittle.corruptions import compile_corruptions; compile_corruptions()'
 	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/ready
