@@ -328,6 +328,10 @@ RESULT_SUFFIXES = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
 """Suffixes of result files: a folder with one of them is in use."""
 
 
+COMMAND = "command.toml"
+"""The call of the command line that made a folder, which the folder keeps."""
+
+
 def claim(path: Path, settings: Mapping[str, Any], contents: str) -> None:
     """Record in `path` the settings a folder is made with, or raise if it was made with others."""
     requested = json.loads(json.dumps(settings))

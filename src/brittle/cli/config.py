@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import atomic_write, toml_text
-
-COMMAND = "command.toml"
-"""The call that made a folder, in that folder."""
+from brittle._io import COMMAND, atomic_write, toml_text
 
 GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)

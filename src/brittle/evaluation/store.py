@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._io import (
+    COMMAND,
     DamagedFile,
     Presence,
     atomic_write,
@@ -123,7 +124,7 @@ class Store:
 
     def _check_ours(self, path: Path) -> None:
         """Raise if there are files in a folder that is no run's."""
-        ours = {*OURS, RUN, IMAGES, READ, CORRUPTIONS}
+        ours = {*OURS, RUN, IMAGES, READ, CORRUPTIONS, COMMAND}
         strange = [item for item in self.folder.iterdir() if item.name not in ours and item.suffix != ".part"]
         if strange and not path.is_file():
             raise BrittleError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
