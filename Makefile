@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
 
-.PHONY: help test light timm demo docs perf lint clean
+.PHONY: help test wheel light timm demo docs perf lint clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -23,16 +23,29 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-light: .venv-light/ready  ## try the core without any extra, in an environment of its own
+light: .venv-light/ready  ## try the wheel of the core without any extra, in an environment of its own
 	$(LIGHT)/brittle list > /dev/null
 	$(LIGHT)/brittle show -c fog,noc/blur,c-bar/plasma_noise --output .venv-light/sheet.png
-	$(LIGHT)/pytest tests/metrics tests/benchmarks tests/datasets/test_dataset.py tests/test_missing_extras.py
+	$(LIGHT)/pytest tests/in_light_venv.py tests/metrics tests/benchmarks tests/datasets/test_dataset.py tests/test_missing_extras.py
 
 LIGHT := .venv-light/bin
+PACKED := pyproject.toml README.md LICENSE $(shell find src -type f ! -path '*/__pycache__/*')
 
-.venv-light/ready: pyproject.toml constraints.txt
+wheel: dist/ready  ## build the wheel into dist/ and write its size into docs/packaging.md
+	$(LIGHT)/python scripts/measure_wheel.py dist/*.whl
+
+$(LIGHT)/pip:
 	$(PYTHON) -m venv .venv-light
-	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt -e . pytest hypothesis
+
+dist/ready: $(PACKED) | $(LIGHT)/pip
+	rm -rf dist
+	$(LIGHT)/pip --disable-pip-version-check -q wheel --no-deps -w dist .
+	touch $@
+
+.venv-light/ready: dist/ready constraints.txt
+	$(LIGHT)/pip --disable-pip-version-check -qq uninstall -y brittle
+	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt dist/*.whl pytest hypothesis
+	$(LIGHT)/pip --disable-pip-version-check -q check
 	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
 	touch $@
 
@@ -59,4 +72,5 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/evaluation.py
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-light .venv-timm site demo docs/sets
+	rm -rf .venv .venv-light .venv-timm dist build site demo docs/sets .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

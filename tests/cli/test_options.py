@@ -79,6 +79,13 @@ def test_there_are_at_most_seventeen_words_and_they_stand_in_panels(run: Run) ->
 CALL = ("run", "-m", "demo:standard", "-d", "demo", "--limit", 10, "-c", "fog", "-s", "1,3")
 
 
+def test_a_refused_call_leaves_a_folder_in_use_as_it_was(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not of brittle")
+    refused = run(*CALL, "-o", tmp_path)
+    assert refused.exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
 def test_a_run_can_be_repeated_by_the_file_that_it_leaves(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from itertools import islice, pairwise
 from pathlib import Path
 from traceback import print_exc
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeGuard
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -226,10 +226,14 @@ class Verbs(TyperGroup):
         began = monotonic()
         with self._one_sentence(ctx, bool(ctx.params.get("traceback"))), warnings.catch_warnings():
             tell_damage()
+            refused = False
             try:
                 result = super().invoke(ctx)
+            except (USAGE_ERROR, *MISTAKES):
+                refused = True
+                raise
             finally:
-                keep_command()
+                keep_command(refused)
         if VERBOSE.get():
             tell_cost(monotonic() - began)
         return result
@@ -292,21 +296,25 @@ CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)
 """The call of the verb that runs."""
 
 
-def keep_command() -> None:
-    """Write command.toml into the folder that the verb's output is, if there is one now."""
+def keep_command(refused: bool) -> None:
+    """Write command.toml into the folder that the verb's output is, if there is one now.
+
+    A refused call keeps nothing: the folder may be none of brittle's, or hold the call that made it.
+    """
     ctx = CALLED.get()
     CALLED.set(None)
     output = None if ctx is None else ctx.params.get("output")
-    if (
-        not isinstance(output, Path)
-        or not output.is_dir()
-        or all(item.name.startswith(".") for item in output.iterdir())
-    ):
+    if refused or not _holds_files(output):
         return
     from brittle.cli.config import save_command
 
     with suppress(OSError):  # a full disk is told by what failed there first
         save_command(output, ctx.command_path.split()[1:], ctx.command, ctx, IMPORTED.get())
+
+
+def _holds_files(output: object) -> TypeGuard[Path]:
+    """Whether it is a folder with more in it than hidden files."""
+    return isinstance(output, Path) and output.is_dir() and any(item.name[0] != "." for item in output.iterdir())
 
 
 def tell_settings(ctx: Any) -> None:
