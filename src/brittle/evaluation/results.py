@@ -229,14 +229,14 @@ class Results:
         row = chosen.join(samples.to_frame().with_row_index("row"), on="sample", maintain_order="left")[
             "row"
         ].to_numpy()
-        seen = np.zeros((len(samples), len(cells)), np.uint8)
-        np.add.at(seen, (row, chosen["cell"].to_numpy()), 1)
+        place = row.astype(np.int64) * len(cells) + chosen["cell"].to_numpy()
+        seen = np.bincount(place, minlength=len(samples) * len(cells)).reshape(len(samples), len(cells))
         if seen.max() > 1:
             raise BrittleError(
                 f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
             )
         values = np.empty(seen.shape, bool)
-        values[row, chosen["cell"].to_numpy()] = chosen["correct"].to_numpy()
+        values.flat[place] = chosen["correct"].to_numpy()
         whole = seen.all(axis=1)
         if not whole.any():
             raise BrittleError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
