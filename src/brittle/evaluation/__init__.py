@@ -1,6 +1,15 @@
 """Run the test, keep every prediction."""
 
+from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
+from brittle.evaluation.callbacks import (
+    Callback,
+    MLflowCallback,
+    StartedRun,
+    TensorBoardCallback,
+    WandbCallback,
+    load_callback,
+)
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.comparison import (
     Comparison,
@@ -73,6 +82,8 @@ __all__ = [
     "SHIFT",
     "By",
     "Call",
+    "Callback",
+    "CallbackFailed",
     "Cell",
     "Classes",
     "CnsScores",
@@ -86,6 +97,7 @@ __all__ = [
     "Format",
     "KnownModel",
     "LevelFailures",
+    "MLflowCallback",
     "Measure",
     "Outcome",
     "Probe",
@@ -96,8 +108,11 @@ __all__ = [
     "ScoreTable",
     "Scores",
     "SearchedFolder",
+    "StartedRun",
     "Store",
+    "TensorBoardCallback",
     "Trajectories",
+    "WandbCallback",
     "agreement_table",
     "as_baseline",
     "best_batch_size",
@@ -127,6 +142,7 @@ __all__ = [
     "intervals_in_words",
     "junit_xml",
     "level_failures",
+    "load_callback",
     "load_evidence",
     "load_failure_points",
     "load_results",
