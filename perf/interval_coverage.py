@@ -22,7 +22,7 @@ from scipy.special import ndtr, ndtri
 
 from brittle import metrics
 from brittle._types import FloatArray
-from brittle.metrics.resampling import Fraction, gap_interval, mean_interval
+from brittle.metrics.bounded_means import Fraction, gap_interval, mean_interval
 
 HERE = Path(__file__).parent
 KEPT, PAGE = HERE / "interval_coverage.json", HERE.parent / "docs" / "intervals.md"

@@ -33,7 +33,7 @@ NOUNS = {
     "score": (next(s for s in RESULTS.scores() if s.model == NAME), ["imagenet-c/contrast"]),
     "comparison": (RESULTS.compare(), ["to the best"]),
     "corruptions": (RESULTS.by_corruption(), ["imagenet-c/brightness", "error"]),
-    "ranks": (RESULTS.ranks(), ["severity", "rank", "2.5"]),
+    "ranks": (RESULTS.ranks(by="severity"), ["severity 3", "rank", "other"]),
     "failure points": (RESULTS.failure_points("contrast"), ["half fail at"]),
     "benchmark": (RECIPE, ["imagenet-c/contrast", "1-5", "●"]),
     "dataset": (DATA, ["6 images", "second", "third"]),

@@ -31,6 +31,10 @@ def did_you_mean(name: str, names: Collection[str]) -> str:
     return f"there are: {', '.join(sorted(names))}" if names else "there are none"
 
 
+class CallbackFailed(UserWarning):
+    """A callback raised an error, and is not called again."""
+
+
 class RunError(RuntimeError):
     """A valid run that could not finish: a worker died, memory ran out, or a connection was lost.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from io import BytesIO
 from typing import Any
@@ -25,14 +25,18 @@ def html_title(kind: str, name: str, *facts: str) -> str:
     return f'<b>{escape(kind)} {escape(name)}</b> <span style="{FAINT}">{words}</span>'
 
 
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, styles: Any = None) -> str:
-    """A table of cells that are HTML already; `left` columns are words, the others numbers.
+def html_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int | Collection[int] = 1, styles: Any = None
+) -> str:
+    """A table of cells that are HTML already; the first `left` columns, or these, are words, the others numbers.
 
     `styles(row, column)` adds to the style of a cell.
     """
 
+    words = range(left) if isinstance(left, int) else left
+
     def cell(tag: str, content: str, column: int, style: str = "") -> str:
-        side = "left" if column < left else "right"
+        side = "left" if column in words else "right"
         return f'<{tag} style="{CELL};text-align:{side};{style}">{content}</{tag}>'
 
     top = "".join(cell("th", escape(name), i, f"border-bottom:{LINE};font-weight:600") for i, name in enumerate(head))
@@ -47,9 +51,10 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int 
     )
 
 
-def html_number(value: str, interval: str = "") -> str:
+def html_number(value: str, interval: str = "", *, bold: bool = False) -> str:
     """A number with its interval in smaller letters behind it."""
-    return f'{escape(value)} <span style="{FAINT}">{escape(interval)}</span>' if interval else escape(value)
+    text = f"<b>{escape(value)}</b>" if bold else escape(value)
+    return f'{text} <span style="{FAINT}">{escape(interval)}</span>' if interval else text
 
 
 def html_image(pixels: Any, label: str, *, side: int) -> str:

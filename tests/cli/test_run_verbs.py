@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -417,3 +418,27 @@ def test_a_damaged_file_is_told_once_in_a_sentence(run: Run, models: Path, finis
     assert result.stderr.count(cell.name) == 1
     assert "Traceback" not in result.stderr
     assert brittle.load_results(finished).accuracy().equals(before)
+
+
+@pytest.mark.parametrize(
+    ("logger", "named"),
+    [
+        ("tensorbord:logs", ["tensorbord:logs", "'tensorboard'"]),
+        ("tensorboard", ["tensorboard:FOLDER"]),
+        ("file:x", ["file:x", "mlflow", "wandb"]),
+    ],
+)
+def test_a_logger_that_is_none_is_named_before_anything_is_loaded(
+    run: Run, tmp_path: Path, logger: str, named: list[str]
+) -> None:
+    result = run("run", "-m", "demo:standard", "-d", "demo", "-o", tmp_path / "run", "--log", logger)
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in named), result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_logger_names_its_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    result = run("run", "-m", "demo:standard", "-d", "demo", "-o", tmp_path / "run", "--log", "mlflow")
+    assert result.exit_code == 2
+    assert "pip install mlflow" in result.stderr

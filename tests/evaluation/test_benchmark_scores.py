@@ -9,11 +9,11 @@ import pytest
 
 import brittle
 from brittle import BrittleError
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import as_baseline, compare, compare_all, evaluate, load_results, scores
 from brittle.evaluation.results import Results
-from brittle.metrics import baseline
+from brittle.metrics import baseline, bootstrap
 from brittle.models import from_callable
 from tests.errors import naming
 
@@ -156,3 +156,33 @@ def test_differences_to_the_best_of_several_hold_together() -> None:
     )
     assert compare_all(results, RECIPE, ["a"]) == {}
     assert set(compare_all(results, None, ["a", "b", "c"], resamples=50)) == {"b", "c"}
+
+
+def test_each_corruption_has_the_estimates_of_its_columns_alone() -> None:
+    """Scored from the share of right levels, a corruption has what the bootstrap says of its clean and cell columns."""
+    results, reference = made_up({"good": 0.8}), baseline("reference-cifar10-c")
+    [score] = scores(results, RECIPE, reference=reference, resamples=300, seed=5)
+    rows = results.matrix("good", [Cell(), *RECIPE.cells()]).values
+    start = 1
+    for entry, found in zip(RECIPE.entries, score.corruptions, strict=True):
+        columns = rows[:, [0, *range(start, start := start + len(entry.levels))]]
+        below = float(reference.of([entry.id])[0])
+        measures = {
+            "accuracy": lambda right, _: right,
+            "robustness": lambda right, clean: right / clean,
+            "corruption_error": lambda right, _, below=below: (1 - right) / below,
+            "relative_corruption_error": lambda right, clean, rise=below - reference.clean_error: (
+                (clean - right) / rise
+            ),
+        }
+        for field, measure in measures.items():
+            own = getattr(found, field)
+            alone = bootstrap(
+                columns,
+                lambda a, measure=measure: measure(a[..., 1:].mean(-1), a[..., 0]),
+                name=own.name,
+                resamples=300,
+                seed=5,
+            )
+            assert (own.value, own.low, own.high) == pytest.approx((alone.value, alone.low, alone.high), abs=1.1e-12)
+            assert (own.n, own.method) == (alone.n, alone.method)

@@ -18,7 +18,7 @@ from brittle import BrittleError
 from brittle._errors import RunError
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import load_dataset
-from brittle.evaluation import evaluate, load_results
+from brittle.evaluation import Callback, evaluate, load_results
 from brittle.models import ModelError, from_callable, from_torch
 from tests.errors import naming
 
@@ -188,3 +188,17 @@ def test_an_address_where_nothing_answers_is_told_at_once() -> None:
             check_reachable(address)
     check_reachable("auto")
     check_reachable(None)
+
+
+def test_callbacks_are_told_here_of_cells_from_the_cluster(tmp_path: Path) -> None:
+    class Told(Callback):
+        def __init__(self) -> None:
+            self.cells: dict[tuple[str, float], float] = {}
+
+        def on_cell_end(self, model: str, cell: Cell, accuracy: float, images: int) -> None:  # noqa: ARG002
+            assert os.getpid() == process
+            self.cells[cell.place] = accuracy
+
+    process, told = os.getpid(), Told()
+    results = evaluate(network(), DATA, RECIPE, tmp_path, engine="ray", callbacks=[told])
+    assert told.cells == {(row[1], row[2]): row[4] for row in results.accuracy().rows()}

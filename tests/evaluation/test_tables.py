@@ -145,7 +145,7 @@ def test_more_models_than_corruptions_become_rows(results: Results) -> None:
 @pytest.mark.parametrize("by", ["severity", "corruption"])
 def test_ranks_and_their_agreement(results: Results, by: str) -> None:
     table = rank_table(results, ONE, by=by)  # type: ignore[arg-type]
-    models = [column.name for column in table.columns][1:-1]
+    models = [column.name for column in table.columns if not column.data_only][1:-1]
     assert sorted(models) == results.models
     values = np.array([accuracies(results, ONE, model) for model in models])  # model × corruption × level
     rows = values.mean(1).T if by == "severity" else values.mean(2).T
@@ -154,8 +154,9 @@ def test_ranks_and_their_agreement(results: Results, by: str) -> None:
         rows = np.vstack([rows, first])
     assert len(table) == len(rows)
     for line, row in zip(table.rows, rows, strict=True):
-        np.testing.assert_array_equal(line[1:-1], rankdata(-row.round(12), method="min"))
-        tau = line[-1]
+        ranks = [float(value) for value in line[1:4]]  # type: ignore[arg-type]
+        np.testing.assert_array_equal(ranks, rankdata(-row.round(12), method="min"))
+        tau = line[4]
         assert isinstance(tau, Estimate)
         np.testing.assert_allclose(tau.value, kendalltau(first.round(12), row.round(12)).statistic)
 
@@ -283,7 +284,7 @@ def test_equal_as_printed_is_equally_best_and_a_sign_is_a_sign() -> None:
     assert second[1] == r"\textbf{12.3}"
     assert first[2] == "0.0"  # not −0.0
     assert second[2] == r"+25.0 {\scriptsize {[}$-$50.0, $\infty${]}}"
-    assert "<b>12.3</b> <small>[10.0, 20.0]</small>" in HARD._repr_html_()
+    assert re.search(r"<b>12\.3</b> <span[^>]*>\[10\.0, 20\.0\]</span>", HARD._repr_html_())
 
 
 def test_captions_say_what_where_and_how(results: Results) -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from brittle import BrittleError, metrics
 from brittle.metrics import bootstrap, difference, means, resampled_means
-from brittle.metrics.resampling import linear_fraction
+from brittle.metrics.bounded_means import Fraction, gap_interval, linear_fraction
 from tests.errors import naming
 
 
@@ -211,6 +211,27 @@ def test_ratios_and_linear_scores_are_recognised() -> None:
     drop = linear_fraction(score_of("drop"), 76)
     assert drop is not None
     assert drop.weights == pytest.approx(np.r_[1, np.full(75, -1 / 75)])
+
+
+@pytest.mark.parametrize(("images", "levels"), [(60, 5), (3000, 5), (3000, 40)])
+def test_fiellers_ends_are_those_of_a_plain_bisection(rng: np.random.Generator, images: int, levels: int) -> None:
+    """Whatever is counted and tried at once: the ends are where the test on all images just rejects."""
+    skill = rng.random((images, 1))
+    rows = (skill + rng.normal(0, 0.4, (images, levels + 1)) < 0.7).astype(float)
+    weights = np.r_[0, rng.random(levels) if levels > 5 else np.full(levels, 1 / levels)]
+    found = Fraction(0.0, weights, 0.0, np.eye(levels + 1)[0]).interval(rows)
+    value = rows.mean(0) @ weights / rows[:, 0].mean()
+
+    def outside(ratio: float) -> bool:
+        low, high = gap_interval(rows @ weights, ratio * rows[:, 0], weights.sum(), ratio)
+        return bool(low > 0 if ratio < value else high < 0)
+
+    for end, far in zip(found, (0.0, 10 * value), strict=True):
+        inner, outer = value, far
+        while abs(outer - inner) > 1e-9:
+            middle = (inner + outer) / 2
+            inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+        assert end == pytest.approx(outer, rel=3e-5)
 
 
 def test_many_images_are_not_widened(rng: np.random.Generator) -> None:

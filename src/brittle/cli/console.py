@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeGuard
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from brittle._errors import BrittleError, ModelError, RunError
+from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError
 from brittle._io import DamagedFile, atomic_write
 from brittle._user_code import load_module
 from brittle.cli.options import option
@@ -148,19 +148,20 @@ def interrupted() -> NoReturn:
 
 
 def tell_damage() -> None:
-    """From now on say of a damaged file in one yellow sentence that it counts as missing, each time once."""
+    """From now on say in one yellow sentence, each once, that a file is damaged or that a callback failed."""
     from rich.text import Text
 
     python_says, said = warnings.showwarning, set()
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-        if not issubclass(category, DamagedFile):
+        if not issubclass(category, (DamagedFile, CallbackFailed)):
             python_says(message, category, *where, **more)
         elif str(message) not in said:
             said.add(str(message))
             console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
 
-    warnings.simplefilter("always", DamagedFile)
+    for category in (DamagedFile, CallbackFailed):
+        warnings.simplefilter("always", category)
     warnings.showwarning = show
 
 

@@ -91,6 +91,10 @@ OPTIONS = {
     "--report": Meaning("Write the report as well, report.html in the run's folder."),
     "--figure": Meaning("File of the figure.", metavar="FILE"),
     "--json": Meaning("Print JSON instead of tables."),
+    "--log": Meaning(
+        "Log accuracies and scores to `tensorboard:FOLDER`, `mlflow`, `mlflow:URI` or `wandb:PROJECT`; repeatable.",
+        metavar="LOGGER",
+    ),
     "--title": Meaning("Title of the page."),
     "--reference": Meaning(
         "Reference whose errors divide CE and mCE: a model of the runs, the folder of another run on the same images "

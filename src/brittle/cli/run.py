@@ -87,6 +87,7 @@ def run_verb(
     engine: Annotated[Engine, option("--engine")] = "local",
     address: Annotated[str | None, option("--address")] = None,
     overwrite: OVERWRITE = False,
+    log: Annotated[list[str] | None, option("--log")] = None,
     report: Annotated[bool, option("--report")] = False,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
@@ -98,7 +99,9 @@ def run_verb(
     import brittle
     from brittle.cli.slide.inputs import print_slides
     from brittle.datasets.load import stored_set
+    from brittle.evaluation import load_callback
 
+    callbacks = [load_callback(text) for text in log or ()]
     recipe = chosen_recipe(
         benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, textures=textures
     )
@@ -139,6 +142,7 @@ def run_verb(
                 address=address,
                 progress=shown,
                 overwrite=overwrite,
+                callbacks=callbacks,
             )
         except KeyboardInterrupt:
             bar.stop()

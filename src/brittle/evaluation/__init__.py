@@ -1,10 +1,29 @@
 """Run the test, keep every prediction."""
 
+from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
+from brittle.evaluation.callbacks import (
+    Callback,
+    MLflowCallback,
+    StartedRun,
+    TensorBoardCallback,
+    WandbCallback,
+    load_callback,
+)
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
+from brittle.evaluation.comparison import (
+    Comparison,
+    LevelFailures,
+    ScoreList,
+    compare_with_best,
+    level_failures,
+    score_list,
+    score_table,
+)
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
+from brittle.evaluation.latex_text import escape_latex
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
@@ -34,22 +53,10 @@ from brittle.evaluation.score import (
     shared_rows,
 )
 from brittle.evaluation.store import Store
-from brittle.evaluation.summaries import (
-    Comparison,
-    LevelFailures,
-    ScoreList,
-    Summary,
-    compare_with_best,
-    corruption_summary,
-    level_failures,
-    score_list,
-    severity_ranks,
-)
 from brittle.evaluation.table_formats import (
     Column,
     Format,
     ScoreTable,
-    escape_latex,
     format_table,
     guess_format,
     table_parts,
@@ -64,7 +71,6 @@ from brittle.evaluation.tables import (
     printed_table,
     published_index,
     rank_table,
-    score_table,
 )
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 from brittle.evaluation.trajectory_tables import slide_tables
@@ -76,6 +82,8 @@ __all__ = [
     "SHIFT",
     "By",
     "Call",
+    "Callback",
+    "CallbackFailed",
     "Cell",
     "Classes",
     "CnsScores",
@@ -89,6 +97,7 @@ __all__ = [
     "Format",
     "KnownModel",
     "LevelFailures",
+    "MLflowCallback",
     "Measure",
     "Outcome",
     "Probe",
@@ -99,9 +108,11 @@ __all__ = [
     "ScoreTable",
     "Scores",
     "SearchedFolder",
+    "StartedRun",
     "Store",
-    "Summary",
+    "TensorBoardCallback",
     "Trajectories",
+    "WandbCallback",
     "agreement_table",
     "as_baseline",
     "best_batch_size",
@@ -114,7 +125,6 @@ __all__ = [
     "compare",
     "compare_all",
     "compare_with_best",
-    "corruption_summary",
     "decoded_ids",
     "drawn_key",
     "escape_latex",
@@ -132,6 +142,7 @@ __all__ = [
     "intervals_in_words",
     "junit_xml",
     "level_failures",
+    "load_callback",
     "load_evidence",
     "load_failure_points",
     "load_results",
@@ -151,7 +162,6 @@ __all__ = [
     "score_table",
     "scores",
     "search_failure_points",
-    "severity_ranks",
     "shared_rows",
     "slide_tables",
     "table_parts",

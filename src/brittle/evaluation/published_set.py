@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
+from brittle.evaluation.callbacks import CallbackList, started_run
 from brittle.evaluation.cell import Classes, infer, joined
 from brittle.evaluation.inputs import check
 from brittle.evaluation.records import Call
@@ -91,6 +93,7 @@ def evaluate_stored(
     threads: int | None = None,
     progress: Progress | None = None,
     overwrite: bool = False,
+    callbacks: CallbackList | None = None,
 ) -> Results:
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
@@ -99,6 +102,7 @@ def evaluate_stored(
     is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
     holds, and starts anew.
     """
+    callbacks = callbacks or CallbackList()
     several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
     cells = dict(stored.cells)
@@ -125,11 +129,12 @@ def evaluate_stored(
     todo = [cell for cell, those in lacking.items() if those]
     call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in several})
     call.written_by_brittle = stored.written_by is not None
+    callbacks.start(started_run(folder, stored.name, len(first), call, todo))
     with store.recorded(call):
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, lacking[cell], size, threads, call.skipped)
+            _fill(store, cell, dataset, name, lacking[cell], size, threads, call.skipped, callbacks)
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
@@ -162,6 +167,7 @@ def _fill(
     size: int,
     threads: int | None,
     skipped: dict[str, str],
+    callbacks: CallbackList,
 ) -> None:
     assert dataset.labels is not None
     readable: dict[int, list[int]] = {}
@@ -194,3 +200,5 @@ def _fill(
             predictions=predictions,
             confidences=confidences,
         )
+        accuracy = float((predictions == dataset.labels[kept]).mean()) if kept else nan
+        callbacks.call("on_cell_end", model.name, cell, accuracy, len(kept))

@@ -20,7 +20,8 @@ from brittle.evaluation.records import Run
 from brittle.evaluation.store import Store, scan
 
 if TYPE_CHECKING:
-    from brittle.evaluation.summaries import Comparison, LevelFailures, ScoreList, Summary
+    from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
+    from brittle.evaluation.table_formats import ScoreTable
     from brittle.metrics import Baseline
 
 MOST = 40
@@ -50,7 +51,7 @@ class Results:
     >>> results.compare().differences["demo-standard"].value < 0
     True
     >>> results.by_corruption().to_polars().columns[:5]
-    ['model', 'corruption', 'accuracy', 'accuracy_low', 'accuracy_high']
+    ['model', 'corruption', 'error', 'error_low', 'error_high']
     >>> results.rows.collect().height                     # 2 models × (clean and 2 levels) × 50 images
     300
 
@@ -71,7 +72,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The same in a notebook, with the scores of each benchmark, or the accuracies if there is none."""
-        from brittle.evaluation.summaries import Summary, score_list
+        from brittle.evaluation.comparison import score_list
+        from brittle.evaluation.table_formats import Column, ScoreTable
+        from brittle.metrics import Estimate
 
         head = f"<pre>{escape(repr(self))}</pre>"
         if len({run.images_key for run in self.runs}) == 1:
@@ -79,10 +82,10 @@ class Results:
             if recipes:
                 return head + "".join(score_list(self, recipe)._repr_html_() for recipe in recipes)
         table = self.accuracy()
-        rows = [(model, place, level, f"{100 * share:.1f}") for model, place, level, _, share in table.rows()[:MOST]]
-        note = "percent" + (f"; the first {MOST} of {len(table)} rows" if len(table) > MOST else "")
-        columns = ("model", "corruption", "level", "accuracy")
-        return head + Summary("accuracy", columns, tuple(rows), note)._repr_html_()
+        rows = tuple((*row[:3], Estimate("accuracy", row[4])) for row in table.rows()[:MOST])
+        notes = (f"The first {MOST} of {len(table)} rows.",) if len(table) > MOST else ()
+        columns = tuple(map(Column, ("model", "corruption", "level", "accuracy")))
+        return head + ScoreTable("accuracy", "accuracy in percent", columns, rows, notes=notes)._repr_html_()
 
     def find_benchmark(self, benchmark: str | Benchmark | None = None) -> Benchmark:
         """The benchmark of this name; without a name the only one that some model was run through as a whole.
@@ -111,7 +114,7 @@ class Results:
 
     def scores(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreList:
         """The scores of every model with their intervals, the best first; options are those of `brittle.scores`."""
-        from brittle.evaluation.summaries import score_list
+        from brittle.evaluation.comparison import score_list
 
         return score_list(self, benchmark, **how)
 
@@ -119,7 +122,7 @@ class Results:
         self, benchmark: str | Benchmark | None = None, *, reference: Baseline | str | None = None
     ) -> Comparison:
         """Every model against the best one, in pairs, and published scores where they are comparable."""
-        from brittle.evaluation.summaries import compare_with_best
+        from brittle.evaluation.comparison import compare_with_best
 
         return compare_with_best(self, benchmark, reference=reference)
 
@@ -129,21 +132,24 @@ class Results:
         Those of one corruption, such as "fog", or of all of a benchmark. `brittle.search_failure_points` finds failure
         points between the levels.
         """
-        from brittle.evaluation.summaries import level_failures
+        from brittle.evaluation.comparison import level_failures
 
         return level_failures(self, corruption, benchmark)
 
-    def by_corruption(self, benchmark: str | Benchmark | None = None, **how: Any) -> Summary:
-        """Each model under each corruption: accuracy, error, CE, relative CE and R, each with its interval."""
-        from brittle.evaluation.summaries import corruption_summary
+    def by_corruption(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreTable:
+        """Each model under each corruption, every measure with its interval; options of `by_corruption_table`."""
+        from brittle.evaluation.tables import by_corruption_table
 
-        return corruption_summary(self, benchmark, **how)
+        return by_corruption_table(self, self.find_benchmark(benchmark), **how)
 
-    def ranks(self, benchmark: str | Benchmark | None = None, **how: Any) -> Summary:
-        """The order of the models at each severity, with the ranks that other images could have given them."""
-        from brittle.evaluation.summaries import severity_ranks
+    def ranks(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreTable:
+        """The order of the models at each severity, with the ranks that other images could have given them.
 
-        return severity_ranks(self, benchmark, **how)
+        Options are those of `rank_table`, such as `by="corruption"`.
+        """
+        from brittle.evaluation.tables import rank_table
+
+        return rank_table(self, self.find_benchmark(benchmark), **how)
 
     def report(self, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:
         """Write one HTML file that shows where the models break, and give its path."""
@@ -153,7 +159,7 @@ class Results:
 
     def to_pandas(self) -> Any:
         """All rows as a pandas data frame; `rows` are the same as a Polars LazyFrame."""
-        from brittle.evaluation.summaries import to_pandas
+        from brittle.evaluation.table_formats import to_pandas
 
         return to_pandas(self.rows.collect())
 
@@ -229,14 +235,14 @@ class Results:
         row = chosen.join(samples.to_frame().with_row_index("row"), on="sample", maintain_order="left")[
             "row"
         ].to_numpy()
-        seen = np.zeros((len(samples), len(cells)), np.uint8)
-        np.add.at(seen, (row, chosen["cell"].to_numpy()), 1)
+        place = row.astype(np.int64) * len(cells) + chosen["cell"].to_numpy()
+        seen = np.bincount(place, minlength=len(samples) * len(cells)).reshape(len(samples), len(cells))
         if seen.max() > 1:
             raise BrittleError(
                 f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
             )
         values = np.empty(seen.shape, bool)
-        values[row, chosen["cell"].to_numpy()] = chosen["correct"].to_numpy()
+        values.flat[place] = chosen["correct"].to_numpy()
         whole = seen.all(axis=1)
         if not whole.any():
             raise BrittleError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")

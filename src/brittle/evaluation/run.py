@@ -19,6 +19,7 @@ from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
+from brittle.evaluation.callbacks import Callback, CallbackList, started_run
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
     as_benchmark,
@@ -123,6 +124,7 @@ def evaluate(
     progress: Progress | Literal["auto"] | None = "auto",
     overwrite: bool = False,
     clean: Any = None,
+    callbacks: Sequence[Callback | str] = (),
 ) -> Results:
     """Run one or more models through a benchmark and keep every prediction.
 
@@ -159,7 +161,10 @@ def evaluate(
         overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
         clean: the clean images that belong to published corrupted ones, as `data`; without them there is no clean
             accuracy.
+        callbacks: objects with methods of `Callback`, which are told of every cell, or names of loggers such as
+            "tensorboard:FOLDER", "mlflow:URI" or "wandb:PROJECT".
     """
+    followers = CallbackList(callbacks)
     recipe, models, stored = as_benchmark(benchmark), as_models(model), as_stored_set(data)
     if stored is not None and recipe is not None:
         raise BrittleError(f"{stored.name!r} holds corrupted pictures already; leave the benchmark out")
@@ -171,6 +176,7 @@ def evaluate(
         )
     check_threads(threads)
     how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
+    how["callbacks"] = followers
     if stored is not None:
         run: Callable[..., Results] = partial(
             evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how
@@ -180,18 +186,20 @@ def evaluate(
         check(models, dataset, batch_size)
         run = partial(_evaluate, models, dataset, recipe, engine=engine, address=address, **how)
     shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
-    if folder is not None:
-        with shown as on_progress:
-            return run(folder=Path(folder), progress=on_progress)
-    place = Path(tempfile.mkdtemp(prefix="brittle-"))
+    place = Path(tempfile.mkdtemp(prefix="brittle-") if folder is None else folder)
     try:
         with shown as on_progress:
             results = run(folder=place, progress=on_progress)
-        results = replace(results, rows=results.rows.collect().lazy())  # frames made from them may outlive the folder
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        if folder is None:  # frames made from the rows may outlive the folder
+            results = replace(results, rows=results.rows.collect().lazy())
+    except BaseException as error:
+        followers.call("on_exception", error)
+        if folder is None:
+            shutil.rmtree(place, ignore_errors=True)
         raise
-    weakref.finalize(results, _remove, place, os.getpid())
+    if folder is None:
+        weakref.finalize(results, _remove, place, os.getpid())
+    followers.call("on_run_end", results)
     return results
 
 
@@ -213,6 +221,7 @@ def _evaluate(
     address: str | None,
     progress: Progress | None,
     overwrite: bool,
+    callbacks: CallbackList,
 ) -> Results:
     compute = find_engine(engine, address)
     dataset = fitted(dataset, several, None if overwrite else folder)
@@ -228,14 +237,16 @@ def _evaluate(
         lacking: Sequence[int] = [i for i, model in enumerate(several) if not store.has(model_folder(model), cell)]
         if lacking:
             tasks.append((cell, lacking))
-    if not tasks:
-        return load_results(folder)
-    if size is None:
+    if size is None and tasks:
         with torch_threads(threads):
             size = common_batch_size(several, image_shape(dataset), len(dataset))
     call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in several}, notes=tuple(dataset.notes))
     if benchmark is not None:
         call.benchmark, call.recipe, call.seed = benchmark.name, benchmark.hash, benchmark.seed
+    callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
+    if not tasks:
+        return load_results(folder)
+    assert size is not None
     with store.recorded(call):
         decoded = decode(dataset, store.folder, progress and (lambda done, total: progress("reading", done, total)))
         ids = [dataset.ids[i] for i in decoded.kept]
@@ -264,6 +275,8 @@ def _evaluate(
                     predictions=predictions,
                     confidences=confidences,
                 )
+                accuracy = float((predictions == labels).mean())
+                callbacks.call("on_cell_end", several[i].name, cell, accuracy, len(labels))
             call.cells += 1
     return load_results(folder)
 

@@ -300,38 +300,38 @@ def _by_corruption(
     benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: FloatArray, seed: int, has_clean: bool
 ) -> tuple[CorruptionScores, ...]:
     """Each corruption by itself, from the same resamples as the scores over all of them."""
-
-    def estimate(
-        name: str, cells: list[int], measure: Callable[[FloatArray, FloatArray], FloatArray]
-    ) -> Estimate | None:
-        """Of the accuracy in these cells and on clean images; None for a ratio to nothing."""
-        columns = [0, *cells]  # the others change nothing, and take their time
-        try:
-            return bootstrap(
-                rows[:, columns],
-                lambda a: np.asarray(measure(a[..., 1:].mean(-1), a[..., 0])),
-                name=name,
-                seed=seed,
-                resamples=len(drawn),
-                resampled=drawn[:, columns],
-            )
-        except ValueError:
-            return None
-
     found, start = [], 1
     for entry in benchmark.entries:
-        cells = list(range(start, start := start + len(entry.levels)))
-        accuracy = estimate("accuracy", cells, lambda right, _: right)
+        cells = slice(start, start := start + len(entry.levels))
+        shares = np.column_stack([rows[:, 0], rows[:, cells].mean(-1)])  # on clean images, and over the levels
+        resampled = np.column_stack([drawn[:, 0], drawn[:, cells].mean(-1)])
+
+        def estimate(name: str, measure: Callable[[FloatArray, FloatArray], FloatArray]) -> Estimate | None:
+            """Of the accuracy under this corruption and on clean images; None for a ratio to nothing."""
+            try:
+                return bootstrap(
+                    shares,  # noqa: B023 - called at once
+                    lambda a: np.asarray(measure(a[..., 1], a[..., 0])),
+                    name=name,
+                    seed=seed,
+                    resamples=len(drawn),
+                    resampled=resampled,  # noqa: B023
+                    bounded=True,
+                )
+            except ValueError:
+                return None
+
+        accuracy = estimate("accuracy", lambda right, _: right)
         assert accuracy is not None
         ratios: dict[str, Estimate | None] = {}
         if has_clean:
-            ratios["robustness"] = estimate("robustness R", cells, robustness_score)
+            ratios["robustness"] = estimate("robustness R", robustness_score)
         below = 0.0 if reference is None else float(reference.of([entry.id])[0])
         rise = 0.0 if reference is None else below - reference.clean_error  # NaN without clean images
         if below:
-            ratios["corruption_error"] = estimate("corruption error", cells, _divided(below))
+            ratios["corruption_error"] = estimate("corruption error", _divided(below))
         if has_clean and rise > 0:
-            ratios["relative_corruption_error"] = estimate("relative corruption error", cells, _rise_divided(rise))
+            ratios["relative_corruption_error"] = estimate("relative corruption error", _rise_divided(rise))
         found.append(CorruptionScores(entry.id, accuracy, **ratios))
     return tuple(found)
 

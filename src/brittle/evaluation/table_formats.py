@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape as escape_html
-from importlib import import_module
-from math import isinf
+from math import inf, isinf
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._optional import how_to_install
+from brittle._html import html_block, html_number, html_table
+from brittle._optional import require
+from brittle.evaluation.latex_text import UNKNOWN, escape_latex
 from brittle.metrics import Estimate
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Value = Estimate | str | float | int | None
+Better = Literal["lower", "higher"]
 Format = Literal["table", "csv", "markdown", "latex"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 SUFFIXES: dict[str, Format] = {".txt": "table", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
@@ -39,12 +40,12 @@ LONG = 24
 class Column:
     """The name of a column, and whether its best value is the lowest or the highest, if it has one.
 
-    A `signed` column prints a plus too, and plain numbers with so many `digits` after the point, if that is given. A
+    A `signed` column prints a plus too, and numbers with so many `digits` after the point, if that is given. A
     `data_only` column is for programs: it is in CSV and in DataFrames, and is not printed.
     """
 
     name: str
-    better: Literal["lower", "higher"] | None = None
+    better: Better | None = None
     signed: bool = False
     digits: int | None = None
     data_only: bool = False
@@ -93,19 +94,16 @@ class ScoreTable:
         """The table in a notebook."""
         table = _printed(self)
         best = _best(table)
-        head = "".join(f"<th>{escape_html(column.name)}</th>" for column in table.columns)
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="text-align: {"right" if _is_number(value) else "left"}">'
-                f"{_html_cell(value, column, (i, j) in best)}</td>"
-                for j, (column, value) in enumerate(zip(table.columns, row, strict=True))
-            )
-            + "</tr>"
+        rows = [
+            [
+                html_number(text, interval, bold=(i, j) in best)
+                for j, (text, interval) in enumerate(map(_shown, row, table.columns))
+            ]
             for i, row in enumerate(table.rows)
-        )
-        caption = escape_html(_caption(table, intervals=True, bold_best=True))
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        ]
+        body = html_table([column.name for column in table.columns], rows, left=_words(table))
+        note = _below(table, intervals=True, bold_best=True)
+        return html_block(html_number(table.title, bold=True), body, note=note)
 
     def to_polars(self, *, intervals: bool = True) -> pl.DataFrame:
         """The values in full, fractions as fractions; the ends of intervals are columns `…_low` and `…_high`."""
@@ -124,17 +122,12 @@ class ScoreTable:
 
     def to_pandas(self, *, intervals: bool = True) -> Any:
         """The same as a DataFrame of pandas."""
-        try:
-            pandas = import_module("pandas")
-        except ModuleNotFoundError as error:
-            if error.name != "pandas":
-                raise
-            raise ModuleNotFoundError(
-                f"a DataFrame of pandas needs pandas, which is not installed: {how_to_install('pandas')}; to_polars() "
-                "needs nothing",
-                name="pandas",
-            ) from error
-        return pandas.DataFrame(self.to_polars(intervals=intervals).to_dict(as_series=False))
+        return to_pandas(self.to_polars(intervals=intervals))
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """A DataFrame of pandas; pyarrow, which Polars would use for it, is not needed."""
+    return require("pandas", "pandas").DataFrame(frame.to_dict(as_series=False))
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
@@ -203,12 +196,13 @@ def _plain(value: Value) -> str | float | int | None:
     return value.value if isinstance(value, Estimate) else value
 
 
-def _number(value: float, score: Estimate, signed: bool) -> str:
+def _number(value: float, score: Estimate, column: Column) -> str:
     """A value of an estimate as it is printed."""
-    plus = "+" if signed else ""
+    plus = "+" if column.signed else ""
     if isinf(value):
         return "∞" if value > 0 else "-∞"
-    text = f"{100 * value:{plus}.1f}" if score.percent else f"{value:{plus}.3f}"
+    digits = (1 if score.percent else 3) if column.digits is None else column.digits
+    text = f"{100 * value if score.percent else value:{plus}.{digits}f}"
     return text.replace("-0.0", "0.0") if float(text) == 0 else text
 
 
@@ -218,10 +212,10 @@ def _shown(value: Value, column: Column) -> tuple[str, str]:
         return "–", ""
     if isinstance(value, Estimate):
         interval = ""
-        if value.low is not None and value.high is not None:
-            low, high = (_number(end, value, column.signed) for end in (value.low, value.high))
+        if value.low is not None and value.high is not None and value.low < inf:
+            low, high = (_number(end, value, column) for end in (value.low, value.high))
             interval = f"[{low}, {high}]"
-        return _number(value.value, value, column.signed), interval
+        return _number(value.value, value, column), interval
     if isinstance(value, float):
         return f"{value:g}" if column.digits is None else f"{value:.{column.digits}f}", ""
     return str(value), ""
@@ -251,8 +245,13 @@ def _best(table: ScoreTable) -> set[tuple[int, int]]:
 
 def _caption(table: ScoreTable, *, intervals: bool, bold_best: bool) -> str:
     """What a reader of a paper must know of a table, in full sentences."""
+    return f"{table.title.rstrip('.')}. {_below(table, intervals=intervals, bold_best=bold_best)}".rstrip()
+
+
+def _below(table: ScoreTable, *, intervals: bool, bold_best: bool) -> str:
+    """The same without the title."""
     has = any(isinstance(value, Estimate) and value.low is not None for row in table.rows for value in row)
-    parts = [table.title]
+    parts = []
     if intervals and has and table.intervals:
         parts.append(f"In brackets: {table.intervals}")
     if bold_best and _best(table):
@@ -353,12 +352,6 @@ def table_parts(
     return parts
 
 
-def _html_cell(value: Value, column: Column, best: bool) -> str:
-    text, interval = map(escape_html, _shown(value, column))
-    text = f"<b>{text}</b>" if best else text
-    return f"{text} <small>{interval}</small>" if interval else text
-
-
 def _escape_markdown(text: str) -> str:
     text = re.sub(r"([\\`*|<>$~\[\]])", r"\\\1", " ".join(text.split()))
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", text)
@@ -381,55 +374,6 @@ def _markdown(table: ScoreTable, intervals: bool, bold_best: bool) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     caption = _escape_markdown(_caption(table, intervals=intervals, bold_best=bold_best))
     return "\n".join([*lines, "", caption, ""])
-
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    "[": "{[}",  # not an option of \\
-    "]": "{]}",
-    "*": "{*}",
-    "−": "$-$",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "·": r"$\cdot$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "→": r"$\to$",
-    "∞": r"$\infty$",
-    "†": r"\dag{}",
-    "τ": r"$\tau$",
-    "Δ": r"$\Delta$",
-    "η": r"$\eta$",
-    "σ": r"$\sigma$",
-    "µ": r"$\mu$",
-    "μ": r"$\mu$",
-    "’": "'",
-    "\N{NO-BREAK SPACE}": "~",
-}
-UNKNOWN = re.compile("[^\x20-\x7e\N{NO-BREAK SPACE}-\N{LATIN SMALL LETTER Z WITH CARON}]")
-"""What pdfLaTeX's fonts lack."""
-
-
-def escape_latex(text: str) -> str:
-    """Text as LaTeX prints it, whatever it holds; letters beyond Latin need XeLaTeX or LuaLaTeX."""
-    plain = re.sub("-(?=-)", "-\0", " ".join(text.split()))  # two hyphens are no dash
-    return "".join("{}" if one == "\0" else LATEX.get(one, one) for one in plain if one.isprintable() or one == "\0")
 
 
 def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> str:

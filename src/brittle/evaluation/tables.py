@@ -1,4 +1,4 @@
-"""Tables for papers: scores, every corruption, ranks, slides, and published tables as they were printed."""
+"""Tables for papers: every corruption, ranks, and published tables as they were printed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray
-from brittle.benchmarks import Benchmark
-from brittle.evaluation.references import Comparable, comparable, published_rows
+from brittle.benchmarks import Benchmark, Cell
+from brittle.evaluation.references import Comparable, comparable
 from brittle.evaluation.results import Results
-from brittle.evaluation.score import CorruptionScores, Scores, check_same_images, compare_all, scores
-from brittle.evaluation.table_formats import Column, ScoreTable, Value
+from brittle.evaluation.score import CorruptionScores, Scores, check_same_images, scores, shared_rows
+from brittle.evaluation.table_formats import Better, Column, ScoreTable, Value
 from brittle.metrics import (
     Baseline,
     Estimate,
@@ -24,6 +24,8 @@ from brittle.metrics import (
     list_published_tables,
     published_by_corruption,
     published_table,
+    resampled_means,
+    share_intervals,
 )
 
 Measure = Literal["error", "CE", "relative-CE", "accuracy", "R"]
@@ -38,7 +40,7 @@ class _Measure:
 
     name: str
     what: str
-    better: Literal["lower", "higher"]
+    better: Better
     of_corruption: Callable[[CorruptionScores], Estimate | None]
     over_all: str
     of_all: Callable[[Scores], Estimate | None]
@@ -100,12 +102,14 @@ def by_corruption_table(
     models: Sequence[str] | None = None,
     reference: Baseline | str | None = None,
     published: bool = True,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> ScoreTable:
     """A row for each model and corruption, with every measure: for CSV and DataFrames; models best first.
 
     What others published of single corruptions is below, where it is comparable; `source` says whose rows these are.
     """
-    rows = scores(results, benchmark, models=models, reference=reference)
+    rows = scores(results, benchmark, models=models, reference=reference, resamples=resamples, seed=seed)
     beside = comparable(results, benchmark)
     kept = [one for one in MEASURES.values() if any(one.of_corruption(c) for row in rows for c in row.corruptions)]
     theirs = _others(beside, benchmark) if published else {}
@@ -120,18 +124,18 @@ def by_corruption_table(
     ]
     for (who, citation), found in theirs.items():
         for corruption, score in found.items():
-            own = [_as_printed(score) if m.published and score.metric == m.published[0] else None for m in kept]
+            own = [as_printed(score) if m.published and score.metric == m.published[0] else None for m in kept]
             lines.append((who, corruption, *own, citation))
     measures = tuple(Column(measure.name, measure.better) for measure in kept)
     columns = (Column("model"), Column("corruption"), *measures, Column("source", data_only=not theirs))
     what = "each model under each corruption, in percent, mean over severities"
     return ScoreTable(
         f"{benchmark.name}-by-corruption",
-        _title(results, benchmark, what),
+        table_title(results, benchmark, what),
         tuple(Column(column.name) for column in columns[:-1]) + columns[-1:],
         tuple(lines),
         OVER_IMAGES,
-        _notes(rows, beside, published=bool(theirs)),
+        score_notes(rows, beside, published=bool(theirs)),
     )
 
 
@@ -171,15 +175,19 @@ def per_corruption_table(
             (score.who, score.citation): score for score in beside.published if score.metric == chosen.published[1]
         }
         for (who, citation), found in _others(beside, benchmark).items():
-            own = {names[c]: _as_printed(score) for c, score in found.items() if score.metric == chosen.published[0]}
+            own = {names[c]: as_printed(score) for c, score in found.items() if score.metric == chosen.published[0]}
             if own:
                 mean = means.get((who, citation))
-                own[chosen.over_all] = None if mean is None else _as_printed(mean)
-                columns[f"{who} {_mark(citation, sources)}"] = own
+                own[chosen.over_all] = None if mean is None else as_printed(mean)
+                columns[f"{who} {mark_source(citation, sources)}"] = own
     keys = [*names.values(), chosen.over_all]
     what = f"{chosen.what}, mean over severities"
     divided = rows if measure in ("CE", "relative-CE") else []
-    shared = (_title(results, benchmark, what), OVER_IMAGES, _notes(divided, beside, sources, published=bool(sources)))
+    shared = (
+        table_title(results, benchmark, what),
+        OVER_IMAGES,
+        score_notes(divided, beside, sources, published=bool(sources)),
+    )
     return crossed_table(f"{benchmark.name}-{measure}", "corruption", keys, columns, chosen.better, *shared)
 
 
@@ -188,7 +196,7 @@ def crossed_table(
     kind: str,
     keys: Sequence[str],
     columns: Mapping[str, Mapping[str, Value]],
-    better: Literal["lower", "higher"],
+    better: Better,
     title: str,
     intervals: str,
     notes: tuple[str, ...],
@@ -203,76 +211,27 @@ def crossed_table(
     return ScoreTable(name, title, head, lines, intervals, notes)
 
 
-def score_table(
+def rank_table(
     results: Results,
     benchmark: Benchmark,
     *,
+    by: By | None = None,
     models: Sequence[str] | None = None,
-    reference: Baseline | str | None = None,
-    published: bool = True,
-) -> ScoreTable:
-    """The scores of each model over all corruptions, the best first, and published models below where comparable.
-
-    The last score is the difference of mean accuracies to the best model, in pairs of the same images; with three
-    models or more the intervals of differences hold for all at once. The mean accuracy, 1 − error, is not printed.
-    """
-    rows = scores(results, benchmark, models=models, reference=reference)
-    gaps, beside = compare_all(results, benchmark, [row.model for row in rows]), comparable(results, benchmark)
-    theirs = published_rows(beside.published) if published else {}
-    known: list[tuple[Column, Callable[[Scores], Value], str]] = [
-        (Column("clean accuracy", "higher"), lambda row: row.clean, ""),
-        (Column("mean accuracy", "higher", data_only=True), lambda row: row.mean_accuracy, ""),
-        (Column("error", "lower"), lambda row: row.error, "unnormalised error"),
-        (Column("R", "higher"), lambda row: row.robustness, ""),
-        (Column("mCE", "lower"), lambda row: row.mce, "mCE"),
-        (Column("relative mCE", "lower"), lambda row: row.relative_mce, "relative mCE"),
-    ]
-    printed = {score.metric for own in theirs.values() for score in own}
-    known = [one for one in known if one[2] in printed or any(one[1](row) is not None for row in rows)]
-    added = list(dict.fromkeys((field, score.name) for row in rows for field, score in row.more.items()))
-    lines: list[tuple[Value, ...]] = []
-    for rank, row in enumerate(rows, 1):
-        own = [value(row) for _, value, _ in known] + [row.more.get(field) for field, _ in added]
-        lines.append((row.model, rank, *own, gaps.get(row.model), "this run"))
-    sources: list[str] = []
-    for who, found in theirs.items():
-        values = {score.metric: _as_printed(score) for score in found}
-        citations = list(dict.fromkeys(score.citation for score in found))
-        marks = " ".join(_mark(citation, sources) for citation in citations)
-        printed_values = [values.get(metric) for _, _, metric in known]
-        lines.append((f"{who} {marks}", None, *printed_values, *[None] * len(added), None, "; ".join(citations)))
-    columns = [Column("model"), Column("rank"), *(column for column, _, _ in known)]
-    columns += [Column(name) for _, name in added]
-    columns += [Column("to the best", signed=True), Column("source", data_only=True)]
-    kept = [j for j, column in enumerate(columns) if column.name != "to the best" or gaps]
-    return ScoreTable(
-        f"{benchmark.name}-scores",
-        _title(results, benchmark, "scores in percent, mean over corruptions and severities"),
-        tuple(columns[j] for j in kept),
-        tuple(tuple(line[j] for j in kept) for line in lines),
-        OVER_IMAGES,
-        _notes(rows, beside, sources, published=bool(sources)),
-    )
-
-
-def rank_table(
-    results: Results, benchmark: Benchmark, *, by: By | None = None, models: Sequence[str] | None = None
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> ScoreTable:
     """The rank of each model at each severity, or under each corruption, and Kendall's τ of these rankings.
 
     By severity, accuracies are means over corruptions, and τ is to the ranking at the lowest severity; by corruption
     they are means over severities, and τ is to the ranking on the whole benchmark. Without `by` it is the severity
-    where the corruptions share two or more. Equal models share the better rank; τ needs three models.
+    where the corruptions share two or more. Equal models share the better rank; τ needs three models. The interval of a
+    rank holds the ranks that the model has in 95 % of resamples of the images, the same images for all models. CSV and
+    DataFrames have the accuracies too.
     """
     check_same_images(results)
     cells = benchmark.cells()
     chosen = list(results.models_with(cells) if models is None else models)
-    accuracy = np.array([results.matrix(model, cells).values.mean(axis=0) for model in chosen])
-    start, at = 0, []
-    for entry in benchmark.entries:
-        places = range(start, start := start + len(entry.levels))
-        at.append({cells[place].severity: accuracy[:, place] for place in places})
-    shared = sorted(set.intersection(*(set(own) for own in at)))
+    shared = sorted(set.intersection(*({cell.severity for cell in own} for own in _cells_of(benchmark).values())))
     if by is None:
         by = "severity" if len(shared) > 1 else "corruption"
     if by not in get_args(By):
@@ -280,31 +239,56 @@ def rank_table(
     if by == "severity":
         if not shared:
             raise BrittleError(f"the corruptions of {benchmark.name!r} share no severity; rank by corruption")
-        values = {f"severity {s:g}": np.mean([own[s] for own in at], axis=0) for s in shared}
-        first, what = next(iter(values.values())), "severity"
-        note = f"τ is Kendall's τ-b to the ranking at {next(iter(values))}; accuracies are means over corruptions."
+        parts = {f"severity {s:g}": [i for i, cell in enumerate(cells) if cell.severity == s] for s in shared}
+        note = f"τ is Kendall's τ-b to the ranking at {next(iter(parts))}; accuracies are means over corruptions."
     else:
-        names = list(_short_names(benchmark).values())
-        values = {n: np.mean(list(own.values()), axis=0) for n, own in zip(names, at, strict=True)}
-        first, what = np.mean(list(values.values()), axis=0), "corruption"
-        values["all"] = first
+        names = _short_names(benchmark)
+        parts = {names[c]: [cells.index(cell) for cell in own] for c, own in _cells_of(benchmark).items()}
         note = "τ is Kendall's τ-b to the ranking on all corruptions; accuracies are means over severities."
-    values = {key: own.round(12) for key, own in values.items()}  # equal models differ by rounding, else
-    first = first.round(12)
-    order = [chosen[i] for i in np.argsort(-np.mean(list(values.values()), axis=0), kind="stable")]
-    lines = []
-    for key, own in values.items():
-        ranks = dict(zip(chosen, (1 + (own[:, None] < own[None]).sum(1)).tolist(), strict=True))
-        lines.append((key, *(ranks[model] for model in order), _tau(first, own)))
+    rows = np.stack(shared_rows(results, chosen, cells))
+    shares = np.stack([rows[..., at].mean(-1) for at in parts.values()], axis=-1)  # model × image × part
+    if by == "corruption":
+        parts["all"] = []
+        shares = np.concatenate([shares, shares.mean(-1, keepdims=True)], axis=-1)
+    drawn = np.stack([resampled_means(own, seed=seed, resamples=resamples) for own in shares])
+    values, ends = shares.mean(1), [share_intervals(o, resampled=d) for o, d in zip(shares, drawn, strict=True)]
+    ranks = _ranks(values)
+    low, high = np.percentile(_ranks(drawn), [2.5, 97.5], axis=1, method="nearest")
+    first = values[:, 0 if by == "severity" else -1].round(12)  # equal models differ by rounding, else
+    order = np.argsort(-values.mean(-1).round(12), kind="stable")
+    lines: list[tuple[Value, ...]] = []
+    for place, key in enumerate(parts):
+
+        def estimate(name: str, value: FloatArray, low: FloatArray, high: FloatArray, percent: bool) -> Estimate:
+            ends = float(low[place]), float(high[place])  # noqa: B023 - called at once
+            return Estimate(name, float(value[place]), *ends, n=shares.shape[1], percent=percent)  # noqa: B023
+
+        own = [estimate("rank", ranks[m], low[m], high[m], percent=False) for m in order]
+        accuracies = [estimate("accuracy", values[m], ends[m][0], ends[m][1], percent=True) for m in order]
+        lines.append((key, *own, _tau(first, values[:, place].round(12)), *accuracies))
+    columns = [Column(by), *(Column(chosen[m], "lower", digits=0) for m in order), Column("Kendall's τ")]
+    columns += [Column(f"accuracy of {chosen[m]}", data_only=True) for m in order]
     return ScoreTable(
-        f"{benchmark.name}-ranks-by-{what}",
-        _title(results, benchmark, f"rank of each model by accuracy at each {what}"),
-        (Column(what), *(Column(model, "lower") for model in order), Column("Kendall's τ")),
+        f"{benchmark.name}-ranks-by-{by}",
+        table_title(results, benchmark, f"rank of each model by accuracy at each {by}"),
+        tuple(columns),
         tuple(lines),
-        f"{OVER_MODELS} (τ)",
+        f"{OVER_IMAGES} (ranks) and over models (τ)",
         (note, *(["Kendall's τ needs three models or more."] if len(chosen) < 3 else [])),
         "row",
     )
+
+
+def _cells_of(benchmark: Benchmark) -> dict[str, list[Cell]]:
+    """The cells of each corruption, by its id."""
+    return {
+        entry.id: [cell for cell in benchmark.cells() if cell.corruption == entry.id] for entry in benchmark.entries
+    }
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """1 for the largest value on the first axis; values that differ by rounding share a rank."""
+    return np.asarray(1 + (values[np.newaxis] > values[:, np.newaxis] + 1e-12).sum(axis=1), dtype=np.float64)
 
 
 def agreement_table(results: Results, benchmarks: Sequence[Benchmark]) -> ScoreTable:
@@ -385,31 +369,34 @@ def _others(beside: Comparable, benchmark: Benchmark) -> dict[tuple[str, str], d
     return found
 
 
-def _as_printed(score: PublishedScore) -> Estimate:
+def as_printed(score: PublishedScore) -> Estimate:
+    """A published score, which has no interval."""
     return Estimate(score.metric, score.value, method=f"published: {score.citation}")
 
 
-def _mark(citation: str, sources: list[str]) -> str:
+def mark_source(citation: str, sources: list[str]) -> str:
     """The number of a source in brackets; a new one is added to the list."""
     if citation not in sources:
         sources.append(citation)
     return f"[{sources.index(citation) + 1}]"
 
 
-def _notes(
-    rows: Sequence[Scores], beside: Comparable, sources: Sequence[str] = (), *, published: bool
+def score_notes(
+    rows: Sequence[Scores], beside: Comparable | None = None, sources: Sequence[str] = (), *, published: bool = False
 ) -> tuple[str, ...]:
     """Which model divides mCE, why there is none, how pictures differ from published ones, and numbered sources."""
     reference = next((row.reference for row in rows if row.mce is not None), None)
-    theirs = beside.baseline is not None and reference == beside.baseline.title
     notes = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
-    notes += beside.notes if theirs or published else ()
+    if beside is not None:
+        theirs = beside.baseline is not None and reference == beside.baseline.title
+        notes += beside.notes if theirs or published else ()
     if sources:
         notes.append("Published: " + "; ".join(f"[{number}] {source}" for number, source in enumerate(sources, 1)))
     return tuple(notes)
 
 
-def _title(results: Results, benchmark: Benchmark, what: str) -> str:
+def table_title(results: Results, benchmark: Benchmark, what: str) -> str:
+    """What a table is of: the benchmark, the images, and what its numbers are."""
     return f"{benchmark.name} on {_images(results)}: {what}"
 
 

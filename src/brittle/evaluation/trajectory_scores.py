@@ -14,9 +14,19 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 from brittle.benchmarks import Cell
 from brittle.evaluation import Results
-from brittle.metrics import bootstrap, failure_points, id_ood_slope, kendall, resampled_means, shift_rce, wilson
+from brittle.metrics import (
+    Statistic,
+    bootstrap,
+    failure_points,
+    gap_interval,
+    id_ood_slope,
+    kendall,
+    mean_interval,
+    resampled_means,
+    shift_rce,
+    wilson,
+)
 from brittle.metrics.correlation import AXES
-from brittle.metrics.resampling import Statistic, gap_interval, mean_interval
 
 SHIFT = "cns/"
 SCALE = re.compile(r"_scale_\d+m?\.[^.]+$")

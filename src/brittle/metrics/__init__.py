@@ -3,6 +3,7 @@
 Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them as percents.
 """
 
+from brittle.metrics.bounded_means import gap_interval, mean_interval
 from brittle.metrics.correlation import (
     Correlation,
     LinearFit,
@@ -55,7 +56,7 @@ from brittle.metrics.published_tables import (
     published_scores,
     published_table,
 )
-from brittle.metrics.resampling import Statistic, bootstrap, gap_interval, means, resampled_means, share_intervals
+from brittle.metrics.resampling import Statistic, bootstrap, means, resampled_means, share_intervals
 from brittle.metrics.sequences import (
     flip_probability,
     flips,
@@ -107,6 +108,7 @@ __all__ = [
     "mce",
     "mcnemar",
     "mean_accuracy_drop",
+    "mean_interval",
     "mean_ranks",
     "means",
     "metric",
