@@ -49,7 +49,7 @@ docs: .venv/ready  ## build the site into site/
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
 
-perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/speed.md and docs/fidelity.md
+perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/explanation/speed.md and docs/explanation/fidelity.md
 	$(PIP) install -c constraints.txt scikit-image
 	$(PIP) install --no-deps imagecorruptions-imaug==1.1.5
 	$(BIN)/python perf/speed.py
@@ -57,4 +57,4 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/evaluation.py
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-light .venv-timm site demo docs/sets
+	rm -rf .venv .venv-light .venv-timm site demo docs/reference/*/

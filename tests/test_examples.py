@@ -30,7 +30,8 @@ from brittle.sliders import demo_pipeline as world
 from tests.example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [page for place in ("*.md", "*/*.md") for page in sorted((ROOT / "docs").glob(place))]  # deeper: generated
 PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) for page in PAGES}
 
 LESS = {
@@ -115,7 +116,7 @@ OF_VERBS = {line: f"{verb}: {line}" for verb, line in helps(CLICK)}
 OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
 
 
-RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
+RECIPE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "explanation" / "recipes.md").read_text(), re.S)[0]
 
 
 @pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])

@@ -18,7 +18,7 @@ from brittle.metrics.intervals import Estimate
 PSEUDO_WEIGHT = 0.1
 """The weight of a pseudo-sample at the bound, which corrects variances that few samples underestimate.
 
-Chosen by simulation from 0.03, 0.1, 0.3 and 1; see docs/intervals.md.
+Chosen by simulation from 0.03, 0.1, 0.3 and 1; see docs/explanation/intervals.md.
 """
 TOLERANCE = 1e-9
 """Values that differ by less than this fraction of their range are equal up to rounding."""
