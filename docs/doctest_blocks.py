@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Extension, Module, Object
 
 
 class DoctestBlocks(Extension):
     """Put fences around each `>>>` example, up to the next empty line."""
 
-    def on_object(self, *, obj: Object, **_: Any) -> None:
-        """Change the docstring of one object before it is parsed."""
-        if obj.docstring is not None:
-            text = obj.docstring.value
-            obj.docstring.value = re.sub(r"^>>> .*?(?=\n\s*\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.M | re.S)
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Change all docstrings of a package before they are parsed."""
+        self.fence(pkg)
+
+    def fence(self, part: Object) -> None:
+        """Change the docstring of an object and of all that is defined in it."""
+        for member in part.members.values():
+            if not member.is_alias:
+                self.fence(member)  # type: ignore[arg-type]
+        if part.docstring is not None:
+            text = part.docstring.value
+            part.docstring.value = re.sub(r"^>>> .*?(?=\n\s*\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.M | re.S)
