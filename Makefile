@@ -31,7 +31,7 @@ light: .venv-light/ready  ## try the wheel of the core without any extra, in an 
 LIGHT := .venv-light/bin
 PACKED := pyproject.toml README.md LICENSE $(shell find src -type f ! -path '*/__pycache__/*')
 
-wheel: dist/ready  ## build the wheel into dist/ and write its size into docs/packaging.md
+wheel: dist/ready  ## build the wheel into dist/ and write its size into docs/explanation/packaging.md
 	$(LIGHT)/python scripts/measure_wheel.py dist/*.whl
 
 $(LIGHT)/pip:
@@ -63,7 +63,7 @@ docs: .venv/ready  ## build the site into site/
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
 
-perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/speed.md, docs/first-use.md and docs/fidelity.md
+perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions; rewrites docs/explanation/speed.md, first-use.md and fidelity.md
 	$(PIP) install -c constraints.txt scikit-image
 	$(PIP) install --no-deps imagecorruptions-imaug==1.1.5
 	$(BIN)/python perf/speed.py
@@ -72,5 +72,5 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/evaluation.py
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-light .venv-timm dist build site demo docs/sets .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

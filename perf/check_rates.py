@@ -5,7 +5,7 @@
 Images are drawn from a population whose accuracies are known: four corruptions at three levels and the clean image, all
 right or wrong by a latent difficulty of the image that explains a given share of the variance. Nineteen rules have
 the true values as their bounds, so whatever fails, fails by chance. Writes perf/check_rates.json and the table of
-docs/check.md. It takes about fifteen minutes of two cores with 1,000 repetitions, and resumes with
+docs/how-to/check.md. It takes about fifteen minutes of two cores with 1,000 repetitions, and resumes with
 the cases that are missing.
 """
 
@@ -30,7 +30,7 @@ from brittle.evaluation import Outcome, Results, Rule, Store, check_rules
 from brittle.metrics import clopper_pearson
 
 HERE = Path(__file__).parent
-KEPT, PAGE = HERE / "check_rates.json", HERE.parent / "docs" / "check.md"
+KEPT, PAGE = HERE / "check_rates.json", HERE.parent / "docs" / "how-to" / "check.md"
 BEGIN, END = "<!-- perf/check_rates.py writes from here -->", "<!-- to here -->"
 SEED = 29
 CASES = ((50, 0.5), (200, 0.5), (1000, 0.5), (200, 0.9))

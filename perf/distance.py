@@ -4,8 +4,8 @@
 
 Each turn looks at so many augmentations of so many images, and then shows the model as many images without augmenting
 anything; the two take turns, so that a busy moment hits both. Writes perf/distance.json, and the line in
-docs/distance.md between its two comments. Wall time is what a user waits, CPU time what does not depend on other work
-on the machine.
+docs/explanation/distance.md between its two comments. Wall time is what a user waits, CPU time what does not depend on
+other work on the machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from brittle.training.augmentation import scheme_by_name
 from evaluation import Peak
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "distance.md"
+PAGE = HERE.parent / "docs" / "explanation" / "distance.md"
 MARKS = ("<!-- perf/distance.py -->", "<!-- end -->")
 
 

@@ -2,7 +2,7 @@
 
     python perf/evaluation.py [overhead] [memory] [threads] [demo] [aggregate]
 
-Writes docs/evaluation-cost.md. Each measurement runs in a process of its own.
+Writes docs/explanation/evaluation-cost.md. Each measurement runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "evaluation-cost.md"
+PAGE = HERE.parent / "docs" / "explanation" / "evaluation-cost.md"
 
 
 def anonymous() -> float:
@@ -306,7 +306,7 @@ medians of {len(found["threads"]["one quiet"])} interleaved turns of three secon
 All of `brittle demo` takes {d["quiet"]:.0f} s, and {d["busy"]:.0f} s beside four busy loops:
 **{d["busy"] / d["quiet"]:.1f} ×** as long.
 
-`--threads` (`-j`) sets how many threads there are in all. The command line also has glibc keep freed memory for the
+`--workers` (`-j`) sets how many threads there are in all. The command line also has glibc keep freed memory for the
 next layer (unless a `MALLOC_` variable is set): with photographs of 224 px half of the time went into getting it anew.
 
 ## Memory

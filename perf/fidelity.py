@@ -1,4 +1,4 @@
-"""How close are our pixels to the published ones? Writes docs/fidelity.md.
+"""How close are our pixels to the published ones? Writes docs/explanation/fidelity.md.
 
 Each corruption meets two others: the package imagecorruptions (where the fact sheets say that it follows the published
 code) and a slow plain reading of the published definitions (tests/corruptions/reference.py). Deterministic ones are
@@ -55,8 +55,8 @@ def main() -> None:
         OTHER_SETS,
         section(),
     ]
-    (ROOT / "docs" / "fidelity.md").write_text("\n".join(lines), encoding="utf-8")
-    print("wrote docs/fidelity.md")
+    (ROOT / "docs" / "explanation" / "fidelity.md").write_text("\n".join(lines), encoding="utf-8")
+    print("wrote docs/explanation/fidelity.md")
 
 
 def deterministic() -> list[str]:

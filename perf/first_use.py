@@ -1,4 +1,4 @@
-"""How long does the first use take, when nothing is compiled yet? Measures fresh processes, writes docs/first-use.md.
+"""How long does the first use take, with nothing compiled yet? Measures fresh processes and writes the page about it.
 
 Each process finds an empty folder for what numba compiles. Beside the seconds that pass stand those of the processors,
 which other programs on the machine change little. Run it on a quiet machine.
@@ -62,8 +62,8 @@ def main() -> None:
     for name in EVERY:
         rows.append((name, *(fresh("-c", FIRST_IMAGE, str(side), name) for side in SIDES)))
         print(*rows[-1], flush=True)
-    (ROOT / "docs" / "first-use.md").write_text(page(groups, rows), encoding="utf-8")
-    print("wrote docs/first-use.md")
+    (ROOT / "docs" / "explanation" / "first-use.md").write_text(page(groups, rows), encoding="utf-8")
+    print("wrote docs/explanation/first-use.md")
 
 
 def page(groups: list[tuple[str, Spent]], rows: list[tuple[str, Spent, Spent]]) -> str:

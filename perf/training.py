@@ -3,7 +3,7 @@
     python perf/training.py [--images 5120] [--network small]
 
 Trains the small network on bundled images with several augmentations, and writes the seconds of each, how long the
-trainer waited for batches, and what drawing alone takes, into docs/training.md.
+trainer waited for batches, and what drawing alone takes, into docs/how-to/training.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from brittle.training import TrainingConfig, build_network, train
 from brittle.training.augmentation import scheme_by_name
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "training.md"
+PAGE = HERE.parent / "docs" / "how-to" / "training.md"
 AUGMENTATIONS = ("none", "corruptions:cifar10-noc-candidates", "corruptions:cifar10-c", "augmix")
 TURNS = 3
 

@@ -1,4 +1,4 @@
-"""Draw all figures of docs/sliders.md from a folder of `brittle slide demo`."""
+"""Draw all figures of docs/how-to/sliders.md from a folder of `brittle slide demo`."""
 
 from __future__ import annotations
 

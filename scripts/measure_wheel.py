@@ -1,4 +1,4 @@
-"""Write what fills a wheel into docs/packaging.md.
+"""Write what fills a wheel into docs/explanation/packaging.md.
 
     make wheel
 
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from zipfile import ZipFile
 
-PAGE = Path(__file__).parent.parent / "docs" / "packaging.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "packaging.md"
 MARKS = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.S)
 MB = 1e6
 LARGEST = 10

@@ -1,5 +1,6 @@
 """What the examples of the docs name: small imitations of files that users have, and of what other verbs make."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -189,6 +190,12 @@ def adapters(folder: Path) -> None:
     publish(load_slider(next((folder.parent / "sliders").rglob("*.safetensors")).parent), folder, 22)
 
 
+def of_page(page: str, language: str) -> Callable[[Path], object]:
+    """The first block of a language on a page of the docs, which says that readers save it as a file."""
+    text = (Path(__file__).parents[1] / "docs" / page).read_text(encoding="utf-8")
+    return lambda path: path.write_text(re.findall(rf"```{language}\n(.*?)```", text, re.S)[0])
+
+
 USERS: dict[str, Callable[[Path], object]] = {
     "val": lambda path: pictures(path, WNIDS),
     "ImageNet-C": lambda path: [
@@ -232,6 +239,8 @@ USERS: dict[str, Callable[[Path], object]] = {
     "dinov2": tiny_world.save_dino,
     "dinov2-large": tiny_world.save_dino,
     "labels.csv": labels,
+    "vignette.py": of_page("tutorials/own-corruption.md", "python"),
+    "lens.toml": of_page("tutorials/own-corruption.md", "toml"),
 }
 """What users have, by its name in the examples."""
 

@@ -89,7 +89,7 @@ def test_the_licences_travel_with_the_wheel() -> None:
 
 
 def test_the_documented_size_is_the_size() -> None:
-    page = (ROOT / "docs" / "packaging.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "packaging.md").read_text(encoding="utf-8")
     documented = re.search(r"The wheel has \*\*([\d.]+) MB\*\*", page)
     assert documented
     size = wheel().stat().st_size / 1e6

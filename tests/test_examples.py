@@ -24,13 +24,15 @@ from typer.testing import CliRunner
 
 import brittle
 from brittle.cli import app
+from brittle.corruptions import registry
 from brittle.datasets import cifar as demo_set
 from brittle.sliders import Sampling
 from brittle.sliders import demo_pipeline as world
 from tests.example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [page for place in ("*.md", "*/*.md") for page in sorted((ROOT / "docs").glob(place))]  # deeper: generated
 PYTHON = {page.name: re.findall(r"```python\n(.*?)```", page.read_text(), re.S) for page in PAGES}
 
 LESS = {
@@ -87,9 +89,11 @@ ELSEWHERE = {
 
 
 def commands(text: str) -> list[str]:
-    """The lines of a page that call brittle, without their comments."""
+    """The lines of a page that call brittle, in blocks and in the last column of a table, without their comments."""
     blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S)
     lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    rows = re.findall(r"^\|[^|]*\| (`brittle .*)\|$", text, re.M)  # of a table: what one asks, and the command
+    lines += [line for row in rows for line in re.findall(r"`(brittle [^`]*)`", row)]
     return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.startswith("brittle ")]
 
 
@@ -115,7 +119,14 @@ OF_VERBS = {line: f"{verb}: {line}" for verb, line in helps(CLICK)}
 OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_text()))}
 
 
-RECIPE = next(iter(re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "recipes.md").read_text(), re.S)))
+RECIPE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "explanation" / "recipes.md").read_text(), re.S)[0]
+
+
+@pytest.fixture(autouse=True)
+def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an example registers is gone after it."""
+    brittle.list_corruptions()  # finds the bundled ones, once
+    monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
 
 
 @pytest.mark.parametrize("page", [name for name, blocks in PYTHON.items() if blocks and name != "CONTRIBUTING.md"])
@@ -125,7 +136,7 @@ def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "winter-road.toml").write_text(RECIPE)
     (tmp_path / "our_frost_photos").mkdir()
     shutil.copyfile(ROOT / "src/brittle/datasets/photos/coffee.jpg", tmp_path / "our_frost_photos" / "a.jpg")
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "example"}
     for block in PYTHON[page]:
         exec(block, names)
 

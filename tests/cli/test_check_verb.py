@@ -176,7 +176,7 @@ def test_a_metric_of_ones_own(run: Run, rules: Callable[..., Path], tmp_path: Pa
     assert "✓ holds" in good(result)
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "check.md").read_text()
 
 
 def test_the_workflow_of_the_page_gives_commands_that_its_examples_run() -> None:

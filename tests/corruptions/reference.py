@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001 - every reading takes the same arguments, also those that draw nothing
-"""A slow, plain reading of the published definitions, for tests and for docs/fidelity.md.
+"""A slow, plain reading of the published definitions, for tests and for docs/explanation/fidelity.md.
 
 Written from the formulas, with SciPy and loops, sharing no code with the kernels. Random ones draw from NumPy.
 Images are H×W×3 uint8; `p` holds the published parameters.

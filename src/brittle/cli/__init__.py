@@ -96,7 +96,7 @@ def brittle(
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it.
 
-    The options below may stand before or after the verb.
+    The options below, but for --workers, may also stand after the verb.
     """
     del version, traceback, config  # done by a callback, or read by Verbs
     set_verbosity(quiet=quiet, verbose=verbose)

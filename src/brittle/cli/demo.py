@@ -18,7 +18,7 @@ MODELS = ("standard", "augmix")
 QUICK = 100
 
 RULES = """\
-# What a model must keep to pass `brittle check`; docs/check.md says what else a rule can ask for.
+# What a model must keep to pass `brittle check`; docs/how-to/check.md says what else a rule can ask for.
 
 [[rule]]
 name = "usable in bad weather"

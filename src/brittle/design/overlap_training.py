@@ -30,7 +30,7 @@ PAPER = TrainingConfig(epochs=40, schedule="step", learning_rate=0.1, warm_up=0.
 without which the small network does not converge at this rate."""
 
 SHORT = TrainingConfig(epochs=1, learning_rate=0.05)
-"""Fine-tuning whose overlaps are nearest to those from scratch, of rates 0.02, 0.05 and 0.1 (docs/overlap.md)."""
+"""Fine-tuning with the overlaps nearest to those from scratch, of 0.02, 0.05, 0.1: docs/explanation/overlap.md."""
 
 MODES = ("scratch", "finetune", "batchnorm")
 STANDARD = "standard"

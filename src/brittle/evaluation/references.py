@@ -66,7 +66,7 @@ MOVED = {
     "cifar-c": "On 1,000 test images the photographs move the mean error by −0.1 points and that of frost by −1.1 "
     "(two small ResNets, both).",
 }
-"""How far the released files are from memory, by `perf/released_set.py`; docs/fidelity.md has all its numbers."""
+"""How far the released files are from memory, by `perf/released_set.py` (docs/explanation/fidelity.md)."""
 
 BUNDLED_TEXTURES = (
     "Frost is drawn with the bundled textures, not with the published photographs; --textures FOLDER takes those."

@@ -15,7 +15,7 @@ from brittle._types import FloatArray, check_level
 PSEUDO_WEIGHT = 0.1
 """The weight of a pseudo-sample at the bound, which corrects variances that few samples underestimate.
 
-Chosen by simulation from 0.03, 0.1, 0.3 and 1; see docs/intervals.md.
+Chosen by simulation from 0.03, 0.1, 0.3 and 1; see docs/explanation/intervals.md.
 """
 FEW = 1000
 """Among fewer different images than this, many ratios are tried at once."""

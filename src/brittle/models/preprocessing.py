@@ -52,8 +52,10 @@ def central_crop(images: Image, sides: Sides) -> Image:
     return images[:, top : top + height, left : left + width]
 
 
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-CIFAR_MEAN, CIFAR_STD = (125.3 / 255, 123.0 / 255, 113.9 / 255), (63.0 / 255, 62.1 / 255, 66.7 / 255)
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+CIFAR_MEAN = (125.3 / 255, 123.0 / 255, 113.9 / 255)
+CIFAR_STD = (63.0 / 255, 62.1 / 255, 66.7 / 255)
 
 
 class Prepare(Protocol):
