@@ -27,7 +27,8 @@ from brittle.cli import (
     slide,
 )
 from brittle.cli import list as list_
-from brittle.cli.console import Verb, Verbs, import_files, set_verbosity
+from brittle.cli.console import import_files, set_verbosity
+from brittle.cli.verbs import Verb, Verbs
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),

@@ -1,6 +1,6 @@
 """Where images come from, and the published layouts they are written to."""
 
-from brittle.datasets.array_files import array_file, fashion_mnist, read_array, read_labels
+from brittle.datasets.array_files import array_file, arrays, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
     CIFAR10_TEST_DIGEST,
     CIFAR10_TRAIN_DIGEST,
@@ -13,7 +13,7 @@ from brittle.datasets.cifar import (
 )
 from brittle.datasets.classes import imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench
-from brittle.datasets.dataset import Dataset, arrays, dataset_source, no_labels
+from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
 from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder

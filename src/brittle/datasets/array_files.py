@@ -1,4 +1,4 @@
-"""Datasets in array files: .npy and .npz, and those of Fashion-MNIST."""
+"""Datasets of arrays: in memory, in .npy and .npz files, and those of Fashion-MNIST."""
 
 from __future__ import annotations
 
@@ -10,11 +10,74 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from brittle._errors import BrittleError
+from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
-from brittle.datasets.dataset import Dataset, Rows, arrays, check_images, check_labels, dataset_source
+from brittle.datasets.dataset import Dataset, Rows, dataset_source
+
+
+def arrays(
+    images: Any, labels: ArrayLike | None = None, classes: Sequence[str] = (), *, name: str = "arrays"
+) -> Dataset:
+    """Images in memory with their labels; the sample ids are the indices.
+
+    Images are N×H×W×3 (or ×1, or N×H×W: grey) as uint8, or as floats in [0, 1], which are rounded to 8 bits as files
+    have them. A torch tensor of the same values may also have its channels first, N×3×H×W.
+    """
+    shape, row = np.shape(images), _on_cpu(labels)
+    rows = Rows(check_images(_as_bytes(images)))
+    if len(shape) == 3 and 3 in (shape[0], shape[2]) and row is not None and np.shape(row) != shape[:1]:
+        raise BrittleError(f"{name!r} is one image of shape {shape}; {SHAPE}: one image is array[None]")
+    return Dataset(name, rows, range(len(rows.array)), content=rows.content, labels=row, classes=classes)
+
+
+def _on_cpu(values: Any) -> Any:
+    """A tensor of any device as an array; anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def _as_bytes(given: Any) -> Any:
+    """Channels last and 8 bits, where it is clear how; what is not is left for `check_images` to refuse."""
+    images = _on_cpu(given)
+    if getattr(images, "ndim", 0) == 3:
+        images = images[..., None]
+    if images is not given and np.ndim(images) == 4 and images.shape[3] not in (1, 3) and images.shape[1] in (1, 3):
+        images = images.transpose(0, 2, 3, 1)
+    if getattr(images, "dtype", None) not in (np.float16, np.float32, np.float64) or 0 in images.shape:
+        return images
+    low, high = float(images.min()), float(images.max())
+    if not (low >= 0 and high <= 1):
+        raise BrittleError(
+            f"images are uint8, or floats in [0, 1]; got {images.dtype} from {low:g} to {high:g}; "
+            f"{'divide them by 255' if 1 < high <= 255 and low >= 0 else 'give them as they are before normalisation'}"
+        )
+    return np.rint(images * np.float32(255)).astype(np.uint8)
+
+
+SHAPE = "images are N×H×W×3 (or N×H×W×1) uint8, as in CIFAR-10-C"
+
+
+def check_images(images: Any, where: str = "the array") -> Image:
+    """The array itself if it holds images; raises otherwise."""
+    shape, dtype = np.shape(images), getattr(images, "dtype", type(images).__name__)
+    if dtype != np.uint8:
+        hint = "; convert floats in [0, 1] with (images * 255).round().astype('uint8')"
+        raise BrittleTypeError(f"{where} holds {dtype}; {SHAPE}{hint if str(dtype).startswith('float') else ''}")
+    if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        raise BrittleError(f"{where} has shape {shape}, channels first; {SHAPE}: use array.transpose(0, 2, 3, 1)")
+    if len(shape) != 4 or shape[3] not in (1, 3) or 0 in shape:
+        raise BrittleError(f"{where} has shape {shape}; {SHAPE}")
+    return np.asanyarray(images)
+
+
+def check_labels(labels: Any, count: int) -> NDArray[Any]:
+    """One label for each image; raises otherwise."""
+    array: NDArray[Any] = np.asarray(labels)
+    if array.shape != (count,):
+        raise BrittleError(f"{count} images need {count} labels in one row, got an array of shape {array.shape}")
+    return array
+
 
 CLASSES = (
     *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),

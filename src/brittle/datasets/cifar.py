@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
-from brittle.datasets.array_files import MappedRows, read_array, read_labels
-from brittle.datasets.dataset import Dataset, Labels, Rows, arrays, dataset_source
+from brittle.datasets.array_files import MappedRows, arrays, read_array, read_labels
+from brittle.datasets.dataset import Dataset, Labels, Rows, dataset_source
 from brittle.datasets.images import UnreadableImage, read_image
 
 

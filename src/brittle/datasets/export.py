@@ -34,7 +34,7 @@ from brittle._io import (
 from brittle._parallel import check_jobs, parallel_map, stopped
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
-from brittle.datasets.dataset import check_images, check_labels
+from brittle.datasets.array_files import check_images, check_labels
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, find_labels, read_image
 
 RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"

@@ -15,8 +15,8 @@ from brittle._errors import BrittleError, BrittleTypeError
 from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, load_benchmark
-from brittle.datasets import UnreadableImage
-from brittle.datasets.dataset import Dataset, arrays, no_labels
+from brittle.datasets import UnreadableImage, arrays
+from brittle.datasets.dataset import Dataset, no_labels
 from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
