@@ -1,5 +1,8 @@
 """Run the test, keep every prediction."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
 from brittle.evaluation.callbacks import (
@@ -11,35 +14,15 @@ from brittle.evaluation.callbacks import (
     load_callback,
 )
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
-from brittle.evaluation.comparison import (
-    Comparison,
-    LevelFailures,
-    ScoreList,
-    compare_with_best,
-    level_failures,
-    score_list,
-    score_table,
-)
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
-from brittle.evaluation.latex_text import escape_latex
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, KnownModel, Run
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.rule_checks import Outcome, check_rules
-from brittle.evaluation.rule_evidence import load_evidence
-from brittle.evaluation.rule_reports import (
-    intervals_in_words,
-    junit_xml,
-    markdown_summary,
-    outcomes_in_words,
-    rules_kept,
-)
-from brittle.evaluation.rules import Rule, load_rules
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
     CorruptionScores,
@@ -53,27 +36,87 @@ from brittle.evaluation.score import (
     shared_rows,
 )
 from brittle.evaluation.store import Store
-from brittle.evaluation.table_formats import (
-    Column,
-    Format,
-    ScoreTable,
-    format_table,
-    guess_format,
-    table_parts,
-)
-from brittle.evaluation.tables import (
-    MEASURES,
-    By,
-    Measure,
-    agreement_table,
-    by_corruption_table,
-    per_corruption_table,
-    printed_table,
-    published_index,
-    rank_table,
-)
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
-from brittle.evaluation.trajectory_tables import slide_tables
+
+if TYPE_CHECKING:
+    from brittle.evaluation.comparison import (
+        Comparison,
+        LevelFailures,
+        ScoreList,
+        compare_with_best,
+        level_failures,
+        score_list,
+        score_table,
+    )
+    from brittle.evaluation.latex_text import escape_latex
+    from brittle.evaluation.rule_checks import Outcome, check_rules
+    from brittle.evaluation.rule_evidence import load_evidence
+    from brittle.evaluation.rule_reports import (
+        intervals_in_words,
+        junit_xml,
+        markdown_summary,
+        outcomes_in_words,
+        rules_kept,
+    )
+    from brittle.evaluation.rules import Rule, load_rules
+    from brittle.evaluation.table_formats import (
+        Column,
+        Format,
+        ScoreTable,
+        format_table,
+        guess_format,
+        table_parts,
+    )
+    from brittle.evaluation.tables import (
+        MEASURES,
+        By,
+        Measure,
+        agreement_table,
+        by_corruption_table,
+        per_corruption_table,
+        printed_table,
+        published_index,
+        rank_table,
+    )
+    from brittle.evaluation.trajectory_tables import slide_tables
+
+_LAZY = {
+    "Comparison": "comparison",
+    "LevelFailures": "comparison",
+    "ScoreList": "comparison",
+    "compare_with_best": "comparison",
+    "level_failures": "comparison",
+    "score_list": "comparison",
+    "score_table": "comparison",
+    "escape_latex": "latex_text",
+    "Outcome": "rule_checks",
+    "check_rules": "rule_checks",
+    "load_evidence": "rule_evidence",
+    "intervals_in_words": "rule_reports",
+    "junit_xml": "rule_reports",
+    "markdown_summary": "rule_reports",
+    "outcomes_in_words": "rule_reports",
+    "rules_kept": "rule_reports",
+    "Rule": "rules",
+    "load_rules": "rules",
+    "Column": "table_formats",
+    "Format": "table_formats",
+    "ScoreTable": "table_formats",
+    "format_table": "table_formats",
+    "guess_format": "table_formats",
+    "table_parts": "table_formats",
+    "MEASURES": "tables",
+    "By": "tables",
+    "Measure": "tables",
+    "agreement_table": "tables",
+    "by_corruption_table": "tables",
+    "per_corruption_table": "tables",
+    "printed_table": "tables",
+    "published_index": "tables",
+    "rank_table": "tables",
+    "slide_tables": "trajectory_tables",
+}
+"""Names imported at first use, and the module each is in: rules and tables are not part of a run."""
 
 __all__ = [
     "CLEAN",
@@ -167,3 +210,13 @@ __all__ = [
     "table_parts",
     "trajectories",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"brittle.evaluation.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'brittle.evaluation' has no attribute {name!r}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
