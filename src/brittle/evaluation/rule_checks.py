@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
@@ -144,7 +145,7 @@ def verdict_on(rule: Rule, estimate: Estimate) -> Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _Question(ABC):
     """A rule for one model, with the images that answer it."""
 
     rule: Rule
@@ -152,8 +153,9 @@ class _Question:
     benchmark: str | None
     against: str | None
 
+    @abstractmethod
     def estimate(self, level: float, draws: _Draws) -> Estimate:
-        raise NotImplementedError
+        """The metric, or its difference to the other run, with an interval of this level."""
 
     def images_needed(self, estimate: Estimate, bound: float) -> float:
         """From the width of the interval, which shrinks with the root of the number of images."""

@@ -126,7 +126,7 @@ class TorchModel:
         shared = {id(weight): weight for weight in (*self.module.parameters(), *self.module.buffers())}
         try:
             module = copy.deepcopy(self.module, dict(shared))
-        except Exception:
+        except Exception:  # a module of any kind may refuse to be copied; then one thread uses it
             return None
         if not all(id(weight) in shared for weight in (*module.parameters(), *module.buffers())):
             return None
