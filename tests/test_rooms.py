@@ -26,6 +26,7 @@ ROOMS = [
     "distance",
     "design",
     "sliders",
+    "plots",
     "report",
     "cli",
 ]

@@ -9,8 +9,8 @@ from brittle import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Entry
 from brittle.datasets import photo
+from brittle.plots import FAMILY_COLOURS
 from brittle.report import contact_sheet
-from brittle.report.html import FAMILY_COLOURS
 
 CAT = photo(size=64)
 ALL = brittle.list_corruptions()

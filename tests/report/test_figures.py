@@ -20,6 +20,7 @@ from brittle.design import (
     published_overlap,
     sweep,
 )
+from brittle.plots import contrast_ratio
 from brittle.report.figures import (
     calibration_figure,
     category_figure,
@@ -29,7 +30,6 @@ from brittle.report.figures import (
     save_figure,
     sweep_figure,
 )
-from brittle.report.html import contrast
 from tests.report.test_report_in_a_browser import BROWSER, browse
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -144,7 +144,7 @@ def test_text_can_be_read_on_every_step_of_the_ramps() -> None:
         fills = dict(re.findall(r"\.([od]\d+)\{fill:(#\w{6})\}", part))
         inks = dict(re.findall(r"text\.([od]\d+)t\{fill:(#\w{6})\}", part))
         assert len(fills) == len(inks) == 42
-        assert min(contrast(fills[step], inks[step]) for step in fills) > 4.5
+        assert min(contrast_ratio(fills[step], inks[step]) for step in fills) > 4.5
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from brittle.datasets import photo
 from brittle.evaluation.cell import Classes, predict
 from brittle.evaluation.probing import probe
 from brittle.models import from_callable
-from brittle.report.html import MODELS
+from brittle.plots import MODEL_COLOURS
 from brittle.report.sheets import resized
 from brittle.report.strips import Seen, flip_sheet, probe_sheet, shorten
 
@@ -47,9 +47,9 @@ def test_every_model_is_drawn_where_it_flips_and_the_others_at_their_strongest()
             severities.add((flip.corruption, severity))
             assert shown(pixels, RECIPE.apply(CAT, flip.corruption, severity, flip.draw)), (one.model, flip)
     assert len(severities) == 6  # they do not flip at the same place
-    for colour in MODELS[:3]:
+    for colour in MODEL_COLOURS[:3]:
         assert (pixels == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all(-1).sum() > 50
-    assert not (pixels == [int(MODELS[3][i : i + 2], 16) for i in (1, 3, 5)]).all(-1).any()
+    assert not (pixels == [int(MODEL_COLOURS[3][i : i + 2], 16) for i in (1, 3, 5)]).all(-1).any()
 
 
 def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:

@@ -22,7 +22,7 @@ def print_detail(corruption: Corruption, size: int | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from brittle.report.html import FAMILY_COLOURS
+    from brittle.plots import FAMILY_COLOURS
 
     screen = console()
     colour = FAMILY_COLOURS.get(corruption.family, "")
@@ -159,7 +159,7 @@ def _table(members: list[Corruption], size: int, width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from brittle.report.html import FAMILY_COLOURS
+    from brittle.plots import FAMILY_COLOURS
 
     wide = width >= 110
     largest = members[0].max_severity

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from brittle.report.html import FAMILY_COLOURS
+from brittle.plots import FAMILY_COLOURS
 from brittle.report.sheets import contact_sheet, slide_sheet
 
 if TYPE_CHECKING:

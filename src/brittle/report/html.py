@@ -10,42 +10,19 @@ from typing import Any
 
 from brittle.benchmarks import Level, ends
 from brittle.metrics import Estimate
-
-LIGHT = {
-    "ground": "#fcfbf9",
-    "panel": "#ffffff",
-    "sunk": "#f3f1ec",
-    "ink": "#1d2024",
-    "soft": "#5b6168",
-    "line": "#e2dfd8",
-    "accent": "#1f5aa8",
-    "rest": "#a9adb2",
-    "good": "#1f6f43",
-    "bad": "#a8321b",
-}
-DARK = {
-    "ground": "#15181b",
-    "panel": "#1c2024",
-    "sunk": "#23282d",
-    "ink": "#e9e7e2",
-    "soft": "#a5abb2",
-    "line": "#343a40",
-    "accent": "#86b6f2",
-    "rest": "#666d75",
-    "good": "#7fcf9f",
-    "bad": "#f29a80",
-}
-MODELS = ("#1f5aa8", "#c2570c", "#0f766e", "#8b3fb0", "#a3333d", "#6b6a00")
-"""Models beyond these are grey; each colour comes with a line style and a marker of its own."""
-
-STEPS = 20
-"""Heat maps have this many steps, and one more."""
-
-HEAT = (("#a8321b", "#efb28f", "#faf6ef"), ("#e8765a", "#7a4331", "#262b30"))
-"""From nothing right to everything right, light and dark: what is broken stands out."""
-
-SHIFT = (("#b4501e", "#faf6ef", "#3f7cc4"), ("#d9784a", "#262b30", "#6fa3e0"))
-"""From worse to better than another model."""
+from brittle.plots import (
+    DARK,
+    FAMILY_COLOURS,
+    HEAT,
+    LIGHT,
+    MODEL_COLOURS,
+    SHIFT,
+    STEPS,
+    colour_scale,
+    on_dark,
+    on_light,
+    readable_on,
+)
 
 
 def theme_css() -> str:
@@ -55,7 +32,7 @@ def theme_css() -> str:
         f":root{{color-scheme:light;{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
         f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
-        + "".join(f".m{i}{{--c:var(--m{i})}}" for i in range(len(MODELS)))
+        + "".join(f".m{i}{{--c:var(--m{i})}}" for i in range(len(MODEL_COLOURS)))
         + "".join(f".f-{family}{{--f:var(--f-{family})}}" for family in FAMILY_COLOURS)
         + "".join(f".{k}{i}{{background:var(--{k}{i});color:var(--{k}{i}t)}}" for k in "hd" for i in range(STEPS + 1))
         + "\n"
@@ -65,80 +42,12 @@ def theme_css() -> str:
 def _block(dark: int) -> str:
     named = dict(DARK if dark else LIGHT)
     shown = on_dark if dark else on_light
-    named |= {f"m{i}": shown(colour) for i, colour in enumerate(MODELS)}
+    named |= {f"m{i}": shown(colour) for i, colour in enumerate(MODEL_COLOURS)}
     named |= {f"f-{family}": shown(colour) for family, colour in FAMILY_COLOURS.items()}
     for key, anchors in (("h", HEAT[dark]), ("d", SHIFT[dark])):
-        for i, colour in enumerate(scale(anchors)):
+        for i, colour in enumerate(colour_scale(anchors)):
             named |= {f"{key}{i}": colour, f"{key}{i}t": readable_on(colour)}
     return "".join(f"--{name}:{value};" for name, value in named.items())
-
-
-def scale(anchors: Sequence[str]) -> list[str]:
-    """STEPS + 1 colours through the anchors."""
-    found = []
-    for i in range(STEPS + 1):
-        at = i / STEPS * (len(anchors) - 1)
-        left = min(int(at), len(anchors) - 2)
-        found.append(mixed(anchors[left], anchors[left + 1], at - left))
-    return found
-
-
-def ramp_step(share: float) -> int:
-    """The step of a share between 0 and 1."""
-    return round(STEPS * min(max(share, 0.0), 1.0))
-
-
-def on_light(colour: str) -> str:
-    """The colour, made darker until it can be read on the light ground."""
-    return _readable(colour, "#000000", LIGHT["ground"], 4.5)
-
-
-def on_dark(colour: str) -> str:
-    """The colour, made lighter until it can be read on the dark panels."""
-    return _readable(colour, "#ffffff", DARK["panel"], 6.0)
-
-
-def _readable(colour: str, towards: str, ground: str, wanted: float) -> str:
-    shades = (mixed(colour, towards, part / 20) for part in range(20))
-    return next((shade for shade in shades if contrast(shade, ground) >= wanted), towards)
-
-
-def readable_on(colour: str) -> str:
-    """Black or white, whichever can be read better; on any colour one of them has a contrast of at least 4.58."""
-    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))
-
-
-def mixed(first: str, second: str, share: float) -> str:
-    """So much of the second colour in the first."""
-    pairs = zip(_channels(first), _channels(second), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast ratio of WCAG 2, from 1 to 21; text needs 4.5."""
-    low, high = sorted((_luminance(first), _luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _channels(colour: str) -> list[int]:
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def _luminance(colour: str) -> float:
-    linear = [c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-FAMILY_COLOURS = {
-    "noise": "#c2410c",
-    "blur": "#6d4bc3",
-    "weather": "#0b7fab",
-    "digital": "#2f7d32",
-    "colour": "#b8256e",
-    "geometry": "#946200",
-    "occlusion": "#4b5563",
-}
-"""Dark enough to be read as text on white, and told apart by people with any colour vision beside their names."""
 
 
 DASHES = (None, "6 3", "2 2.5", "8 3 2 3", "10 4", "4 2 1 2 1 2")
@@ -153,7 +62,7 @@ class ModelStyle:
     @property
     def shown(self) -> bool:
         """Whether it has a colour of its own."""
-        return self.place < len(MODELS)
+        return self.place < len(MODEL_COLOURS)
 
     @property
     def name(self) -> str:
@@ -167,9 +76,9 @@ class ModelStyle:
 
     def marker(self, x: float, y: float, size: float = 3.2) -> Html:
         """The marker at a point of a drawing."""
-        if self.place % len(MODELS) == 0:
+        if self.place % len(MODEL_COLOURS) == 0:
             return tag("circle", cx=fmt(x), cy=fmt(y), r=fmt(size), class_="mark")
-        corners = _CORNERS[self.place % len(MODELS)]
+        corners = _CORNERS[self.place % len(MODEL_COLOURS)]
         path = "M" + "L".join(f"{fmt(x + size * dx)} {fmt(y + size * dy)}" for dx, dy in corners) + "Z"
         return tag("path", d=path, class_="mark")
 
@@ -217,7 +126,9 @@ class ModelStyles:
         items = [tag("li", self[model].swatch(), model) for model in shown]
         rest = len(models) - len(shown)
         if rest:
-            items.append(tag("li", ModelStyle(len(MODELS)).swatch(), f"{rest} other model{'s' if rest > 1 else ''}"))
+            items.append(
+                tag("li", ModelStyle(len(MODEL_COLOURS)).swatch(), f"{rest} other model{'s' if rest > 1 else ''}")
+            )
         return tag("ul", *items, class_="legend")
 
 

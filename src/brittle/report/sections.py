@@ -10,11 +10,11 @@ import numpy as np
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Entry
 from brittle.metrics import Estimate
+from brittle.plots import STEPS, ramp_step
 from brittle.report.charts import Axes, Bar, group, scale, severity_ticks, share_axis
 from brittle.report.data import Columns, FailureCurves, FailureSummary, Measure, Part, families, severity_columns
 from brittle.report.examples import film
 from brittle.report.html import (
-    STEPS,
     Html,
     ModelStyles,
     breakable,
@@ -24,7 +24,6 @@ from brittle.report.html import (
     interval,
     listed,
     percent,
-    ramp_step,
     severity,
     signed,
     tag,

@@ -18,7 +18,7 @@ from brittle.corruptions import Corruption, corrupt, get_corruption
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import square
-from brittle.report.html import FAMILY_COLOURS
+from brittle.plots import FAMILY_COLOURS
 
 
 def rounded(side: int, radius: int) -> Pil.Image:

@@ -14,7 +14,7 @@ from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.probing import Flip, Probe
-from brittle.report.html import MODELS
+from brittle.plots import MODEL_COLOURS
 from brittle.report.sheets import ASPECT, resized, rounded
 
 INK, GREY, RIGHT, WRONG, EMPTY = "#1f2328", "#767c85", "#1a7f37", "#c2410c", "#f4f5f7"
@@ -250,7 +250,7 @@ def flip_sheet(
         draw.text((x, y + thumb / 2), names[corruption], FLIP_INK, fonts[14], anchor="lm")
         canvas.paste(Pil.fromarray(resized(image, thumb)), (x + label, y), mask)
         for place, one in enumerate(seen):
-            flip, colour = flips[one.model][corruption], MODELS[place % len(MODELS)]
+            flip, colour = flips[one.model][corruption], MODEL_COLOURS[place % len(MODEL_COLOURS)]
             left = x + label + thumb + FLIP_GAP + place * (wide + FLIP_GAP)
             severity = min(flip.median, longest[corruption])
             picture = recipe.apply(image, corruption, severity, flip.draw)
@@ -296,7 +296,7 @@ def _head(
     for place, one in enumerate(seen):
         x, y = corner[0] + FLIP_GAP + place * (wide + FLIP_GAP), corner[1]
         name, sees = _legend(one)
-        draw.rounded_rectangle((x, y - 37, x + 9, y - 28), 2, MODELS[place % len(MODELS)])
+        draw.rounded_rectangle((x, y - 37, x + 9, y - 28), 2, MODEL_COLOURS[place % len(MODEL_COLOURS)])
         draw.text((x + 15, y - 28), shorten(name, fonts[13], wide - 15), FLIP_INK, fonts[13], anchor="ls")
         draw.text((x, y - 12), shorten(sees, fonts[12], wide), FLIP_GREY, fonts[12], anchor="ls")
 

@@ -13,24 +13,19 @@ from typing import Any
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import FloatArray
-from brittle.report.html import (
+from brittle.plots import (
     DARK,
     LIGHT,
-    MODELS,
+    MODEL_COLOURS,
     SHIFT,
     STEPS,
-    Child,
-    Html,
-    ModelStyles,
-    concat,
-    fmt,
+    colour_scale,
     on_dark,
     on_light,
     ramp_step,
     readable_on,
-    scale,
-    tag,
 )
+from brittle.report.html import Child, Html, ModelStyles, concat, fmt, tag
 
 OVERLAP = (("#f6f3ec", "#a9c6e2", "#1c4f8c"), ("#23282d", "#2f5f92", "#a8d0fb"))
 """From no overlap to the same thing, light and dark."""
@@ -78,13 +73,13 @@ def _colours(theme: Mapping[str, str], place: int) -> str:
         ".rest": f"fill:{theme['rest']}",
     }
     shown = on_dark if place else on_light
-    for number, name in enumerate((*MODELS, theme["rest"])):
-        own = f".m{number}" if number < len(MODELS) else ".rest"
-        colour = shown(name) if number < len(MODELS) else name
+    for number, name in enumerate((*MODEL_COLOURS, theme["rest"])):
+        own = f".m{number}" if number < len(MODEL_COLOURS) else ".rest"
+        colour = shown(name) if number < len(MODEL_COLOURS) else name
         rules |= {f"{own} .line": f"stroke:{colour}", f"{own} .mark": f"fill:{colour}"}
         rules |= {f"{own} .band": f"fill:{colour}", f"{own} .column": f"fill:{colour};fill-opacity:.4"}
     for letter, anchors in RAMPS.items():
-        for step, colour in enumerate(scale(anchors[place])):
+        for step, colour in enumerate(colour_scale(anchors[place])):
             rules[f".{letter}{step}"] = f"fill:{colour}"
             rules[f"text.{letter}{step}t"] = f"fill:{readable_on(colour)}"
     return "".join(f"{name}{{{rule}}}" for name, rule in rules.items())
@@ -282,7 +277,7 @@ def stroke(number: int, **where: Any) -> Html:
 
 def coloured(number: int, what: Html) -> Html:
     """Something in the colour of a series."""
-    return tag("g", what, class_=f"m{number % len(MODELS)}")
+    return tag("g", what, class_=f"m{number % len(MODEL_COLOURS)}")
 
 
 def key(names: Sequence[str], left: float, top: float, *, lines: bool = False) -> Html:
