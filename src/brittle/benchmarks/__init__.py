@@ -12,16 +12,20 @@ from brittle.benchmarks.benchmark import (
     load_benchmark,
     severity_of,
 )
+from brittle.benchmarks.sequences import SEQUENCE_BENCHMARKS, SequenceBenchmark, load_sequence_benchmark
 
 __all__ = [
     "CLEAN",
+    "SEQUENCE_BENCHMARKS",
     "Benchmark",
     "Cell",
     "Entry",
     "Level",
+    "SequenceBenchmark",
     "ends",
     "level_name",
     "list_benchmarks",
     "load_benchmark",
+    "load_sequence_benchmark",
     "severity_of",
 ]

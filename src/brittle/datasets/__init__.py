@@ -31,7 +31,13 @@ from brittle.datasets.imagenet_sets import (
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
-from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
+from brittle.datasets.sequences import (
+    StoredSequences,
+    find_sequences,
+    read_sequence,
+    read_sequence_array,
+    stored_sequences,
+)
 
 __all__ = [
     "CIFAR10_TEST_DIGEST",
@@ -39,6 +45,7 @@ __all__ = [
     "FORMATS",
     "PREPARATIONS",
     "Dataset",
+    "StoredSequences",
     "StoredSet",
     "UnreadableImage",
     "Written",
@@ -81,6 +88,7 @@ __all__ = [
     "read_sequence_array",
     "shift_cells",
     "square",
+    "stored_sequences",
     "stored_set",
     "tiny_imagenet_c",
     "write_arrays",

@@ -26,6 +26,7 @@ from brittle.datasets.images import (
     in_words,
     prepared,
     read_image,
+    short_side,
     sides_of,
 )
 
@@ -205,6 +206,18 @@ class Dataset:
             raise IndexError(f"{self.name!r} has images 0 to {len(self) - 1}, there is no {index}")
         image = self._read(index)
         return image if self.preparation == "none" else _prepared(image, self.preparation)
+
+    @property
+    def crop(self) -> int | None:
+        """The side of the central square that a preparation cuts out; None if images stay as they are."""
+        sides = sides_of(self.preparation)
+        return None if sides is None else sides[1]
+
+    def uncropped(self, index: int) -> Image:
+        """One image, scaled as the preparation says but not cropped: what is rotated or moved before the crop."""
+        sides = sides_of(self.preparation)
+        image = self.prepared("none").image(index)
+        return image if sides is None else np.asarray(short_side(Pil.fromarray(image), sides[0]), np.uint8)
 
     def images(self) -> Iterator[Image]:
         """All images, one after the other."""

@@ -72,10 +72,11 @@ def prepared(picture: Pil.Image, how: str) -> Pil.Image:
     as "342,299", do the same with other sides.
     """
     sides = sides_of(how)
-    return picture if sides is None else _central(_short_side(picture, sides[0]), sides[1])
+    return picture if sides is None else _central(short_side(picture, sides[0]), sides[1])
 
 
-def _short_side(picture: Pil.Image, side: int) -> Pil.Image:
+def short_side(picture: Pil.Image, side: int) -> Pil.Image:
+    """A photograph with its short side at so many pixels."""
     width, height = picture.size
     short = min(width, height)
     size = (side, int(side * height / short)) if width <= height else (int(side * width / short), side)

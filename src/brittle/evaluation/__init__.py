@@ -59,6 +59,13 @@ if TYPE_CHECKING:
         rules_kept,
     )
     from brittle.evaluation.rules import Rule, load_rules
+    from brittle.evaluation.sequences import (
+        SequenceScores,
+        evaluate_sequences,
+        sequence_scores,
+        sequence_tables,
+        steadiness,
+    )
     from brittle.evaluation.table_formats import (
         Column,
         Format,
@@ -99,6 +106,11 @@ _LAZY = {
     "rules_kept": "rule_reports",
     "Rule": "rules",
     "load_rules": "rules",
+    "SequenceScores": "sequences",
+    "evaluate_sequences": "sequences",
+    "sequence_scores": "sequences",
+    "sequence_tables": "sequences",
+    "steadiness": "sequences",
     "Column": "table_formats",
     "Format": "table_formats",
     "ScoreTable": "table_formats",
@@ -151,6 +163,7 @@ __all__ = [
     "ScoreTable",
     "Scores",
     "SearchedFolder",
+    "SequenceScores",
     "StartedRun",
     "Store",
     "TensorBoardCallback",
@@ -172,6 +185,7 @@ __all__ = [
     "drawn_key",
     "escape_latex",
     "evaluate",
+    "evaluate_sequences",
     "evaluate_stored",
     "find_reference",
     "fitted",
@@ -205,8 +219,11 @@ __all__ = [
     "score_table",
     "scores",
     "search_failure_points",
+    "sequence_scores",
+    "sequence_tables",
     "shared_rows",
     "slide_tables",
+    "steadiness",
     "table_parts",
     "trajectories",
 ]

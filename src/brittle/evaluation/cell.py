@@ -207,6 +207,11 @@ def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -
             f"the model {model.name!r} gives {scores.shape[1]} scores an image, so labels are 0 to "
             f"{scores.shape[1] - 1}, but the data has the label {classes.largest_label}"
         )
+    return best_classes(scores, classes)
+
+
+def best_classes(scores: Scores, classes: Classes) -> Predictions:
+    """The class of the highest score of each row, as the dataset numbers its classes, and its probability."""
     shares = probabilities(scores)
     if classes.subset is not None:
         shares = shares[:, classes.subset]
@@ -219,6 +224,7 @@ def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -
 
 
 Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 def infer(
@@ -230,7 +236,24 @@ def infer(
     threads: int | None = None,
     where: str | Callable[[Item], str] = "",
 ) -> Iterator[list[Predictions]]:
-    """The predictions of every model on `draw(item)`, for each item in order; the models share what was drawn.
+    """The predictions of every model on `draw(item)`, for each item in order; see `infer_with`."""
+
+    def read(model: Model, images: Image, place: str) -> Predictions:
+        return predict(model, images, classes, where=place)
+
+    return infer_with(models, draw, items, read, threads=threads, where=where)
+
+
+def infer_with(
+    models: Sequence[Model],
+    draw: Callable[[Item], Image],
+    items: Sequence[Item],
+    read: Callable[[Model, Image, str], Answer],
+    *,
+    threads: int | None = None,
+    where: str | Callable[[Item], str] = "",
+) -> Iterator[list[Answer]]:
+    """`read(model, images, where)` of every model on `draw(item)`, for each item in order; models share what was drawn.
 
     Networks on the CPU are shown several batches side by side, each by a thread of its own that draws it and computes
     alone: faster than one batch computed by all threads, which wait for each other after every layer, and on a busy
@@ -246,16 +269,16 @@ def infer(
     if copies is None:
         with torch_threads(threads):
             for item, images in zip(items, prefetch(draw, items, threads or cores()), strict=True):
-                yield [predict(model, images, classes, where=place(item)) for model in models]
+                yield [read(model, images, place(item)) for model in models]
         return
     free: SimpleQueue[list[Model]] = SimpleQueue()
     for copy in copies:
         free.put(copy)
 
-    def draw_and_predict(item: Item) -> list[Predictions]:
+    def draw_and_predict(item: Item) -> list[Answer]:
         images, own = draw(item), free.get()
         try:
-            return [predict(model, images, classes, where=place(item)) for model in own]
+            return [read(model, images, place(item)) for model in own]
         finally:
             free.put(own)
 

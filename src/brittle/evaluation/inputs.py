@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
 from brittle._types import Image
-from brittle.benchmarks import Benchmark, load_benchmark
-from brittle.datasets import UnreadableImage, arrays
+from brittle.benchmarks import (
+    SEQUENCE_BENCHMARKS,
+    Benchmark,
+    SequenceBenchmark,
+    load_benchmark,
+    load_sequence_benchmark,
+)
+from brittle.datasets import UnreadableImage, arrays, stored_sequences
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
@@ -191,6 +197,22 @@ def as_benchmark(given: Any) -> Benchmark | None:
         "a benchmark is a name such as 'imagenet-c', the path of a recipe, a Benchmark, or None for clean images; "
         f"got {given!r} ({type(given).__name__})"
     )
+
+
+def as_sequence_benchmark(given: Any, data: Any = None) -> SequenceBenchmark | None:
+    """A benchmark of sequences from its name, or from published sequences; None if it is of another kind."""
+    published = stored_sequences(data)
+    if isinstance(given, SequenceBenchmark):
+        return given
+    if isinstance(given, str) and given in SEQUENCE_BENCHMARKS:
+        return load_sequence_benchmark(given)
+    if published is None:
+        return None
+    if given is not None:
+        raise BrittleError(f"{published.name!r} holds sequences already; leave the benchmark {given!r} out")
+    names = set(load_sequence_benchmark(published.scheme).perturbations) & set(published.perturbations)
+    chosen = tuple(name for name in published.perturbations if name in names) or published.perturbations
+    return SequenceBenchmark(published.scheme, chosen)
 
 
 def needed_benchmark(given: Any) -> Benchmark:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.records import Run
-from brittle.evaluation.store import Store, scan
+from brittle.evaluation.store import CELLS, SEQUENCES, Store, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
+    from brittle.evaluation.sequences import SequenceScores
     from brittle.evaluation.table_formats import ScoreTable
     from brittle.metrics import Baseline
 
@@ -56,11 +57,13 @@ class Results:
     300
 
     `rows` is a Polars LazyFrame with a row for each model, corruption, level and sample. Methods that take a benchmark
-    need none if the results hold exactly one.
+    need none if the results hold exactly one. `sequences` has a row for each model, perturbation, sample and frame, if
+    models were shown sequences.
     """
 
     rows: pl.LazyFrame
     runs: tuple[Run, ...] = ()
+    sequences: pl.LazyFrame | None = None
 
     def __repr__(self) -> str:
         models, cells = self.models, self.cells
@@ -156,6 +159,12 @@ class Results:
         # the report stands above this room, which must not know it: whoever calls this has it loaded now, by name
         written: Path = import_module("brittle.report").write_report(self, path, title=title, reference=reference)
         return written
+
+    def sequence_scores(self, *, reference: str | None = None) -> list[SequenceScores]:
+        """How steady each model is along sequences; `reference` is the model whose rates divide those of mFR."""
+        from brittle.evaluation.sequences import sequence_scores
+
+        return sequence_scores(self, reference=reference)
 
     def to_pandas(self) -> Any:
         """All rows as a pandas data frame; `rows` are the same as a Polars LazyFrame."""
@@ -271,4 +280,12 @@ def load_results(*folders: str | Path) -> Results:
         raise BrittleError("name at least one run to load")
     stores = [Store(folder) for folder in folders]
     about = tuple(store.about() for store in stores)
-    return Results(scan(stores).select(COLUMNS), about)
+    sequences = scan(stores, kind=SEQUENCES) if any(map(has_sequences, stores)) else None
+    if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):
+        return Results(sequences.select(COLUMNS).limit(0), about, sequences)  # published sequences: no clean images
+    return Results(scan(stores).select(COLUMNS), about, sequences)
+
+
+def has_sequences(store: Store) -> bool:
+    """Whether a run has shown sequences to a model."""
+    return any((store.folder / SEQUENCES).glob("*/*.parquet"))

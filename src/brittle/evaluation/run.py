@@ -17,7 +17,8 @@ from typing import Any, Literal
 from brittle._errors import BrittleError
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
-from brittle.benchmarks import Benchmark, Cell
+from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark
+from brittle.datasets import stored_sequences
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.callbacks import Callback, CallbackList, started_run
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
@@ -25,6 +26,7 @@ from brittle.evaluation.inputs import (
     as_benchmark,
     as_dataset,
     as_models,
+    as_sequence_benchmark,
     as_stored_set,
     check,
     decode,
@@ -34,6 +36,7 @@ from brittle.evaluation.inputs import (
 from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.sequences import evaluate_sequences
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
 
@@ -114,7 +117,7 @@ def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
 def evaluate(
     model: Any,
     data: Any,
-    benchmark: str | Path | Benchmark | None = None,
+    benchmark: str | Path | Benchmark | SequenceBenchmark | None = None,
     folder: str | Path | None = None,
     *,
     batch_size: int | None = None,
@@ -150,7 +153,9 @@ def evaluate(
             brought to one, see `fitted`. "imagenet-c:PATH", "cifar-c:PATH", "cns-bench:PATH" … or a `StoredSet` are
             published corrupted images, all of whose cells are run; there is no benchmark then.
         benchmark: a name such as "imagenet-c", the path of a recipe, or a `Benchmark`; None runs the clean images
-            alone, as for a natural shift.
+            alone, as for a natural shift. "imagenet-p" and "cifar10-p", or a `SequenceBenchmark`, show sequences
+            frame by frame; `results.sequence_scores()` tells how often predictions flip. "imagenet-p:PATH" and
+            "cifar10-p:PATH" as `data` are the published sequences.
         folder: where the results go. Without one the rows stay in memory, and the clean images, which a report shows,
             in a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
@@ -165,7 +170,11 @@ def evaluate(
             "tensorboard:FOLDER", "mlflow:URI" or "wandb:PROJECT".
     """
     followers = CallbackList(callbacks)
-    recipe, models, stored = as_benchmark(benchmark), as_models(model), as_stored_set(data)
+    models, stored = as_models(model), as_stored_set(data)
+    sequences, published = as_sequence_benchmark(benchmark, data), stored_sequences(data)
+    recipe = as_benchmark(benchmark) if sequences is None else None
+    if sequences is not None and engine != "local":
+        raise BrittleError(f"sequences are run here, by the local engine; got {engine!r}")
     if stored is not None and recipe is not None:
         raise BrittleError(f"{stored.name!r} holds corrupted pictures already; leave the benchmark out")
     if stored is not None and engine != "local":
@@ -177,21 +186,25 @@ def evaluate(
     check_threads(threads)
     how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
     how["callbacks"] = followers
-    if stored is not None:
-        run: Callable[..., Results] = partial(
-            evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how
-        )
+    run: Callable[..., Results]
+    if published is not None and sequences is not None:
+        run = partial(evaluate_sequences, models, published, sequences, **how)
+    elif stored is not None:
+        run = partial(evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how)
     else:
         dataset = as_dataset(data)
         check(models, dataset, batch_size)
         run = partial(_evaluate, models, dataset, recipe, engine=engine, address=address, **how)
+        if sequences is not None:
+            run = partial(_clean_and_sequences, models, dataset, sequences, run)
     shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
     place = Path(tempfile.mkdtemp(prefix="brittle-") if folder is None else folder)
     try:
         with shown as on_progress:
             results = run(folder=place, progress=on_progress)
         if folder is None:  # frames made from the rows may outlive the folder
-            results = replace(results, rows=results.rows.collect().lazy())
+            frames = None if results.sequences is None else results.sequences.collect().lazy()
+            results = replace(results, rows=results.rows.collect().lazy(), sequences=frames)
     except BaseException as error:
         followers.call("on_exception", error)
         if folder is None:
@@ -201,6 +214,23 @@ def evaluate(
         weakref.finalize(results, _remove, place, os.getpid())
     followers.call("on_run_end", results)
     return results
+
+
+def _clean_and_sequences(
+    models: Sequence[Model],
+    dataset: Dataset,
+    benchmark: SequenceBenchmark,
+    run_clean: Callable[..., Results],
+    *,
+    folder: Path,
+    progress: Progress | None,
+) -> Results:
+    """The clean images, then the sequences made from them."""
+    how = run_clean.keywords  # type: ignore[attr-defined]
+    dataset = fitted(dataset, models, None if how["overwrite"] else folder)
+    run_clean(folder=folder, progress=progress)
+    options = {name: how[name] for name in ("batch_size", "threads", "callbacks")}
+    return evaluate_sequences(models, dataset, benchmark, folder, progress=progress, **options)
 
 
 def _remove(folder: Path, process: int) -> None:

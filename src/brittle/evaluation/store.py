@@ -49,7 +49,15 @@ from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model
 
 RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
-OURS = {CELLS: "*/*.parquet", FAILURE_POINTS: "*/*.parquet", RECIPES: "*.toml", MODELS: "*.toml", CALLS: "*.json"}
+SEQUENCES = "sequences"
+OURS = {
+    CELLS: "*/*.parquet",
+    FAILURE_POINTS: "*/*.parquet",
+    SEQUENCES: "*/*.parquet",
+    RECIPES: "*.toml",
+    MODELS: "*.toml",
+    CALLS: "*.json",
+}
 """The folders of a run, and the files that it has in them."""
 
 DATA = "brittle.data"
@@ -139,7 +147,7 @@ class Store:
                 )
 
     def _results(self) -> Iterator[Path]:
-        for folder in (CELLS, FAILURE_POINTS):
+        for folder in (CELLS, FAILURE_POINTS, SEQUENCES):
             yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_whole(file))
 
     def has_results(self) -> bool:
@@ -262,13 +270,13 @@ class Store:
         known = _read(self.folder / MODELS / f"{model_folder(model)}.toml") or {}
         return int(known["batch_size"]) if "batch_size" in known else None
 
-    def path(self, model: str, cell: Cell) -> Path:
-        """Where the rows of a cell are, or will be."""
-        return self.folder / CELLS / model / f"{cell.file_name}.parquet"
+    def path(self, model: str, cell: Cell, kind: str = CELLS) -> Path:
+        """Where the rows of a cell are, or will be; sequences have a folder of their own."""
+        return self.folder / kind / model / f"{cell.file_name}.parquet"
 
-    def has(self, model: str, cell: Cell) -> bool:
+    def has(self, model: str, cell: Cell, kind: str = CELLS) -> bool:
         """Whether a cell has been computed; a file that a crash left empty or cut off is named, and is missing."""
-        return not missing_or_damaged(self.path(model, cell), "the cell is computed again")
+        return not missing_or_damaged(self.path(model, cell, kind), "the cell is computed again")
 
     def write(
         self,
@@ -337,7 +345,7 @@ class Store:
         return read_record(Run, {**identity, **more})
 
 
-def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.LazyFrame:
+def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: str = CELLS) -> pl.LazyFrame:
     """The rows of several runs, read when they are needed.
 
     A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
@@ -347,7 +355,7 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.La
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
     for store in stores:
         data = store.identity().get("data_key", str(store.folder))
-        for path in sorted((store.folder / CELLS).glob("*/*.parquet")):
+        for path in sorted((store.folder / kind).glob("*/*.parquet")):
             name, _, key = path.parent.name.rpartition("-")
             if not missing_or_damaged(path, "its rows are missing; give the same command again to compute them"):
                 files.setdefault((data, name, key), {}).setdefault(path.name, path)
@@ -369,7 +377,7 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
     """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
     models: dict[str, dict[str, dict[str, Any]]] = {}
     for store in stores:
-        for folder in sorted((store.folder / CELLS).iterdir()) if (store.folder / CELLS).is_dir() else ():
+        for folder in (*(store.folder / CELLS).glob("*-*"), *(store.folder / SEQUENCES).glob("*-*")):
             name, _, key = folder.name.rpartition("-")
             path = store.folder / MODELS / f"{folder.name}.toml"
             models.setdefault(name, {}).setdefault(key, _read(path) or {})

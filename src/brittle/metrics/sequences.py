@@ -66,8 +66,13 @@ def top5_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 
     d = Σ_{i≤5} |min(i−1, 5) − min(σ(i)−1, 5)|, where σ(i) is the later rank of the class ranked i earlier; the mean
     over the frame pairs of `flips`. Between 0 and 15.
     """
+    return np.asarray(top5_by_pair(scores, noise=noise, difficulty=difficulty).mean(axis=1))
+
+
+def top5_by_pair(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
+    """The terms of `top5_distances`: one for each pair of frames, [sequence, pair]."""
     before = np.arange(TOP)
-    return _distances(scores, TOP, lambda after: np.abs(before - np.minimum(after, TOP)).sum(-1), noise, difficulty)
+    return _by_pair(scores, TOP, lambda after: np.abs(before - np.minimum(after, TOP)).sum(-1), noise, difficulty)
 
 
 def top5_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
@@ -82,8 +87,13 @@ def mt5d(distances: ArrayLike, baseline: ArrayLike) -> FloatArray:
 
 def zipf_distances(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
     """Σ_i |1/i − 1/σ(i)| · 1/i over all classes, for each sequence: the mean over the frame pairs of `flips`."""
+    return np.asarray(zipf_by_pair(scores, noise=noise, difficulty=difficulty).mean(axis=1))
+
+
+def zipf_by_pair(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> FloatArray:
+    """The terms of `zipf_distances`: one for each pair of frames, [sequence, pair]."""
     weight = 1 / np.arange(1, np.shape(scores)[-1] + 1)
-    return _distances(scores, None, lambda after: (np.abs(weight - weight[after]) * weight).sum(-1), noise, difficulty)
+    return _by_pair(scores, None, lambda after: (np.abs(weight - weight[after]) * weight).sum(-1), noise, difficulty)
 
 
 def zipf_distance(scores: ArrayLike, *, noise: bool = False, difficulty: int = 1) -> float:
@@ -99,16 +109,16 @@ def ranks(scores: ArrayLike) -> NDArray[np.intp]:
     return out
 
 
-def _distances(
+def _by_pair(
     scores: ArrayLike, top: int | None, distance: Callable[[NDArray[np.intp]], FloatArray], noise: bool, difficulty: int
 ) -> FloatArray:
     sequences = np.asarray(scores)
     if sequences.ndim != 3 or sequences.shape[2] < (top or 1):
         raise BrittleError(f"scores are sequences × frames × at least {top or 1} classes, got shape {sequences.shape}")
     earlier, later = frame_pairs(sequences.shape[1], noise=noise, difficulty=difficulty)
-    out = np.empty(len(sequences))
+    out = np.empty((len(sequences), len(later)))
     for i, sequence in enumerate(sequences):  # one at a time, to save memory: ranks are as large as scores
         rank = ranks(sequence)
         first = np.argsort(rank, axis=-1)[earlier, :top]
-        out[i] = distance(np.take_along_axis(rank[later], first, axis=-1)).mean()
+        out[i] = distance(np.take_along_axis(rank[later], first, axis=-1))
     return out

@@ -5,6 +5,12 @@ hendrycks/robustness (Apache-2.0) for 224 px (ImageNet), 64 px (Tiny-ImageNet), 
 another size takes the nearest of the first three.
 """
 
-from brittle.corruptions.imagenet_p.perturbation import Perturbation, Sequence, perturbations, sequence
+from brittle.corruptions.imagenet_p.perturbation import (
+    Perturbation,
+    Sequence,
+    find_perturbation,
+    perturbations,
+    sequence,
+)
 
-__all__ = ["Perturbation", "Sequence", "perturbations", "sequence"]
+__all__ = ["Perturbation", "Sequence", "find_perturbation", "perturbations", "sequence"]
