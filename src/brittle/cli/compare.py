@@ -11,6 +11,7 @@ from brittle._errors import BrittleError
 from brittle.cli.console import console, tell_files
 from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
+from brittle.cli.sequences import print_sequences, sequences_as_json
 from brittle.cli.slide.inputs import has_slides, print_slides
 
 if TYPE_CHECKING:
@@ -99,6 +100,14 @@ def compare_verb(
         check_figure(figure)
     results = brittle.load_results(*runs)
     recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
+    if results.sequences is not None and not recipes and benchmark is None:
+        if as_json:
+            _echo_json({"sequences": sequences_as_json(results, reference)})
+        elif asked:
+            print_tables(asked, results, [], reference=reference)
+        else:
+            print_sequences(results, reference)
+        return
     if not recipes and benchmark is None and has_slides(results):
         if as_json and asked.published:
             raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")

@@ -53,14 +53,16 @@ def print_tables(
     reference: str | None = None,
     others: bool = True,
 ) -> None:
-    """Print or write the tables that were asked for; those of slides if there are results and no recipe."""
-    from brittle.evaluation import slide_tables
+    """Print or write the tables that were asked for; those of sequences or slides if there is no recipe."""
+    from brittle.evaluation import sequence_tables, slide_tables
 
     form = asked.format()
     tables = published_tables(asked.published)
     if results is not None and recipes:
         tables = [*_of_runs(asked, results, recipes, reference, others, form), *tables]
         _say_why_not(results, recipes, reference)
+    elif results is not None and results.sequences is not None:
+        tables = [*sequence_tables(results, reference=reference), *tables]
     elif results is not None:
         tables = [*slide_tables(results, baseline=reference), *tables]
         if reference is None:

@@ -86,6 +86,7 @@ OPTIONS = {
     "--overwrite": Meaning("Remove what an earlier call left in the output folder, and start anew."),
     "--tolerance": Meaning("Precision of a severity that is searched for."),
     "--search-step": Meaning("Step of severity that is tried upwards before the halving."),
+    "--difficulty": Meaning("Difficulty of sequences, 1 to 3: frames so far apart are compared, noise is stronger."),
     "--draws": Meaning("Number of seeds tried; the table gives their median and range."),
     # what comes out
     "--report": Meaning("Write the report as well, report.html in the run's folder."),

@@ -40,6 +40,7 @@ from brittle.cli.inputs import (
 from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores, scores_as_json
+from brittle.cli.sequences import chosen_sequences, print_sequences, sequences_as_json
 
 if TYPE_CHECKING:
     pass
@@ -51,6 +52,7 @@ EXAMPLES = (
     ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
     ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at severities of your own"),
+    ("brittle run -m demo:standard -d demo -b cifar10-p -o run", "how often predictions flip along sequences"),
     ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
 
@@ -63,6 +65,7 @@ def run_verb(
     corruptions: Annotated[list[str] | None, option("--corruption")] = None,
     severities: Annotated[list[str] | None, option("--severity")] = None,
     seed: Annotated[int | None, option("--seed", show_default="the recipe's")] = None,
+    difficulty: Annotated[int | None, option("--difficulty", show_default="1, with sequences")] = None,
     textures: TEXTURES = None,
     limit: Annotated[int | None, option("--limit")] = None,
     partial: PARTIAL = False,
@@ -98,13 +101,13 @@ def run_verb(
     """
     import brittle
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets.load import stored_set
+    from brittle.datasets import stored_sequences, stored_set
     from brittle.evaluation import load_callback
 
     callbacks = [load_callback(text) for text in log or ()]
-    recipe = chosen_recipe(
-        benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, textures=textures
-    )
+    names, levels = split_commas(corruptions), split_numbers(severities, "severities")
+    sequences = chosen_sequences(benchmark, data, names, levels, seed, difficulty)
+    recipe = None if sequences is not None else chosen_recipe(benchmark, names, levels, seed, textures=textures)
     options: dict[str, Any] = {"partial": True} if partial else {}
     stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
     if stored is not None and recipe is not None:
@@ -119,7 +122,8 @@ def run_verb(
         raise BrittleError(f"{data!r} numbers its classes itself; leave --classes out")
     if classes is not None:
         options["classes"] = classes
-    dataset = None if stored is not None else load_data(data, limit, prepare, options, tell=False)
+    on_disk = stored is not None or stored_sequences(data) is not None
+    dataset = None if on_disk else load_data(data, limit, prepare, options, tell=False)
     clean_data = None if clean is None else load_data(clean, None, prepare, options)
     loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
     if dataset is not None:
@@ -132,8 +136,8 @@ def run_verb(
         try:
             results = brittle.evaluate(
                 loaded,
-                dataset if stored is None else stored,
-                recipe,
+                dataset or stored or data,
+                sequences or recipe,
                 output,
                 clean=clean_data,
                 batch_size=batch_size,
@@ -148,12 +152,14 @@ def run_verb(
             bar.stop()
             interrupted()
     if as_json:
-        print_json(scores_as_json(results))
+        print_json(scores_as_json(results) if sequences is None else {"sequences": sequences_as_json(results)})
         if report:
             report_verb([output])
         return
     if stored is not None and stored.scheme == "cns-bench":
         print_slides(results)
+    elif sequences is not None:
+        print_sequences(results)
     else:
         print_scores(results, [model.name for model in loaded], first=recipe)
     tell_skipped(results)

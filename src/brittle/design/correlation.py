@@ -16,6 +16,7 @@ from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN
 from brittle.design.covering import members_in
 from brittle.design.matrix import check_names, numbers_of
+from brittle.evaluation import steadiness
 from brittle.evaluation.results import Results, load_results
 from brittle.metrics.correlation import correlate as pearson_along
 
@@ -260,6 +261,9 @@ def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None)
         values = [[columns[name][row] for name in names] for row in range(len(table.models))]
         return Drops(table.models, tuple(wanted or names), np.array(values))
     results = load_results(*given)
+    flips = None if results.sequences is None else flip_rates(results)
+    if flips is not None and wanted is None and not {cell.corruption for cell in results.cells} - {CLEAN}:
+        return flips
     available = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
     if not available:
         runs = ", ".join(map(str, given))
@@ -267,7 +271,21 @@ def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None)
     names = available if wanted is None else members_in(wanted, available)
     models = results.models_with([cell for cell in results.cells if cell.corruption in {CLEAN, *names}])
     drops = drops_of(results, models=models or None, corruptions=names)
-    return Drops(drops.models, tuple(wanted or names), drops.values)
+    drops = Drops(drops.models, tuple(wanted or names), drops.values)
+    if flips is None or wanted is not None:
+        return drops
+    both = [model for model in drops.models if model in flips.models]
+    return Drops(tuple(both), drops.names + flips.names, np.hstack([drops.of(both).values, flips.of(both).values]))
+
+
+def flip_rates(results: Results) -> Drops:
+    """The flip probability of each model under each perturbation of sequences, in the place of accuracy drops.
+
+    Their mean is what Syn2Nat's Table 2 correlates in its column ImageNet-P: not divided by AlexNet's rates.
+    """
+    measured = steadiness(results)
+    values = np.array([model.flips.mean(axis=0) for model in measured])
+    return Drops(tuple(model.model for model in measured), measured[0].perturbations, values)
 
 
 def load_shift_drops(shifts: Mapping[str, str | Path], synthetic: Sequence[str | Path]) -> Drops:

@@ -27,6 +27,10 @@ EXAMPLES = (
         "a thousand benchmarks each",
     ),
     (
+        "brittle design correlate run run-p --natural a=run-a -b imagenet-c -b imagenet-p -o table.csv",
+        "with flips along sequences as a benchmark",
+    ),
+    (
         "brittle design correlate drops.csv --natural-csv natural.csv -b imagenet-c -o t.csv",
         "numbers from anywhere",
     ),
@@ -108,6 +112,7 @@ def _groups(
     drops: Drops, categories: str | None, nk: list[str], recipes: list[str], count: int, seed: int
 ) -> dict[str, list[tuple[str, ...]]]:
     import brittle
+    from brittle.benchmarks import SEQUENCE_BENCHMARKS, load_sequence_benchmark
     from brittle.design import Categories, balanced, load_categories, members_in, possible_benchmarks
 
     if bool(nk) != (categories is not None):
@@ -123,6 +128,9 @@ def _groups(
             drawn = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
             groups[f"({n},{k})"] = drawn
     for name in recipes:
+        if name in SEQUENCE_BENCHMARKS:
+            groups[name] = [members_in(load_sequence_benchmark(name).perturbations, drops.names)]
+            continue
         recipe = brittle.load_benchmark(name)
         groups[recipe.name] = [members_in(recipe, drops.names)]
     return groups
