@@ -26,7 +26,7 @@ def test_photons_move_linearly_in_the_noise_that_they_make() -> None:
 
 
 def test_whole_parameters_are_rounded() -> None:
-    assert levels(10, 13, clean=1, whole=True).at(1.5, 224, 1) == 12  # halves to even, as Python rounds
+    assert levels(10, 13, clean=1, integer=True).at(1.5, 224, 1) == 12  # halves to even, as Python rounds
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ class OverlapMatrix:
     def _repr_html_(self) -> str:
         chosen = self.subset(self.ordered())
         short = [name.rpartition("/")[2] for name in chosen.names]
-        short = [name if short.count(name) == 1 else whole for name, whole in zip(short, chosen.names, strict=True)]
+        short = [name if short.count(name) == 1 else full for name, full in zip(short, chosen.names, strict=True)]
         rows = [
             [str(i + 1), escape(short[i]), *("–" if np.isnan(value) else f"{value:.2f}" for value in row)]
             for i, row in enumerate(chosen.scores)

@@ -114,8 +114,8 @@ class CallbackList:
                 getattr(one, method, _nothing)(*arguments)
             except Exception as error:
                 self._started.remove(one)
-                words = f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run goes on without it"
-                warnings.warn(CallbackFailed(words), stacklevel=4)
+                message = f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run goes on without it"
+                warnings.warn(CallbackFailed(message), stacklevel=4)
 
 
 def _nothing(*_: Any) -> None:
@@ -132,18 +132,18 @@ def final_scores(results: Results, models: Sequence[str] | None = None) -> dict[
     Without a benchmark it is `resnet/clean_accuracy`.
     """
     chosen = results.models if models is None else models
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     recipes = results.benchmarks()
     for recipe in recipes:
         for score in scores(results, recipe):
             for one in score.all() if score.model in chosen else ():
                 key = f"{score.model}/{recipe.name}/{one.name.replace(' ', '_')}"
                 ends = {} if one.low is None or one.high is None else {f"{key}_low": one.low, f"{key}_high": one.high}
-                found |= {key: one.value, **ends}
+                values |= {key: one.value, **ends}
     if not recipes:
         clean = [model for model in results.models_with([Cell()]) if model in chosen]
-        found |= {f"{model}/clean_accuracy": results.clean_accuracy(model) for model in clean}
-    return {key: value for key, value in found.items() if isfinite(value)}
+        values |= {f"{model}/clean_accuracy": results.clean_accuracy(model) for model in clean}
+    return {key: value for key, value in values.items() if isfinite(value)}
 
 
 class TensorBoardCallback(Callback):

@@ -138,8 +138,8 @@ def _spent(model: Model, size: int, image_shape: Sequence[int]) -> _Spent | None
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    said = str(error).lower() if isinstance(error, RuntimeError) else ""
-    return isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY)
+    message = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or any(phrase in message for phrase in OUT_OF_MEMORY)
 
 
 Predictions = tuple[NDArray[np.int32], NDArray[np.float32]]
@@ -253,11 +253,11 @@ def infer(
         free.put(copy)
 
     def draw_and_predict(item: Item) -> list[Predictions]:
-        images, own = draw(item), free.get()
+        images, replica = draw(item), free.get()
         try:
-            return [predict(model, images, classes, where=place(item)) for model in own]
+            return [predict(model, images, classes, where=place(item)) for model in replica]
         finally:
-            free.put(own)
+            free.put(replica)
 
     with torch_threads(each):
         yield from prefetch(draw_and_predict, items, len(copies), torch=each)
@@ -271,6 +271,6 @@ def replicas(models: Sequence[Model], count: int) -> list[list[Model]] | None:
     return None if any(model is None for copy in copies for model in copy) else copies
 
 
-def joined(found: Sequence[Predictions]) -> Predictions:
+def joined(batches: Sequence[Predictions]) -> Predictions:
     """The predictions of several batches as those of one."""
-    return np.concatenate([p for p, _ in found]), np.concatenate([c for _, c in found])
+    return np.concatenate([p for p, _ in batches]), np.concatenate([c for _, c in batches])

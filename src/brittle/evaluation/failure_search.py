@@ -96,7 +96,9 @@ def bisect(
             f"whole steps must end at {highest:g}, got step {step:g}; take {highest:g} over a whole number"
         )
     halvings = math.ceil(math.log2(step / tolerance) - 1e-9)
-    look = _Looker(model, source, np.asarray(labels), corruption, classes or Classes(), batch_size, threads, tick)
+    evaluator = _Evaluator(
+        model, source, np.asarray(labels), corruption, classes or Classes(), batch_size, threads, tick
+    )
     count = len(source)
     failed, held = np.full(count, np.inf), np.zeros(count)
     prediction = np.full(count, -1, np.int32)
@@ -104,8 +106,8 @@ def bisect(
 
     def evaluate(samples: NDArray[np.int64], severities: FloatArray) -> NDArray[np.float32]:
         """Move both ends of the samples' intervals to what the model says at these severities."""
-        predictions, confidences = look(samples, severities)
-        right = predictions == look.labels[samples]
+        predictions, confidences = evaluator(samples, severities)
+        right = predictions == evaluator.labels[samples]
         standing, fallen = samples[right], samples[~right]
         held[standing], held_confidence[standing] = severities[right], confidences[right]
         failed[fallen], failed_confidence[fallen] = severities[~right], confidences[~right]
@@ -124,7 +126,7 @@ def bisect(
         held,
         step / 2**halvings,
         highest,
-        look.evaluations,
+        evaluator.evaluations,
         prediction,
         clean_confidence,
         held_confidence,
@@ -132,7 +134,7 @@ def bisect(
     )
 
 
-class _Looker:
+class _Evaluator:
     """What does the model take these samples for at these severities, and how sure is it?"""
 
     def __init__(
@@ -167,16 +169,16 @@ class _Looker:
 
         name = self.corruption.rpartition("/")[2]
         where = f"{name} at severities of {severities.min():g} to {severities.max():g}" if len(samples) else name
-        found, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
+        predictions, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
         starts = range(0, len(samples), self.batch_size)
         batches = infer([self.model], draw, starts, self.classes, threads=self.threads, where=where)
         for start, [(classes, confidences)] in zip(starts, batches, strict=True):
             part = slice(start, start + len(classes))
-            found[part], sure[part] = classes, confidences
+            predictions[part], sure[part] = classes, confidences
             if self.tick is not None:
                 self.tick(len(classes))
         self.evaluations[samples] += 1
-        return found, sure
+        return predictions, sure
 
 
 def search_failure_points(
@@ -219,12 +221,12 @@ def search_failure_points(
                 threads=threads,
                 progress=progress,
             )
-    several, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
-    check(several, dataset, batch_size)
-    dataset = fitted(dataset, several, None if overwrite else folder)
+    models, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
+    check(models, dataset, batch_size)
+    dataset = fitted(dataset, models, None if overwrite else folder)
     store = Store(folder)
     store.claim_for(dataset, overwrite=overwrite)
-    searches = [(model, entry) for model in several for entry in benchmark.entries]
+    searches = [(model, entry) for model in models for entry in benchmark.entries]
     paths = {}
     for model, entry in searches:
         drawn = drawn_key(benchmark, entry)
@@ -237,14 +239,14 @@ def search_failure_points(
         with store.recorded(call):
             decoded = decode(dataset, store.folder)
             with torch_threads(threads):
-                size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))
+                size = batch_size or common_batch_size(models, decoded.images.shape[1:], len(decoded.images))
             ids = [dataset.ids[i] for i in decoded.kept]
             assert dataset.labels is not None
             labels = dataset.labels[decoded.kept]
             for done, (model, entry) in enumerate(missing):
                 if progress is not None:
                     progress(f"{model.name} {entry.corruption.name}", done, len(missing))
-                found = bisect(
+                search = bisect(
                     model,
                     Drawn(decoded.images, ids, benchmark),
                     labels,
@@ -256,7 +258,7 @@ def search_failure_points(
                     threads=threads,
                 )
                 path = paths[model.name, entry.id]
-                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, found)
+                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, search)
                 rows = rows.with_columns(key=pl.lit(model.key), drawn=pl.lit(drawn_key(benchmark, entry)))
                 store.write_rows(path, rows)
             _keep_recipe(store.folder, benchmark)
@@ -287,29 +289,31 @@ def searched_recipes(folder: str | Path) -> list[Benchmark]:
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:
     """All searches that a run's folder holds; None if there are none."""
     files = sorted((Path(folder) / FAILURE_POINTS).glob("*/*.parquet"))
-    whole = [file for file in files if not missing_or_damaged(file, "give the same command again to search anew")]
-    return pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in whole]) if whole else None
+    intact = [file for file in files if not missing_or_damaged(file, "give the same command again to search anew")]
+    return (
+        pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in intact]) if intact else None
+    )
 
 
 def _rows(
-    model: str, corruption: str, samples: list[str], labels: np.ndarray[tuple[int], np.dtype[np.int64]], found: Search
+    model: str, corruption: str, samples: list[str], labels: np.ndarray[tuple[int], np.dtype[np.int64]], search: Search
 ) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "sample": samples,
             "label": labels.astype(np.int32),
-            "failed": found.failed,
-            "held": found.held,
-            "evaluations": found.evaluations,
-            "prediction": found.prediction,
-            "clean_confidence": found.clean_confidence,
-            "held_confidence": found.held_confidence,
-            "failed_confidence": found.failed_confidence,
+            "failed": search.failed,
+            "held": search.held,
+            "evaluations": search.evaluations,
+            "prediction": search.prediction,
+            "clean_confidence": search.clean_confidence,
+            "held_confidence": search.held_confidence,
+            "failed_confidence": search.failed_confidence,
         }
     ).select(
         pl.lit(model).alias("model"),
         pl.lit(corruption).alias("corruption"),
         pl.all(),
-        pl.lit(found.resolution).alias("resolution"),
-        pl.lit(found.max_severity).alias("max_severity"),
+        pl.lit(search.resolution).alias("resolution"),
+        pl.lit(search.max_severity).alias("max_severity"),
     )

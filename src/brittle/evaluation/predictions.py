@@ -64,14 +64,14 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
     level, prediction, confidence = (
         pl.col(name).cast(pl.Float64, strict=False) for name in ("level", "prediction", "confidence")
     )
-    whole = (prediction >= 0) & (prediction < 2**31) & (prediction == prediction.floor())
+    is_class = (prediction >= 0) & (prediction < 2**31) & (prediction == prediction.floor())
     has_confidence = pl.col("confidence").is_not_null()
     for bad, sentence in (
         (pl.col("sample").is_null(), "has no sample"),
         (pl.col("corruption").is_null(), "has no corruption; write the name of one, or clean"),
         (~(level.is_finite() & (level >= 0)).fill_null(False), "has level {level!r}; it must be a number from 0"),
         ((pl.col("corruption") == CLEAN) & (level != 0), "is clean and has level {level}; clean images have level 0"),
-        (~whole.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
+        (~is_class.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
         (
             has_confidence & ~confidence.is_between(0, 1).fill_null(False),
             "has confidence {confidence!r}; it must be a number from 0 to 1, or nothing",
@@ -85,8 +85,8 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
         if len(rows):
             index = rows[0]
             more = f" ({len(rows)} rows are like this)" if len(rows) > 1 else ""
-            told = sentence.format(**raw.row(index, named=True))
-            raise BrittleError(f"row {index + 1} of {str(path)!r} {told}{more}")
+            problem = sentence.format(**raw.row(index, named=True))
+            raise BrittleError(f"row {index + 1} of {str(path)!r} {problem}{more}")
 
 
 def _read_npz(path: Path) -> pl.DataFrame:
@@ -179,8 +179,8 @@ def _identity(name: str, benchmark: Benchmark | None) -> str:
     """The full id of a corruption; a name that brittle does not know stays as it is."""
     for search in (benchmark.entry if benchmark is not None else get_corruption, get_corruption):
         try:
-            found = search(name)
+            corruption = search(name)
         except ValueError:
             continue
-        return found.id
+        return corruption.id
     return name

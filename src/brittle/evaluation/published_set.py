@@ -39,8 +39,8 @@ def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None)
     """
     keys: CellKeys = {}
     with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda read: read().lasting_key, stored.cells.values())
-        for cell, key in zip(stored.cells, found, strict=True):
+        computed = pool.map(lambda read: read().lasting_key, stored.cells.values())
+        for cell, key in zip(stored.cells, computed, strict=True):
             keys[cell] = key
             if progress is not None:
                 progress("looking at the files", len(keys), len(stored.cells))
@@ -103,11 +103,11 @@ def evaluate_stored(
     holds, and starts anew.
     """
     callbacks = callbacks or CallbackList()
-    several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
+    chosen: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
     cells = dict(stored.cells)
     first = next(iter(cells.values()))()
-    check(several, first, batch_size)
+    check(chosen, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
     if clean is not None:
@@ -122,19 +122,19 @@ def evaluate_stored(
         in_place = {entry.id for entry in recipe.entries} <= {cell.corruption for cell in stored.cells}
         if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
             store.keep_recipe(recipe)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
-    for model in several:
+    size = batch_size or next(filter(None, map(store.batch_size, chosen)), DEFAULT_BATCH)
+    for model in chosen:
         store.keep_model(model, batch_size)
-    lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
-    todo = [cell for cell, those in lacking.items() if those]
-    call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in several})
+    missing = {c: [m for m in chosen if not store.has(model_folder(m), c)] for c in cells}
+    todo = [cell for cell, those in missing.items() if those]
+    call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in chosen})
     call.written_by_brittle = stored.written_by is not None
     callbacks.start(started_run(folder, stored.name, len(first), call, todo))
     with store.recorded(call):
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, lacking[cell], size, threads, call.skipped, callbacks)
+            _fill(store, cell, dataset, name, missing[cell], size, threads, call.skipped, callbacks)
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
@@ -187,9 +187,9 @@ def _fill(
         return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
 
     starts, classes = range(0, len(dataset), size), Classes.of(dataset)
-    found = list(infer(models, read, starts, classes, threads=threads, where=cell.of(data)))
+    predicted = list(infer(models, read, starts, classes, threads=threads, where=cell.of(data)))
     kept = [index for start in starts for index in readable[start]]
-    for model, batches in zip(models, zip(*found, strict=True), strict=True):
+    for model, batches in zip(models, zip(*predicted, strict=True), strict=True):
         predictions, confidences = joined(batches)
         store.write(
             model.name,

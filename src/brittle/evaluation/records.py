@@ -106,21 +106,23 @@ def read_record(kind: type[Record], data: Mapping[str, Any]) -> Record:
 
 def versions() -> dict[str, str]:
     """The version of each package that is installed."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
     """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
     path = folder / CORRUPTIONS
     known = json.loads(path.read_text(encoding="utf-8")) if is_whole(path) else {}
-    own = [entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded]
-    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in own}))
+    added = [
+        entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded
+    ]
+    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in added}))
     if any(known.get(key) != one for key, one in described.items()):
         with atomic_write(path) as part:
             part.write_text(json.dumps(known | described, indent=1), encoding="utf-8")
@@ -162,7 +164,7 @@ def recorded(folder: Path, call: Call) -> Iterator[Call]:
 def calls(folder: Path) -> tuple[Call, ...]:
     """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    whole = [
+    intact = [
         path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
     ]
-    return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in whole)
+    return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in intact)

@@ -125,10 +125,10 @@ def check_rules(
     check_level(level)
     for rule in rules:
         rule.check_range(difference=against is not None)
-    mine, theirs = Evidence(results), None if against is None else Evidence(against)
+    evidence, theirs = Evidence(results), None if against is None else Evidence(against)
     if theirs is not None:
-        mine.check_same_images(theirs)
-    questions = [_question(mine, theirs, rule, model) for rule in rules for model in mine.models_for(rule)]
+        evidence.check_same_images(theirs)
+    questions = [_question(evidence, theirs, rule, model) for rule in rules for model in evidence.models_for(rule)]
     alone = 1 - (1 - level) / len(questions)
     draws = _Draws([one for one in questions if isinstance(one, _Means) and not one.exact], alone, seed)
     return [_outcome(question, question.estimate(alone, draws)) for question in questions]
@@ -236,11 +236,11 @@ class _Draws:
         return self._drawn[id(question)]
 
 
-def _question(mine: Evidence, theirs: Evidence | None, rule: Rule, model: str) -> _Question:
+def _question(evidence: Evidence, theirs: Evidence | None, rule: Rule, model: str) -> _Question:
     other = None if theirs is None else theirs.namesake(model)
     if rule.metric == FAILURE_POINT:
-        recipe = mine.recipe(rule)
-        points, samples = mine.points(rule, recipe, model)
+        recipe = evidence.recipe(rule)
+        points, samples = evidence.points(rule, recipe, model)
         if theirs is None or other is None:
             return _Points(rule, model, recipe.name, None, points)
         others, theirs_of = theirs.points(rule, recipe, other)
@@ -252,8 +252,8 @@ def _question(mine: Evidence, theirs: Evidence | None, rule: Rule, model: str) -
         i, j = _shared(rule, samples, theirs_of)
         first, second = (FailurePoints(p.points[k], p.severities) for p, k in ((points, i), (others, j)))
         return _Points(rule, model, recipe.name, other, first, second)
-    measure = mine.measure(rule)
-    rows, samples = mine.rows(rule, model, measure)
+    measure = evidence.measure(rule)
+    rows, samples = evidence.rows(rule, model, measure)
     benchmark = None if measure.benchmark is None else measure.benchmark.name
     if theirs is None or other is None:
         return _Means(rule, model, benchmark, None, rows, samples, measure.statistic, measure.exact)

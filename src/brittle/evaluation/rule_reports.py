@@ -26,12 +26,16 @@ def outcomes_in_words(outcomes: Sequence[Outcome]) -> str:
 
 def intervals_in_words(outcomes: Sequence[Outcome]) -> str:
     """What the intervals are."""
-    together = f", wide enough to hold for all {len(outcomes)} checks at once (Bonferroni)" if len(outcomes) > 1 else ""
+    bonferroni = (
+        f", wide enough to hold for all {len(outcomes)} checks at once (Bonferroni)" if len(outcomes) > 1 else ""
+    )
     differ = "paired differences to the other run, with " if any(one.against for one in outcomes) else ""
     both = len({one.rule.percent for one in outcomes}) == 2
     units = "percent" if outcomes[0].rule.percent else "severity"
     units = "percent, failure points in severity" if both else units
-    return f"{units}; {differ}95 % intervals over images{together}; a bound inside its interval leaves a rule undecided"
+    return (
+        f"{units}; {differ}95 % intervals over images{bonferroni}; a bound inside its interval leaves a rule undecided"
+    )
 
 
 def junit_xml(outcomes: Sequence[Outcome], *, strict: bool = False) -> str:

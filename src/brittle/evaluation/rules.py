@@ -179,12 +179,12 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as it stands in a file, without defaults."""
-        found: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for key, value in settings(self).items():
             if (key in ("corruption", "family") and len(value) == 1) or (key == "severity" and value[0] == value[1]):
                 value = value[0]
-            found[key] = list(value) if isinstance(value, tuple) else value
-        return found
+            data[key] = list(value) if isinstance(value, tuple) else value
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
@@ -217,13 +217,13 @@ def load_rules(path: str | Path) -> list[Rule]:
         raise BrittleError(f"the rules of {str(file)!r} are tables [[rule]], with two brackets")
     if not rules:
         raise BrittleError(f"{str(file)!r} holds no rule; write at least one [[rule]] with a metric and a bound")
-    found = []
+    loaded = []
     for number, rule in enumerate(rules, 1):
         try:
-            found.append(Rule.from_dict(rule))
+            loaded.append(Rule.from_dict(rule))
         except BrittleError as error:
             raise BrittleError(f"rule {number} of {str(file)!r}: {error}") from error
-    return found
+    return loaded
 
 
 def _find_metric(given: str, where: str) -> str:

@@ -59,10 +59,10 @@ class Job:
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
     """One cell after the other, though the batches of the next are begun when processors have nothing else to do."""
-    for lacking, group in groupby(tasks, key=lambda task: list(task[1])):
+    for missing, group in groupby(tasks, key=lambda task: list(task[1])):
         cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
         batches = infer(
-            [job.models[i] for i in lacking],
+            [job.models[i] for i in missing],
             lambda place: job.source.batch(*place, job.batch_size),
             list(product(cells, starts)),
             job.classes,
@@ -71,10 +71,10 @@ def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
         )
         for cell in cells:
             seen: list[list[Predictions]] = []
-            for found in islice(batches, len(starts)):
-                seen.append(found)
-                tick(cell.title, len(found[0][0]))
-            yield (cell, lacking), [joined(found) for found in zip(*seen, strict=True)]
+            for predicted in islice(batches, len(starts)):
+                seen.append(predicted)
+                tick(cell.title, len(predicted[0][0]))
+            yield (cell, missing), [joined(predicted) for predicted in zip(*seen, strict=True)]
 
 
 def find_engine(name: str, address: str | None) -> Callable[[Job, Sequence[Task], Tick], Done]:
@@ -100,15 +100,15 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     wants_gpu = any(str(getattr(model, "device", "cpu")).startswith("cuda") for model in job.models)
     with ray_cluster(address) as ray:
         shared = ray.put(replace(job, threads=1))
-        work = [((cell, lacking), (shared, cell, list(lacking))) for cell, lacking in tasks]
-        for (cell, lacking), found in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
+        work = [((cell, missing), (shared, cell, list(missing))) for cell, missing in tasks]
+        for (cell, missing), predicted in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
             tick(cell.title, len(job.source))
-            yield (cell, lacking), found
+            yield (cell, missing), predicted
 
 
-def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
-    [(_, found)] = local(job, [(cell, lacking)], lambda *_: None)
-    return found
+def _cell(job: Job, cell: Cell, missing: list[int]) -> list[Predictions]:
+    [(_, predicted)] = local(job, [(cell, missing)], lambda *_: None)
+    return predicted
 
 
 def evaluate(
@@ -210,7 +210,7 @@ def _remove(folder: Path, process: int) -> None:
 
 
 def _evaluate(
-    several: Sequence[Model],
+    models: Sequence[Model],
     dataset: Dataset,
     benchmark: Benchmark | None,
     *,
@@ -224,23 +224,23 @@ def _evaluate(
     callbacks: CallbackList,
 ) -> Results:
     compute = find_engine(engine, address)
-    dataset = fitted(dataset, several, None if overwrite else folder)
+    dataset = fitted(dataset, models, None if overwrite else folder)
     store = Store(folder)
     store.claim_for(dataset, overwrite=overwrite)
     if benchmark is not None:
         store.keep_recipe(benchmark)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), None)
-    for model in several:
+    size = batch_size or next(filter(None, map(store.batch_size, models)), None)
+    for model in models:
         store.keep_model(model, batch_size)
     tasks: list[Task] = []
     for cell in plan(benchmark):
-        lacking: Sequence[int] = [i for i, model in enumerate(several) if not store.has(model_folder(model), cell)]
-        if lacking:
-            tasks.append((cell, lacking))
+        missing: Sequence[int] = [i for i, model in enumerate(models) if not store.has(model_folder(model), cell)]
+        if missing:
+            tasks.append((cell, missing))
     if size is None and tasks:
         with torch_threads(threads):
-            size = common_batch_size(several, image_shape(dataset), len(dataset))
-    call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in several}, notes=tuple(dataset.notes))
+            size = common_batch_size(models, image_shape(dataset), len(dataset))
+    call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in models}, notes=tuple(dataset.notes))
     if benchmark is not None:
         call.benchmark, call.recipe, call.seed = benchmark.name, benchmark.hash, benchmark.seed
     callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
@@ -253,7 +253,7 @@ def _evaluate(
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
-        job = Job(drawn, classes, several, size, threads, dataset.name)
+        job = Job(drawn, classes, models, size, threads, dataset.name)
         height, width = decoded.images.shape[1:3]
         call.unreadable, call.size = len(decoded.skipped), (height, width)
         done, total = 0, len(tasks) * len(ids)
@@ -264,11 +264,11 @@ def _evaluate(
             if progress is not None:
                 progress(what, done, total)
 
-        for (cell, lacking), found in compute(job, tasks, tick):
-            for i, (predictions, confidences) in zip(lacking, found, strict=True):
+        for (cell, missing), predicted in compute(job, tasks, tick):
+            for i, (predictions, confidences) in zip(missing, predicted, strict=True):
                 store.write(
-                    several[i].name,
-                    model_folder(several[i]),
+                    models[i].name,
+                    model_folder(models[i]),
                     cell,
                     samples=samples,
                     labels=labels,
@@ -276,7 +276,7 @@ def _evaluate(
                     confidences=confidences,
                 )
                 accuracy = float((predictions == labels).mean())
-                callbacks.call("on_cell_end", several[i].name, cell, accuracy, len(labels))
+                callbacks.call("on_cell_end", models[i].name, cell, accuracy, len(labels))
             call.cells += 1
     return load_results(folder)
 

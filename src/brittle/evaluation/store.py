@@ -189,13 +189,15 @@ class Store:
     def keep_recipe(self, benchmark: Benchmark) -> None:
         """Put the recipe beside the results, so that they explain themselves."""
         path = self.folder / RECIPES / f"{file_name(benchmark.name)}-{benchmark.hash}.toml"
-        mine = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
+        planned = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
         with locked(self.folder):
             computed = {file.name for file in self._results()}
             alone = self._presence is not None and self._presence.alone()
             for place, other in self._recipes():
                 others = plan(other)[1:]
-                clashing = [cell for cell in others if mine.get((cell.corruption, cell.severity), cell).key != cell.key]
+                clashing = [
+                    cell for cell in others if planned.get((cell.corruption, cell.severity), cell).key != cell.key
+                ]
                 if clashing and alone and not any(f"{cell.file_name}.parquet" in computed for cell in others):
                     place.unlink()  # of a run that failed before it had computed anything
                 elif clashing:
@@ -216,15 +218,15 @@ class Store:
 
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
         """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
-        own = {
+        by_place = {
             _place(f"{cell.file_name}."): cell
             for cell in cells
             if not cell.is_clean and get_corruption(cell.corruption).code
         }
-        folders = (self.folder / CELLS).iterdir() if own and (self.folder / CELLS).is_dir() else ()
+        folders = (self.folder / CELLS).iterdir() if by_place and (self.folder / CELLS).is_dir() else ()
         for folder in folders:
             for file in sorted(folder.iterdir()):
-                cell = own.get(_place(file.name))
+                cell = by_place.get(_place(file.name))
                 if cell is not None and file.name != f"{cell.file_name}.parquet" and file.suffix == ".parquet":
                     yield cell
 
@@ -234,7 +236,7 @@ class Store:
 
     def _recipes(self) -> list[tuple[Path, Benchmark]]:
         know_corruptions(self.folder)
-        found = []
+        recipes = []
         for path in sorted((self.folder / RECIPES).glob("*.toml")):
             if missing_or_damaged(path, "give the same command again to write it anew"):
                 continue
@@ -242,8 +244,8 @@ class Store:
             if not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
                 warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name says"), stacklevel=3)
                 continue
-            found.append((path, recipe))
-        return found
+            recipes.append((path, recipe))
+        return recipes
 
     def keep_model(self, model: Model, batch_size: int | None) -> None:
         """Note a model, and its batch size if somebody gave one; what is noted already stays."""
@@ -378,8 +380,8 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
         by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
         by_time = {key: f"{by_origin[key]} of {about.get('since', '')}".strip() for key, about in known.items()}
         by_key = {key: key[:6] for key in known}
-        told = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
-        chosen = next(texts for texts in [*told, by_key] if len(set(texts.values())) == len(known))
+        choices = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
+        chosen = next(texts for texts in [*choices, by_key] if len(set(texts.values())) == len(known))
         for key in known:
             endings[name, key] = f" ({chosen[key]})" if len(known) > 1 else ""
     return endings
@@ -457,5 +459,5 @@ def _ways(first: Benchmark, second: Benchmark, corruption: str) -> tuple[str, st
         for one in (first, second)
     )
     other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
-    said = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
-    return (said[0], said[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")
+    ways = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
+    return (ways[0], ways[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")

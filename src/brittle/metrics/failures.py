@@ -151,10 +151,10 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
         for one, at in zip((first, second), value, strict=True)
     ]
     spread = float(np.sqrt((off[0] ** 2).sum() * (off[1] ** 2).sum()))
-    together = float((off[0] * off[1]).sum()) / spread if spread else 0.0
+    correlation = float((off[0] * off[1]).sum()) / spread if spread else 0.0
 
     def reach(down: float, up: float) -> float:
-        return math.sqrt(max(down**2 + up**2 - 2 * together * down * up, 0.0))
+        return math.sqrt(max(down**2 + up**2 - 2 * correlation * down * up, 0.0))
 
     gap = value[0] - value[1]
     step = min(float(np.diff(one.severities).min(initial=math.inf)) for one in (first, second))

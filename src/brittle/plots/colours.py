@@ -54,12 +54,12 @@ FAMILY_COLOURS = {
 
 def colour_scale(anchors: Sequence[str]) -> list[str]:
     """STEPS + 1 colours through the anchors."""
-    found = []
+    colours = []
     for i in range(STEPS + 1):
         at = i / STEPS * (len(anchors) - 1)
         left = min(int(at), len(anchors) - 2)
-        found.append(mix_colours(anchors[left], anchors[left + 1], at - left))
-    return found
+        colours.append(mix_colours(anchors[left], anchors[left + 1], at - left))
+    return colours
 
 
 def ramp_step(share: float) -> int:

@@ -241,7 +241,7 @@ def image_scores(
         (names or {}).get(label) or class_name(str(sample)) for sample, label in zip(dataset.ids, labels, strict=True)
     ]
     readable: list[int] = []
-    broken: dict[str, str] = {}
+    unreadable: dict[str, str] = {}
     clip_features: list[Embeddings] = []
     dino_features: list[Embeddings] = []
     for start in range(0, len(dataset), batch_size):
@@ -252,7 +252,7 @@ def image_scores(
                 images.append(dataset.image(index))
                 readable.append(index)
             except UnreadableImage as error:
-                broken[str(dataset.ids[index])] = str(error)
+                unreadable[str(dataset.ids[index])] = str(error)
         if images:
             clip_features.append(clip.images(images))
             if dino is not None:
@@ -282,7 +282,7 @@ def image_scores(
     if dino is not None:
         features = np.concatenate(dino_features)
         table = table.with_columns(pl.Series("DINO_ref_no_head", _reference_cosines(table, features), nan_to_null=True))
-    return ImageScores(table.sort("shift", "label", "seed", "scale"), broken)
+    return ImageScores(table.sort("shift", "label", "seed", "scale"), unreadable)
 
 
 def class_name(sample: str) -> str:

@@ -342,7 +342,7 @@ def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Ima
         at64=(7, 12, 16, 21, 26),
         at299=(12, 16, 11, 13, 11),
         clean=None,
-        whole=True,
+        integer=True,
     ),
 )
 def zoom_blur(image: Image, rng: Draws, *, largest_zoom: float, layers: float) -> Image:  # noqa: ARG001

@@ -308,7 +308,7 @@ def elastic_transform(image: Image, rng: Draws, *, alpha: float, sigma: float, a
         at64=(65, 58, 50, 40, 25),
         at299=(23, 16, 13, 8, 5),
         clean=100,
-        whole=True,
+        integer=True,
     ),
 )
 def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # noqa: ARG001

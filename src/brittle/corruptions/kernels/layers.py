@@ -72,11 +72,11 @@ def add_layer(image: Image, layer: Field, gain: float, *, keep: float = 1.0) -> 
 def _add_layer(image, planes, gain, keep):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
-    own = planes.shape[0] > 1
+    per_channel = planes.shape[0] > 1
     for y in range(height):
         source, target = image[y], out[y]
         for c in range(channels):
-            row = planes[c if own else 0, y]
+            row = planes[c if per_channel else 0, y]
             for x in range(width):
                 target[x, c] = to_byte(keep * np.float32(source[x, c]) + gain * row[x])
     return out

@@ -112,7 +112,7 @@ def perspective(image: Image, rng: Draws, *, smallest: float, largest: float) ->
 GRID = 4
 
 
-@corruption(family="geometry", source="syn2nat", exchanges=evenly(GRID**2 - 1, clean=0, whole=True))
+@corruption(family="geometry", source="syn2nat", exchanges=evenly(GRID**2 - 1, clean=0, integer=True))
 def random_grid_shuffle(image: Image, rng: Draws, *, exchanges: float) -> Image:
     """A puzzle that is put together wrongly: the 4×4 tiles of the picture in random order.
 
