@@ -185,11 +185,11 @@ def tell_guessing(results: Any, models: list[str]) -> None:
     """Warn of models that are no better than guessing on clean images."""
     from rich.text import Text
 
-    from brittle.evaluation.score import guessing_in_words, guessing_models
+    from brittle.evaluation.score import guessing_models, guessing_warning
 
     classes = next((run.classes for run in results.runs if run.classes), ())
     for name, found in guessing_models(results, models).items():
-        console().print(Text(guessing_in_words(name, found, classes), "yellow"))
+        console().print(Text(guessing_warning(name, found, classes), "yellow"))
 
 
 def tell_batches(results: Any) -> None:

@@ -123,7 +123,7 @@ def scheme_features(
     return features
 
 
-def run_together(
+def evaluate_schemes(
     models: Mapping[str, Model],
     test: Dataset,
     benchmark: Benchmark,

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle._io import file_name, is_whole, missing_or_damaged
+from brittle._io import file_name, is_complete, missing_or_damaged
 from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
@@ -283,7 +283,7 @@ def searched_recipes(folder: str | Path) -> list[Benchmark]:
     """The recipes whose corruptions were searched for failure points in a run's folder."""
     place = Path(folder) / FAILURE_POINTS
     files = sorted(place.iterdir()) if place.is_dir() else []
-    return [Benchmark.load(path) for path in files if path.suffix == ".toml" and is_whole(path)]
+    return [Benchmark.load(path) for path in files if path.suffix == ".toml" and is_complete(path)]
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
+from brittle._io import atomic_write, is_complete, missing_or_damaged, sweep
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import UnreadableImage, arrays
@@ -52,7 +52,7 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
 
 def decoded_for(folder: Path, data_key: str | None) -> bool:
     """Whether a folder holds the images of this data, all of them and whole."""
-    if not is_whole(folder / READ) or not is_whole(folder / IMAGES):
+    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
         return False
     about = json.loads((folder / READ).read_text(encoding="utf-8"))
     return bool(about.get("data_key") == data_key)
@@ -81,7 +81,7 @@ def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path | None)
 
 def _decoded_square(folder: Path) -> int | None:
     """The side of the images that a run decoded, if they are squares."""
-    if not (is_whole(folder / READ) and is_whole(folder / IMAGES)):
+    if not (is_complete(folder / READ) and is_complete(folder / IMAGES)):
         return None
     height, width = np.load(folder / IMAGES, mmap_mode="r").shape[1:3]
     return int(height) if height == width else None
@@ -105,7 +105,7 @@ def decoded_ids(folder: Path) -> list[str | int]:
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
     path = folder / READ
-    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_whole(path) else {}
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:

@@ -33,13 +33,13 @@ CellKeys = dict[Cell, str]
 
 
 def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None) -> CellKeys:
-    """Each cell with the `lasting_key` of its dataset: a copy of the set has the same, whatever its times of change.
+    """Each cell with the `portable_key` of its dataset: a copy of the set has the same, whatever its times of change.
 
     Of folders every file's name and size is asked for and a few files are read; arrays are read through.
     """
     keys: CellKeys = {}
     with ThreadPoolExecutor(threads) as pool:
-        computed = pool.map(lambda read: read().lasting_key, stored.cells.values())
+        computed = pool.map(lambda read: read().portable_key, stored.cells.values())
         for cell, key in zip(stored.cells, computed, strict=True):
             keys[cell] = key
             if progress is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from brittle._identity import as_data, settings
-from brittle._io import atomic_write, is_whole, make_folder, missing_or_damaged
+from brittle._io import atomic_write, is_complete, make_folder, missing_or_damaged
 from brittle.benchmarks import Benchmark
 from brittle.corruptions.registry import describe, stand_in
 
@@ -118,7 +118,7 @@ def versions() -> dict[str, str]:
 def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
     """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
     path = folder / CORRUPTIONS
-    known = json.loads(path.read_text(encoding="utf-8")) if is_whole(path) else {}
+    known = json.loads(path.read_text(encoding="utf-8")) if is_complete(path) else {}
     added = [
         entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded
     ]
@@ -131,7 +131,7 @@ def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
 def know_corruptions(folder: Path) -> None:
     """Know the corruptions that a run describes, as far as their code is not loaded."""
     path = folder / CORRUPTIONS
-    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_whole(path) else ():
+    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_complete(path) else ():
         stand_in(about)
 
 

@@ -166,12 +166,12 @@ class Results:
     @cached_property
     def models(self) -> list[str]:
         """The names of the models, sorted."""
-        return sorted(self._there)
+        return sorted(self._cells_by_model)
 
     @cached_property
     def cells(self) -> list[Cell]:
         """What there are results for, sorted; of a range of severities the middle stands here."""
-        return [Cell(*place) for place in sorted(set().union(*self._there.values()))]
+        return [Cell(*place) for place in sorted(set().union(*self._cells_by_model.values()))]
 
     def benchmarks(self) -> list[Benchmark]:
         """The recipes of the runs, each once; those whose cells are all there for some model."""
@@ -181,10 +181,10 @@ class Results:
     def models_with(self, cells: Iterable[Cell]) -> list[str]:
         """The models that have results on all these cells."""
         places = {cell.place for cell in cells}
-        return [model for model in self.models if self._there[model] >= places]
+        return [model for model in self.models if self._cells_by_model[model] >= places]
 
     @cached_property
-    def _there(self) -> dict[str, set[tuple[str, float]]]:
+    def _cells_by_model(self) -> dict[str, set[tuple[str, float]]]:
         places: dict[str, set[tuple[str, float]]] = {}
         for model, corruption, level in self.rows.select("model", "corruption", "level").unique().collect().rows():
             places.setdefault(model, set()).add((corruption, level))

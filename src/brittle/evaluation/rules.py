@@ -15,7 +15,7 @@ from brittle._identity import settings
 from brittle.metrics import Metric, list_metrics
 
 FAILURE_POINT, CLEAN_ACCURACY = "failure point", "clean accuracy"
-SHORT = {
+ALIASES = {
     "accuracy": "mean_accuracy",
     "error": "error",
     "accuracy drop": "drop",
@@ -233,9 +233,9 @@ def _find_metric(given: str, where: str) -> str:
         return wanted
     metrics = list_metrics()
     for one in metrics:
-        if wanted in (one.name.casefold(), one.field.replace("_", " ").casefold()) or one.field == SHORT.get(wanted):
+        if wanted in (one.name.casefold(), one.field.replace("_", " ").casefold()) or one.field == ALIASES.get(wanted):
             return one.name
-    known = [*(key for key in SHORT if len(key) > 1), *(one.name for one in metrics), FAILURE_POINT, CLEAN_ACCURACY]
+    known = [*(key for key in ALIASES if len(key) > 1), *(one.name for one in metrics), FAILURE_POINT, CLEAN_ACCURACY]
     raise BrittleError(f"{where} names the metric {given!r}, which does not exist; {did_you_mean(given, known)}")
 
 

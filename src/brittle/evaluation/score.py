@@ -88,7 +88,7 @@ def guessing_models(results: Results, models: Sequence[str] | None = None) -> di
     return {name: one for name, one in checked.items() if one is not None}
 
 
-def guessing_in_words(model: str, guess: Guessing, classes: Sequence[str]) -> str:
+def guessing_warning(model: str, guess: Guessing, classes: Sequence[str]) -> str:
     """A warning in one or two sentences, with the order of classes that fits if there is one."""
     sentence = (
         f"{model} is right about {guess.right} of {guess.images} clean images, no more than guessing "

@@ -23,7 +23,7 @@ from brittle._io import (
     atomic_write,
     create,
     file_name,
-    is_whole,
+    is_complete,
     locked,
     make_folder,
     missing_or_damaged,
@@ -140,7 +140,7 @@ class Store:
 
     def _results(self) -> Iterator[Path]:
         for folder in (CELLS, FAILURE_POINTS):
-            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_whole(file))
+            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_complete(file))
 
     def has_results(self) -> bool:
         """Whether anything has been computed."""
@@ -418,7 +418,7 @@ def model_folder(model: Model) -> str:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """A small file; None if it is missing, empty or cut off."""
-    return tomllib.loads(path.read_text(encoding="utf-8")) if is_whole(path) else None
+    return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
 
 
 def _differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

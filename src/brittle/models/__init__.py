@@ -30,7 +30,7 @@ from brittle.models.preprocessing import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Preprocessing,
-    preprocessing_in_words,
+    preprocessing_text,
     resize,
 )
 from brittle.models.torch import TorchModel, find_device, from_torch
@@ -69,7 +69,7 @@ __all__ = [
     "model_texts",
     "option_value",
     "options_of",
-    "preprocessing_in_words",
+    "preprocessing_text",
     "resize",
     "save_trained",
     "save_weights",

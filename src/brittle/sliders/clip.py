@@ -22,7 +22,7 @@ from brittle.metrics import bootstrap, resampled_means
 from brittle.models.diffusion import quiet
 from brittle.models.preprocessing import Preprocessing
 from brittle.models.torch import find_device
-from brittle.sliders.pipeline import shift_folder, shift_words
+from brittle.sliders.pipeline import shift_folder, shift_text
 from brittle.sliders.training import check_integers
 
 Embeddings = NDArray[np.float32]
@@ -181,7 +181,7 @@ class ClipPrompts:
 
     def texts(self, name: str, shift: str) -> tuple[str, str, str]:
         """The prompts of the shift, of the class and of both."""
-        noun = shift_folder(shift) if self.underscores else shift_words(shift)
+        noun = shift_folder(shift) if self.underscores else shift_text(shift)
         filled = (text.replace("{shift}", noun).replace("{name}", name) for text in (self.shift, self.name, self.both))
         of_shift, of_class, of_both = filled
         return of_shift, of_class, of_both
@@ -203,14 +203,14 @@ TRAJECTORY = ["shift", "label", "seed"]
 
 @dataclass(frozen=True, eq=False)
 class ImageScores:
-    """A table with one row per image, and the unreadable images with their errors (`broken`).
+    """A table with one row per image, and the `unreadable` images with their errors.
 
     Columns: sample, shift, label, name, seed, scale; CLIP_shift, CLIP_class, CLIP_class_shift: 100 times the cosine of
     image and prompt; CLIP_ref and DINO_ref_no_head: the cosine to the image at scale 0, null where that is missing.
     """
 
     table: pl.DataFrame
-    broken: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
 def image_scores(

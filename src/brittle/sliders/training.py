@@ -29,7 +29,7 @@ from brittle.sliders.pipeline import (
     pipeline_key,
     positive_prompt,
     shift_folder,
-    shift_words,
+    shift_text,
     wants_gpu,
 )
 from brittle.sliders.slider import CARD, CHECKPOINT, NAME, WEIGHTS, Adapter, Slider, adapter_on
@@ -256,7 +256,7 @@ def train_slider(
     of_negative = None if negative is None else encode_prompt(pipeline, negative)
     config: dict[str, Any] = {
         "prompt": prompt,
-        "shift": shift_words(shift),
+        "shift": shift_text(shift),
         "batch_size": batch_size,
         "strength": strength,
         "rank": rank,
@@ -318,7 +318,7 @@ def train_slider(
     training = {key: value for key, value in config.items() if key not in ("prompt", "shift", "rank", "alpha")}
     versions = {package: version(package) for package in ("torch", "diffusers", "peft", "transformers")}
     training |= {"steps": steps, "base": Path(str(pipeline.config.get("_name_or_path", ""))).name, "versions": versions}
-    return Slider(prompt, shift_words(shift), weights, rank, float(alpha), training, tuple(losses))
+    return Slider(prompt, shift_text(shift), weights, rank, float(alpha), training, tuple(losses))
 
 
 def initialise(adapter: Adapter, seed: int) -> None:
@@ -375,7 +375,7 @@ def train_sliders(
     if not classes or not shifts:
         raise BrittleError("name at least one class and one shift to train")
     steps = int(settings.get("steps", DEFAULTS["steps"]))
-    folders = {(c, shift_words(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
+    folders = {(c, shift_text(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
     todo = [pair for pair, path in folders.items() if not _is_trained(path, base, pair, settings)]
     total = len(todo) * steps
     if todo and engine == "ray":

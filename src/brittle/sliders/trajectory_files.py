@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle._io import atomic_write, is_whole, missing_or_damaged
+from brittle._io import atomic_write, is_complete, missing_or_damaged
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Progress
@@ -33,7 +33,7 @@ from brittle.sliders.sampling import (
     slider_draw,
     two_prompt_draw,
 )
-from brittle.sliders.slider import FoundSlider, Slider
+from brittle.sliders.slider import Slider, SliderFile
 from brittle.sliders.training import check_integers
 
 ANNOTATIONS = "annotations_cns.json"
@@ -271,7 +271,7 @@ class Pick:
 
     one: TargetClass
     shift: str
-    slider: FoundSlider | None = None
+    slider: SliderFile | None = None
 
     @property
     def title(self) -> str:
@@ -312,7 +312,7 @@ def sample_sliders(
     root = Path(folder)
     file_format = settings.get("file_format", "jpg")
     files = {pick: trajectory_paths(pick.place(root), pick.scales(scales), seeds, file_format) for pick in picks}
-    missing = {p: [pair for pair, path in paths.items() if not is_whole(path)] for p, paths in files.items()}
+    missing = {p: [pair for pair, path in paths.items() if not is_complete(path)] for p, paths in files.items()}
     total = sum(map(len, files.values()))
     existing = total - sum(map(len, missing.values()))
     for pick in picks:
@@ -377,7 +377,7 @@ def _on_ray(
         for pick, files in map_on_ray(ray, _drawn_files, tasks, gpu=gpu, title=lambda pick: pick.title):
             target = pick.place(root)
             write_card(target, json.loads(files.pop(CARD)))
-            new = {name: content for name, content in files.items() if not is_whole(target / name)}
+            new = {name: content for name, content in files.items() if not is_complete(target / name)}
             for name, content in new.items():
                 with atomic_write(target / name) as part:
                     part.write_bytes(content)
