@@ -243,7 +243,7 @@ def is_complete(path: Path) -> bool:
 
 
 def missing_or_damaged(path: Path, then: str) -> bool:
-    """Whether a file is missing or damaged; a damaged one gives a warning that says what happens `then`."""
+    """Whether a file is missing or damaged; a damaged one gives a warning that states what happens `then`."""
     if is_complete(path):
         return False
     if path.is_file():

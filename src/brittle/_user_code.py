@@ -36,7 +36,7 @@ def load_module(path: str | Path, name: str | None = None) -> ModuleType:
 
 
 def public_callables(module: ModuleType) -> list[str]:
-    """The names that a user may have meant when a module lacks the one that was asked for."""
+    """The names that a user may have meant when a module does not have the one that was asked for."""
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 

@@ -60,7 +60,7 @@ def automatic_preparation(sizes: Collection[Size], square: int | None = None) ->
 
 
 def preparation_text(how: str) -> str:
-    """A preparation in words, for messages."""
+    """A preparation as text, for messages."""
     sides = sides_of(how)
     return "as they are" if sides is None else f"short side to {sides[0]} px, central {sides[1]}×{sides[1]}"
 

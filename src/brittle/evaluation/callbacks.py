@@ -26,7 +26,7 @@ PROJECT = "brittle"
 
 @dataclass(frozen=True)
 class StartedRun:
-    """What a run is going to do: its folder, its models by their names, and the cells that some of them lack.
+    """What a run is going to do: its folder, its models by their names, and the cells that are missing for some.
 
     `settings` are plain values: data, images, benchmark, recipe, seed, engine, batch_size, as far as they are known.
     """
@@ -61,7 +61,7 @@ class Callback(Protocol):
     """Follows a run. Inherit it and write the methods that you need; all are called in the process of `evaluate`.
 
     An error in `on_run_start` ends the run, before anything is computed. After an error in another method, which is
-    shown as a `CallbackFailed` warning, the run goes on without this callback.
+    shown as a `CallbackFailed` warning, the run continues without this callback.
     """
 
     def on_run_start(self, run: StartedRun) -> None:
@@ -108,18 +108,20 @@ class CallbackList:
                 ) from error
 
     def call(self, method: str, *arguments: Any) -> None:
-        """Call a method of all that were told of the start; one that raises an error is named, and not called again."""
+        """Call a method of all callbacks that were started; one that raises an error is named, and not called again."""
         for one in list(self._started):
             try:
                 getattr(one, method, _nothing)(*arguments)
             except Exception as error:
                 self._started.remove(one)
-                message = f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run goes on without it"
+                message = (
+                    f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run continues without it"
+                )
                 warnings.warn(CallbackFailed(message), stacklevel=4)
 
 
 def _nothing(*_: Any) -> None:
-    """In place of a method that a callback lacks."""
+    """In place of a method that a callback does not have."""
 
 
 def _name(callback: Any) -> str:
@@ -174,7 +176,7 @@ class TensorBoardCallback(Callback):
 class MLflowCallback(Callback):
     """Log to MLflow: metrics `model/corruption` with severity as the step, scores, and the settings as parameters.
 
-    A run of its own in the experiment, by default "brittle"; or the run that is active, if neither is given.
+    A new run in the experiment, by default "brittle"; or the run that is active, if neither is given.
     """
 
     def __init__(self, tracking_uri: str | None = None, experiment: str | None = None) -> None:
@@ -253,7 +255,7 @@ def load_callback(text: str) -> Callback:
     if name not in LOGGERS:
         raise BrittleError(f"there is no logger {text!r}; {did_you_mean(name, LOGGERS)}")
     if name == "tensorboard" and not value:
-        raise BrittleError(f"{text!r} does not say where to; name the folder: tensorboard:FOLDER")
+        raise BrittleError(f"{text!r} names no folder; write: tensorboard:FOLDER")
     kind: Any = LOGGERS[name]
     loaded: Callback = kind(value or None)
     return loaded

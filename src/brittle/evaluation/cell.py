@@ -90,7 +90,7 @@ def best_batch_size(model: Model, image_shape: Sequence[int], *, limit: int = 25
 
 
 def common_batch_size(models: Sequence[Model], image_shape: Sequence[int], images: int) -> int:
-    """The batch size at which several models are shown so many images: the smallest of those that suit each.
+    """The batch size at which these models are shown so many images: the smallest of those that suit each.
 
     Where there is little to show nothing is measured. Models whose batch size is fixed split batches themselves.
     """
@@ -151,8 +151,8 @@ class Classes:
     """How a dataset reads a model's outputs.
 
     A dataset may count only some of them (`subset`: the rest are masked before the best is taken), or map each output
-    to a class of its own (`map`: an output that means none of them is always wrong). Where nobody says how many classes
-    there are, the largest label says how many outputs there must be at least.
+    to a class (`map`: an output that means none of them is always wrong). Where the number of classes
+    is unknown, the largest label gives the least number of outputs.
     """
 
     outputs: int | None = None
@@ -169,7 +169,7 @@ class Classes:
 
 
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
-    """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
+    """The scores of a batch, or an error with what is wrong with them; `where` names what is shown."""
     with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
         scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
     if scores.ndim != 2 or len(scores) != len(images):
@@ -184,7 +184,7 @@ def checked_scores(model: Model, images: Image, classes: int | None = None, *, w
         )
     if not np.isfinite(scores).all():
         raise BrittleError(
-            f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype"
+            f"the model {model.name!r} gave scores that are not numbers; check its weights and its dtype"
         )
     return scores
 
@@ -198,7 +198,7 @@ def probabilities(scores: Scores) -> Scores:
 
 
 def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:
-    """The predictions of one batch, as the dataset numbers its classes; `where` says what is shown if it fails."""
+    """The predictions of one batch, as the dataset numbers its classes; `where` names what is shown if it fails."""
     if not len(images):
         return np.empty(0, np.int32), np.empty(0, np.float32)
     scores = checked_scores(model, images, classes.outputs, where=where)
@@ -232,10 +232,10 @@ def infer(
 ) -> Iterator[list[Predictions]]:
     """The predictions of every model on `draw(item)`, for each item in order; the models share what was drawn.
 
-    Networks on the CPU are shown several batches side by side, each by a thread of its own that draws it and computes
+    Networks on the CPU are shown batches in parallel, each by one thread that draws it and computes
     alone: faster than one batch computed by all threads, which wait for each other after every layer, and on a busy
     machine much faster. Other models are shown one batch after the other while threads draw the next ones.
-    If a model fails, `where`, or what it says about the item, tells what it was shown.
+    If a model fails, the error names what it was shown: `where`, or what `where` returns for the item.
     """
 
     def place(item: Item) -> str:
@@ -272,5 +272,5 @@ def replicas(models: Sequence[Model], count: int) -> list[list[Model]] | None:
 
 
 def joined(batches: Sequence[Predictions]) -> Predictions:
-    """The predictions of several batches as those of one."""
+    """The predictions of batches, concatenated."""
     return np.concatenate([p for p, _ in batches]), np.concatenate([c for _, c in batches])

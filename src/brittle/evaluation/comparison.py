@@ -1,4 +1,4 @@
-"""What results say, as lists and records that show themselves as tables: scores, differences to the best, failures."""
+"""Results as lists and records that print as tables: scores, differences to the best, failures."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class ScoreList(list[Scores]):
 class Comparison:
     """Models on one benchmark against the best of them, in pairs, and what others published where that is comparable.
 
-    `differences` are mean accuracies minus that of the best model, the first of `scores`; their intervals hold
-    together.
+    `differences` are mean accuracies minus that of the best model, the first of `scores`; their intervals are
+    simultaneous.
     """
 
     benchmark: Benchmark

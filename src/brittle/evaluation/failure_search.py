@@ -105,7 +105,7 @@ def bisect(
     held_confidence, failed_confidence = np.full(count, np.nan, np.float32), np.full(count, np.nan, np.float32)
 
     def evaluate(samples: NDArray[np.int64], severities: FloatArray) -> NDArray[np.float32]:
-        """Move both ends of the samples' intervals to what the model says at these severities."""
+        """Move both ends of the samples' intervals by the model's predictions at these severities."""
         predictions, confidences = evaluator(samples, severities)
         right = predictions == evaluator.labels[samples]
         standing, fallen = samples[right], samples[~right]
@@ -135,7 +135,7 @@ def bisect(
 
 
 class _Evaluator:
-    """What does the model take these samples for at these severities, and how sure is it?"""
+    """Evaluates the model: its predictions and confidences for samples at severities."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ def search_failure_points(
     Models, data, benchmark and folder are given as to `evaluate`. The levels of the recipe do not matter, only its
     corruptions, seed and options. Each search is made by `bisect`; one that the folder holds is read, not made again.
     The rows are model, corruption, sample, label, what was found (see `Search`), resolution and max_severity.
-    `overwrite` removes the run that the folder holds, and starts anew.
+    `overwrite` removes the run that the folder holds, and starts from scratch.
     """
     if folder is None:
         with TemporaryDirectory(prefix="brittle-") as place:
@@ -268,7 +268,7 @@ def search_failure_points(
 
 
 def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
-    """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and code of one's own."""
+    """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and user code."""
     return benchmark.cell(entry, 1.0).key
 
 
@@ -289,7 +289,7 @@ def searched_recipes(folder: str | Path) -> list[Benchmark]:
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:
     """All searches that a run's folder holds; None if there are none."""
     files = sorted((Path(folder) / FAILURE_POINTS).glob("*/*.parquet"))
-    intact = [file for file in files if not missing_or_damaged(file, "give the same command again to search anew")]
+    intact = [file for file in files if not missing_or_damaged(file, "repeat the command to search again")]
     return (
         pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in intact]) if intact else None
     )

@@ -1,4 +1,4 @@
-"""What failure points say about a corruption: quantiles with intervals, and what their severities do to an image."""
+"""Summaries of failure points by corruption: quantiles with intervals, and what their severities do to an image."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class FailureSummary:
 def summarize_failure_points(rows: pl.DataFrame) -> list[FailureSummary]:
     """A summary for each model and corruption of a table of failure points, the most brittle corruption first.
 
-    Of several searches of the same failure points the finest one counts.
+    Of repeated searches for the same failure points the finest one counts.
     """
     finest = pl.col("resolution") == pl.col("resolution").min().over("key", "corruption", "drawn")
     summaries = []

@@ -151,7 +151,7 @@ def _fill(
 
 
 def as_models(given: Any) -> list[Model]:
-    """Models from one model or several: a list, or a dictionary whose keys are the names that results call them by."""
+    """Models from one model or more: a list, or a dictionary whose keys are the names that results call them by."""
     if isinstance(given, Mapping):
         return [wrap_model(model, name=name) for name, model in given.items()]
     if isinstance(given, list | tuple):
@@ -194,7 +194,7 @@ def as_benchmark(given: Any) -> Benchmark | None:
 
 
 def needed_benchmark(given: Any) -> Benchmark:
-    """As `as_benchmark`, where clean images alone say nothing."""
+    """As `as_benchmark`, where clean images alone are not enough."""
     benchmark = as_benchmark(given)
     if benchmark is None:
         raise BrittleTypeError(f"name the corruptions to try by a benchmark such as 'imagenet-c', got {given!r}")
@@ -215,7 +215,7 @@ def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> 
     names = [model.name for model in models]
     if len(set(names)) != len(names):
         raise BrittleError(
-            f"models need names of their own, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
+            f"model names must be unique, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
         )
     if batch_size is not None and batch_size < 1:
         raise BrittleError(f"batch_size must be at least 1, got {batch_size}")

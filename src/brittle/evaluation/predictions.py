@@ -1,4 +1,4 @@
-"""Predictions that were made elsewhere."""
+"""Import predictions that were made by other software, from .csv and .npz files."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _read_npz(path: Path) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Absent:
-    """A model of which only the predictions are here."""
+    """A model that is known by its predictions only."""
 
     name: str
     key: str

@@ -20,7 +20,7 @@ from brittle.models import wrap_model
 
 @dataclass(frozen=True)
 class Flip:
-    """The severity at which a corruption flips the prediction: median, least and most over several draws.
+    """The severity at which a corruption flips the prediction: median, least and most over repeated draws.
 
     `draw` is the one in the middle: unmoved up to `held`, it `becomes` another class at the median. Never flipping is
     `inf`. `held_confidence` is that of the unmoved prediction at `held`, `confidence` that of the other one.

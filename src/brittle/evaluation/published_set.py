@@ -43,7 +43,7 @@ def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None)
         for cell, key in zip(stored.cells, computed, strict=True):
             keys[cell] = key
             if progress is not None:
-                progress("looking at the files", len(keys), len(stored.cells))
+                progress("checking the files", len(keys), len(stored.cells))
     return keys
 
 
@@ -57,16 +57,16 @@ def identity(keys: CellKeys) -> dict[str, Any]:
 
 
 def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
-    """Raise unless a run that is there saw these files, in every cell; of a set that is known as `about`."""
+    """Raise unless an existing run saw these files, in every cell; `about` identifies the set."""
     known = store.known() or {}
     if not known or not store.has_results() or any(known.get(what) != value for what, value in about.items()):
-        return  # a new run, or one of another set: claiming the folder tells
+        return  # a new run, or one of another set: claiming the folder finds out
     where = repr(str(store.folder))
     if "cells" not in known:
         raise BrittleError(
-            f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so nobody knows "
-            "whether the others are still those that it saw; it can be read and reported, but to go on choose another "
-            "folder"
+            f"{where} is a run of an earlier version of brittle, which recorded the files of the first cell only, so "
+            "it is unknown whether the others have changed; it can be read and reported, but not resumed: choose "
+            "another folder"
         )
     before = {Cell(row["corruption"], float(row["level"]), STORED): row["key"] for row in known["cells"]}
     changed = [cell.title for cell, key in keys.items() if before.get(cell, key) != key]
@@ -98,9 +98,9 @@ def evaluate_stored(
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
     `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
-    Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
-    is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
-    holds, and starts anew.
+    Before anything is computed or reused every cell's files are checked (see `cell_keys`), and a run on other files
+    is refused; a copy of the set resumes the run of the original. `overwrite` removes the run that the folder
+    holds, and starts from scratch.
     """
     callbacks = callbacks or CallbackList()
     chosen: list[Model] = list(models) if isinstance(models, Sequence) else [models]

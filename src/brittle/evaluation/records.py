@@ -96,7 +96,7 @@ Record = TypeVar("Record", Call, KnownModel, Run)
 
 
 def read_record(kind: type[Record], data: Mapping[str, Any]) -> Record:
-    """A record from plain data; what an earlier or later brittle noted beside it is left out."""
+    """A record from plain data; fields that an earlier or later version of brittle wrote are left out."""
     known = {field.name for field in fields(kind)}
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
@@ -116,7 +116,7 @@ def versions() -> dict[str, str]:
 
 
 def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
-    """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
+    """Describe a user's corruptions beside the rows, so that scores can be read where their code is not installed."""
     path = folder / CORRUPTIONS
     known = json.loads(path.read_text(encoding="utf-8")) if is_complete(path) else {}
     added = [

@@ -1,4 +1,4 @@
-"""Which published numbers may stand beside a run's: those of the same test on the same images, and no others."""
+"""Which published numbers are comparable with a run's: those of the same test on the same images, and no others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ BUNDLED_TEXTURES = (
 
 @dataclass(frozen=True)
 class Comparable:
-    """What may be shown beside a run: the bundled recipe whose published numbers hold, or why none do.
+    """What is comparable with a run: the bundled recipe whose published numbers hold, or why none do.
 
     `like` is the bundled recipe that the run's is, or is named after; `remedy` what would make them comparable. `notes`
     are footnotes: how the run's pictures differ from those of the published numbers.
@@ -117,7 +117,7 @@ class Comparable:
 
 
 def comparable(results: Results, recipe: Benchmark) -> Comparable:
-    """Whether published numbers may stand beside these results on a recipe.
+    """Whether published numbers are comparable with these results on a recipe.
 
     The recipe must draw what a bundled one draws, whatever it is called, and the images must be all of those that the
     numbers were published on: known by their classes, how many there are, how many of each class, and their size.
@@ -173,7 +173,7 @@ def _notes(results: Results, recipe: Benchmark, twin: str) -> tuple[str, ...]:
 def _differs(results: Results, recipe: Benchmark, data: ReferenceData) -> str:
     """How the images of a run differ from those of the published numbers; nothing if they are the same."""
     if not results.runs:
-        return "these rows do not say which images they are of"
+        return "these rows do not name their images"
     for run in results.runs:
         if run.classes != data.classes:
             return f"this run has {run.images:,} images of {len(run.classes) or 'unnamed'} other classes"
@@ -257,11 +257,11 @@ def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Ba
         )
     able = other.models_with(recipe.cells())
     if not able:
-        raise BrittleError(f"{str(folder)!r} has no model that was run through the whole of {recipe.name!r}")
+        raise BrittleError(f"{str(folder)!r} has no model that was run on every cell of {recipe.name!r}")
     if model and model not in able:
         raise BrittleError(f"{str(folder)!r} has no model {model!r} on {recipe.name!r}; it has: {', '.join(able)}")
     if not model and len(able) > 1:
-        raise BrittleError(f"{str(folder)!r} has {len(able)} models; say which is the reference: {folder}:{able[0]}")
+        raise BrittleError(f"{str(folder)!r} has {len(able)} models; name the reference: {folder}:{able[0]}")
     reference = as_baseline(other, recipe, model or able[0])
     return Baseline(
         reference.name, reference.clean_error, reference.errors, f"a model run on these images, in {folder}"

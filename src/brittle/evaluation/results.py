@@ -40,7 +40,7 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Every prediction of one or more runs, and what the runs say about themselves.
+    """Every prediction of one or more runs, and the records of the runs.
 
     >>> import brittle
     >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
@@ -110,7 +110,7 @@ class Results:
                 "results.accuracy() has the cells"
             )
         names = ", ".join(f"{recipe.name!r}" for recipe in complete)
-        raise BrittleError(f"these results hold {len(complete)} benchmarks; say which: {names}")
+        raise BrittleError(f"these results hold {len(complete)} benchmarks; choose one: {names}")
 
     def scores(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreList:
         """The scores of every model with their intervals, the best first; options are those of `brittle.scores`."""
@@ -152,7 +152,7 @@ class Results:
         return rank_table(self, self.find_benchmark(benchmark), **how)
 
     def report(self, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:
-        """Write one HTML file that shows where the models break, and give its path."""
+        """Write one HTML file that shows where the models fail, and return its path."""
         # the report stands above this room, which must not know it: whoever calls this has it loaded now, by name
         written: Path = import_module("brittle.report").write_report(self, path, title=title, reference=reference)
         return written
@@ -239,7 +239,7 @@ class Results:
         seen = np.bincount(place, minlength=len(samples) * len(cells)).reshape(len(samples), len(cells))
         if seen.max() > 1:
             raise BrittleError(
-                f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
+                f"some samples of {model!r} appear twice; load each run once, and runs of other data apart"
             )
         values = np.empty(seen.shape, bool)
         values.flat[place] = chosen["correct"].to_numpy()
@@ -259,7 +259,7 @@ class Results:
 
 
 def load_results(*folders: str | Path) -> Results:
-    """The rows of one or more runs, together.
+    """The rows of one or more runs, concatenated.
 
     >>> import brittle, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -39,9 +39,9 @@ UNREACHABLE = 10**8
 class Outcome:
     """What became of a rule for one model.
 
-    The interval of the estimate holds together with those of all other outcomes of the same call. `against` is the
-    model of the other run; the estimate is then the difference to it. `images_needed` is about how many images would
-    decide an undecided rule if the value stays where it is; None if the value is too close to the bound to say.
+    The interval of the estimate is simultaneous with those of all other outcomes of the same call (Bonferroni).
+    `against` is the model of the other run; the estimate is then the difference to it. `images_needed` is about how
+    many images would decide an undecided rule if the value stays where it is; None if it is too close to the bound.
     """
 
     rule: Rule
@@ -202,7 +202,7 @@ class _Points(_Question):
         return replace(self.points.right_at_zero().quantile(self.rule.share, level=level), n=len(self.points))
 
     def images_needed(self, estimate: Estimate, bound: float) -> float:
-        """From the share that fails before the bound, which must be told from the share of the rule."""
+        """From the share that fails before the bound, which is compared with the share of the rule."""
         if self.others is not None:
             return super().images_needed(estimate, bound)
         right = self.points.right_at_zero().points

@@ -93,7 +93,7 @@ class Evidence:
             return models[0]
         raise BrittleError(
             f"the run to compare with has no model {model!r}, and more than one other: {', '.join(models)}; run one of "
-            "that name, or put the model that is meant into a run of its own"
+            "that name, or put the model that is meant into a separate run"
         )
 
     def check_same_images(self, other: Evidence) -> None:
@@ -235,7 +235,7 @@ class Evidence:
         return [known.index(name) for name in rule.classes]
 
     def points(self, rule: Rule, recipe: Benchmark, model: str) -> tuple[FailurePoints, Samples]:
-        """Each image's failure point, under several corruptions the first: as searched, else from the run's levels."""
+        """Each image's failure point, under more than one corruption the first: as searched, else from the run."""
         by_corruption = [self._points(rule, recipe, entry, model) for entry in self.entries(rule, recipe)]
         shared: Samples = reduce(np.intersect1d, [samples for _, samples in by_corruption])
         if not shared.size:

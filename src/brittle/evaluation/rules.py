@@ -47,7 +47,7 @@ class Rule:
     The metric is over the images of `classes`, under the `corruption`s or families of a benchmark (by default all of
     them), at the levels from the first to the last `severity` (by default all). A bound is a plain number: 0.8 is 80 %.
     A failure point is the severity below which the share `quantile` of the images fails, of those that are right when
-    clean; under several corruptions the first of them that an image fails counts. `reference` is the one of mCE: what
+    clean; under more than one corruption the first that an image fails counts. `reference` is the one of mCE: what
     `find_reference` takes. Without a `model`, every model of the run must keep it.
     """
 

@@ -38,7 +38,7 @@ from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
 
 Task = tuple[Cell, Sequence[int]]
-"""A cell, and the numbers of the models that lack it."""
+"""A cell, and the numbers of the models for which it is missing."""
 
 Done = Iterator[tuple[Task, list[Predictions]]]
 Tick = Callable[[str, int], None]
@@ -58,7 +58,7 @@ class Job:
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
-    """One cell after the other, though the batches of the next are begun when processors have nothing else to do."""
+    """One cell after the other, though the batches of the next are prefetched when processors are idle."""
     for missing, group in groupby(tasks, key=lambda task: list(task[1])):
         cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
         batches = infer(
@@ -143,7 +143,7 @@ def evaluate(
     Args:
         model: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
             `brittle.wrap_model` sets another mean, std and size), a function that takes uint8 batches N×H×W×3 and gives
-            scores, or a model; or several in a list, or in a dictionary by their names. They share the corrupted
+            scores, or a model; or a list of them, or a dictionary by their names. They share the corrupted
             batches.
         data: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, (images, labels) as arrays
             or tensors, a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
@@ -155,13 +155,13 @@ def evaluate(
             in a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
         threads: number of threads that corrupt images and compute; by default two for each processor.
-        engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
+        engine: "local", or "ray" to run cells in parallel on a cluster at `address` (by default this machine).
         address: address of the Ray cluster.
         progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
-        overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
+        overwrite: remove the run that the folder holds, and start from scratch; other files in the folder stay.
         clean: the clean images that belong to published corrupted ones, as `data`; without them there is no clean
             accuracy.
-        callbacks: objects with methods of `Callback`, which are told of every cell, or names of loggers such as
+        callbacks: objects with methods of `Callback`, which are called after every cell, or names of loggers such as
             "tensorboard:FOLDER", "mlflow:URI" or "wandb:PROJECT".
     """
     followers = CallbackList(callbacks)

@@ -38,7 +38,7 @@ USEFUL = 0.1
 """An accuracy that a model of many classes has at least, if it is of any use."""
 
 DOUBT, FIT_DOUBT = 0.01, 0.001
-"""How likely a useful model may look like guessing, and guessing like another order of the classes."""
+"""Accepted probabilities that a useful model is taken for guessing, and guessing for another order of the classes."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Guessing:
 
 
 def guessing(labels: NDArray[np.integer], predictions: NDArray[np.integer], classes: int) -> Guessing | None:
-    """Whether predictions are at or below chance; None if they are above it, or if there are too few to tell.
+    """Whether predictions are at or below chance; None if they are above it, or if there are too few to decide.
 
     They count as such only if a model that is twice as good as guessing (and right for at least one image in ten, or
-    half-way to always) would look so in less than one of a hundred tests.
+    half-way to always) would have so few right in less than one of a hundred tests.
     """
     count, right = len(labels), int((labels == predictions).sum())
     if count == 0 or classes < 2:
@@ -182,7 +182,7 @@ class Scores:
 
     `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
     What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
-    resamples leave undefined. `mce` and `relative_mce` are there if there is a reference model: the one that was asked
+    resamples leave undefined. `mce` and `relative_mce` exist if there is a reference model: the one that was asked
     for, or a published one where it is comparable; `reference` says which. `corruptions` are in the recipe's order.
     `more` are the metrics that were added (see `brittle.metrics.metric`), by their fields.
     """
@@ -246,7 +246,7 @@ def scores(
     True
 
     The benchmark is a name or a `Benchmark`, and may be left out if the results hold exactly one.
-    `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
+    `models` asks for some of them; one with a missing cell then raises. `reference` divides the errors of mCE: a
     baseline, or what `find_reference` takes, such as a model's name. By default it is the one that was published for
     this benchmark, if these are all of the images it was measured on (see `comparable`); else there is no mCE.
     """
@@ -372,7 +372,7 @@ def compare(
 
 
 def check_same_images(results: Results) -> None:
-    """Raise if the runs are on different images, whose rows must not be averaged together."""
+    """Raise if the runs are on different images, whose rows must not be averaged."""
     data = {run.images_key: run.data for run in results.runs}
     if len(data) > 1:
         raise BrittleError(
@@ -397,8 +397,9 @@ def compare_all(
 ) -> dict[str, Estimate]:
     """The mean accuracy of each further model minus that of the first, on the images that all of them have.
 
-    The intervals hold together, whichever model was put first (see `differences`): use this, and not `compare` again
-    and again, to hold several models against the best. Without a benchmark it is the accuracy on clean images.
+    The intervals are simultaneous, whichever model was put first (see `differences`): use this, and not repeated
+    calls of `compare`, to compare more than two models with the best. Without a benchmark it is the accuracy on
+    clean images.
     """
     check_same_images(results)
     if len(models) < 2:

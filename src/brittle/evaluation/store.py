@@ -53,7 +53,7 @@ OURS = {CELLS: "*/*.parquet", FAILURE_POINTS: "*/*.parquet", RECIPES: "*.toml", 
 """The folders of a run, and the files that it has in them."""
 
 DATA = "brittle.data"
-"""Under this key a file of rows says which data it is of."""
+"""The key under which a file of rows names its data."""
 
 WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
 
@@ -75,7 +75,7 @@ class Store:
     def claim(self, identity: Mapping[str, Any], *, overwrite: bool = False) -> None:
         """Make the folder this run's own, or raise if it holds results on other data, or other files.
 
-        Of several processes with other data one gets it; those with the same data share it. A run that has no results
+        Of processes with different data one gets it; those with the same data share it. A run that has no results
         yet and that no process works on, such as one that was killed at its start, is taken over. `overwrite` removes
         what a run has left in the folder, and nothing else.
         """
@@ -109,14 +109,14 @@ class Store:
                 warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; it is written again"), stacklevel=4)
                 path.unlink()
         if not create(path, toml_text(identity)):
-            other = _differences(self.known() or {}, identity)  # without locks somebody may have been faster
+            other = _differences(self.known() or {}, identity)  # without locks another process may have been faster
             if other:
                 raise BrittleError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
         self._presence = Presence(path)
         self._data_key = identity.get("data_key")
 
     def known(self) -> dict[str, Any] | None:
-        """What the folder was claimed with; None if nobody did, or if that file is not whole."""
+        """What the folder was claimed with; None if it is unclaimed, or if that file is incomplete."""
         known = _read(self.folder / RUN)
         if known is None or not {"data", "images", "classes"} <= known.keys():
             return None
@@ -130,7 +130,7 @@ class Store:
             raise BrittleError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
 
     def _check_rows(self, data_key: str | None) -> None:
-        """Raise unless all rows in a folder that does not say which data it is of are of this data."""
+        """Raise unless all rows in a folder that does not name its data are of this data."""
         for file in self._results():
             if data_key is None or pl.read_parquet_metadata(file).get(DATA) != data_key:
                 raise BrittleError(
@@ -147,7 +147,7 @@ class Store:
         return any(self._results())
 
     def _clear(self, *, images: bool = True) -> None:
-        """Remove a run's own files, last what says that it is one, and the folders that are empty then."""
+        """Remove the files of a run, the record that marks it as one last, and the folders that are empty then."""
         for name, pattern in OURS.items():
             files = [*(self.folder / name).glob(pattern), *(self.folder / name).glob("*.toml")]
             files += (self.folder / name).rglob(".*.part")
@@ -182,7 +182,7 @@ class Store:
         self._remove_made()
 
     def _remove_made(self) -> None:
-        with suppress(OSError):  # somebody has something there
+        with suppress(OSError):  # other files are in the folder
             for folder in self._made:
                 folder.rmdir()
 
@@ -217,7 +217,7 @@ class Store:
             benchmark.save(path)
 
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
-        """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
+        """Cells that are planned now, and that an earlier version of user code has drawn before."""
         by_place = {
             _place(f"{cell.file_name}."): cell
             for cell in cells
@@ -238,17 +238,17 @@ class Store:
         know_corruptions(self.folder)
         recipes = []
         for path in sorted((self.folder / RECIPES).glob("*.toml")):
-            if missing_or_damaged(path, "give the same command again to write it anew"):
+            if missing_or_damaged(path, "repeat the command to write it again"):
                 continue
             recipe = Benchmark.load(path)
             if not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
-                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name says"), stacklevel=3)
+                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name stands for"), stacklevel=3)
                 continue
             recipes.append((path, recipe))
         return recipes
 
     def keep_model(self, model: Model, batch_size: int | None) -> None:
-        """Note a model, and its batch size if somebody gave one; what is noted already stays."""
+        """Note a model, and its batch size if one was given; what is recorded already stays."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
         if missing_or_damaged(path, "it is written again"):
             make_folder(path.parent)
@@ -300,7 +300,7 @@ class Store:
         self.write_rows(self.path(model, cell), rows)
 
     def write_rows(self, path: Path, rows: pl.DataFrame) -> None:
-        """Write a file of rows, which says itself which data it is of."""
+        """Write a file of rows, which names its data."""
         if not (self.folder / RUN).is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
         make_folder(path.parent)
@@ -315,7 +315,7 @@ class Store:
         """What the folder was claimed with."""
         known = self.known()
         if known is None:
-            what = "empty or cut off; the same command again writes it anew"
+            what = "empty or cut off; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
                 f"{what if (self.folder / RUN).is_file() else 'missing'}"
@@ -331,7 +331,7 @@ class Store:
         models = [
             read_record(KnownModel, known)
             for file in sorted((self.folder / MODELS).glob("*.toml"))
-            if not missing_or_damaged(file, "give the same command again to write it anew")
+            if not missing_or_damaged(file, "repeat the command to write it again")
             and (known := _read(file)) is not None
         ]
         recipes = [recipe.hash for recipe in self.recipes()]
@@ -340,10 +340,10 @@ class Store:
 
 
 def scan(stores: Sequence[Store], among: Sequence[Store] | None = None) -> pl.LazyFrame:
-    """The rows of several runs, read when they are needed.
+    """The rows of runs, read lazily.
 
-    A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
-    or code are told apart by where their code lies, by when they were first run, or else by the beginning of their
+    A cell that two runs on the same data have of the same model is read once. Models of one name and different weights
+    or code are distinguished by where their code lies, by when they were first run, or else by the beginning of their
     keys, also if only some runs `among` more are read.
     """
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
@@ -388,7 +388,7 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
 
 
 def _check_one_code(files: Sequence[Path]) -> None:
-    """Raise if a cell of somebody's own corruption is there as two versions of its code, or two recipes, drew it."""
+    """Raise if a cell of a user's corruption was drawn as two versions of its code, or two recipes, drew it."""
     first: dict[str, Path] = {}
     for file in files:
         place = _place(file.name)

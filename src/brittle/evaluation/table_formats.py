@@ -31,7 +31,7 @@ PAGE = 84
 
 
 NARROW = 9
-"""Names of columns that are longer than this, and than what is below, are broken on a terminal."""
+"""Names of columns that are longer than this, and than what is below, are wrapped on a terminal."""
 LONG = 24
 """Words longer than this are set in lines in LaTeX where a table is too wide."""
 
@@ -72,7 +72,7 @@ class ScoreTable:
         names = [column.name for column in self.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise BrittleError(f"the table {self.name!r} has two columns {twice[0]!r}; each needs a name of its own")
+            raise BrittleError(f"the table {self.name!r} has two columns {twice[0]!r}; column names must be unique")
         for row in self.rows:
             if len(row) != len(names):
                 raise BrittleError(f"the table {self.name!r} has {len(names)} columns, and a row of {len(row)}: {row}")
@@ -171,7 +171,7 @@ def format_table(
 
 
 def guess_format(path: str | Path) -> Format:
-    """The format that the ending of a file name says."""
+    """The format that the suffix of a file name stands for."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BrittleError(
@@ -287,7 +287,7 @@ def _labels(table: ScoreTable) -> int:
 
 
 def _wrapped(name: str, most: int) -> str:
-    """The name of a column in lines, broken after spaces, hyphens and underscores where it is long."""
+    """The name of a column in lines, wrapped after spaces, hyphens and underscores where it is long."""
     lines = [""]
     for part in re.findall(r"[^ _-]*[ _-]?", name):
         if lines[-1] and len(lines[-1] + part) > most:
@@ -313,7 +313,7 @@ def table_parts(
     narrow = max(12, (width - 24) // labels) if labels < len(table.columns) else width
 
     def widths(one_line: bool) -> list[int]:
-        """Of each column with its padding: names of rows share the width, and those of columns are broken."""
+        """Of each column with its padding: names of rows share the width, and those of columns are wrapped."""
         sized = []
         for place, column in enumerate(table.columns):
             texts = [row[place] for row in shown]
@@ -377,7 +377,7 @@ def _markdown(table: ScoreTable, intervals: bool, bold_best: bool) -> str:
 
 
 def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> str:
-    """A floating table with a caption and a label; several tabulars below each other where it is too wide for one."""
+    """A floating table with a caption and a label; split into tabulars where it is too wide."""
     best = _best(table) if bold_best else set()
     labels, left_aligned = _labels(table), _text_columns(table)
     cells = [

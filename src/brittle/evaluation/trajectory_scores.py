@@ -47,7 +47,7 @@ class Trajectories:
 def trajectories(results: Results, *, models: Sequence[str] | None = None) -> list[Trajectories]:
     """The trajectories of each shift, from results on a CNS-Bench folder.
 
-    A trajectory that lacks a scale for some model, because an image was filtered or could not be read, is dropped for
+    A trajectory with a missing scale for some model, because an image was filtered or could not be read, is dropped for
     all, so that every number is about the same images. Models that were not run on all shifts and scales raise.
     """
     cells = [cell for cell in results.cells if cell.corruption.startswith(SHIFT)]
@@ -89,7 +89,7 @@ def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray
     )
     np.add.at(seen, index, 1)
     if seen.max() > 1:
-        raise BrittleError(f"some images of {shift!r} are there twice; load each run once")
+        raise BrittleError(f"some images of {shift!r} appear twice; load each run once")
     correct[index] = rows["correct"].to_numpy()
     complete = np.asarray(seen.all(axis=(0, 2)))
     if not complete.any():
@@ -160,7 +160,7 @@ def margin_table(shifts: Sequence[Trajectories]) -> pl.DataFrame:
 
 
 def drawn_means(part: Trajectories, model: int, place: int, *, resamples: int, seed: int) -> FloatArray:
-    """Resampled accuracies [resample, scale]; models share the draws of a shift, and shifts have draws of their own."""
+    """Resampled accuracies [resample, scale]; models share the draws of a shift, and every shift has separate draws."""
     return resampled_means(part.correct[model], seed=seed + 1000003 * (place + 1), resamples=resamples)
 
 
@@ -346,7 +346,7 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False)
 class CnsScores:
-    """One table for each question; `shift` is a shift or, if there are several, "all" images together or the "mean".
+    """One table for each question; `shift` is a shift or, if there are more, "all" (pooled images) or the "mean".
 
     Attributes:
         accuracy: model, shift, scale: accuracy and its drop since scale 0 of the same shift, with intervals.

@@ -137,7 +137,7 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
     """The quantile of the first model's failure points minus that of the second's, on the same samples in one order.
 
     Each is of the samples that its own model gets right at severity 0. The ends are those of the two quantiles from
-    order statistics, put together with the correlation of the two models' failures as in Zou and Donner's intervals
+    order statistics, combined with the correlation of the two models' failures as in Zou and Donner's intervals
     of differences, and go out to whole steps between severities. What lies beyond the last severity counts as the last
     severity.
     """

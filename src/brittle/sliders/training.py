@@ -180,21 +180,25 @@ def load_checkpoint(path: str | Path | None, config: Mapping[str, Any], steps: i
 
     A training may resume with more `steps` than before, not with fewer than are done.
     """
-    if path is None or missing_or_damaged(Path(path), "the training starts anew"):
+    if path is None or missing_or_damaged(Path(path), "the training starts from scratch"):
         return None
     try:
         state: dict[str, Any] = require("torch").load(path, map_location="cpu", weights_only=True)
         saved, done = json.loads(state["recipe"]), len(state["losses"])
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise BrittleError(f"{str(path)!r} is no checkpoint of brittle, remove it to start anew: {reason}") from error
+        raise BrittleError(
+            f"{str(path)!r} is no checkpoint of brittle, remove it to start from scratch: {reason}"
+        ) from error
     requested = json.loads(json.dumps(config))
     different = sorted(key for key in saved.keys() | requested.keys() if saved.get(key) != requested.get(key))
     if different:
         change = ", ".join(f"{key} = {saved.get(key)!r} and not {requested.get(key)!r}" for key in different)
-        raise BrittleError(f"{str(path)!r} holds a training with {change}; remove it to start anew")
+        raise BrittleError(f"{str(path)!r} holds a training with {change}; remove it to start from scratch")
     if done > steps:
-        raise BrittleError(f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start anew")
+        raise BrittleError(
+            f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start from scratch"
+        )
     return state
 
 
