@@ -7,7 +7,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.benchmarks import Cell
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.distance import (
     CorruptionFeatures,
     corruption_features,

@@ -15,7 +15,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
-from brittle._user_code import load_module
+from brittle._optional import load_module
 from brittle.cli.options import option
 
 if TYPE_CHECKING:

@@ -64,8 +64,8 @@ def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
     where = repr(str(store.folder))
     if "cells" not in known:
         raise BrittleError(
-            f"{where} is a run of an earlier version of brittle, which recorded the files of the first cell only, so "
-            "it is unknown whether the others have changed; it can be read and reported, but not resumed: choose "
+            f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so it is "
+            "unknown whether the others have changed; it can be read and reported, but not resumed: choose "
             "another folder"
         )
     before = {Cell(row["corruption"], float(row["level"]), STORED): row["key"] for row in known["cells"]}

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
-from brittle._user_code import load_module, public_callables
+from brittle._optional import load_module, public_callables
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
 from brittle.models.preprocessing import Sides

@@ -18,7 +18,7 @@ from brittle._optional import require
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import check_seed
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import (
     Base,

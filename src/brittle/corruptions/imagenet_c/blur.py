@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur

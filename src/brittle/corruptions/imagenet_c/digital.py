@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation, draw_towards_mean

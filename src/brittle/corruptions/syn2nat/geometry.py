@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.resampling import jittered_square, project, read_axes, undistort
 from brittle.corruptions.registry import corruption
