@@ -5,14 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
-from brittle.evaluation.callbacks import (
-    Callback,
-    MLflowCallback,
-    StartedRun,
-    TensorBoardCallback,
-    WandbCallback,
-    load_callback,
-)
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
@@ -20,7 +12,7 @@ from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
-from brittle.evaluation.records import Call, KnownModel, Run
+from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
@@ -49,6 +41,7 @@ if TYPE_CHECKING:
         score_table,
     )
     from brittle.evaluation.latex_text import escape_latex
+    from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
     from brittle.evaluation.rule_checks import Outcome, check_rules
     from brittle.evaluation.rule_evidence import load_evidence
     from brittle.evaluation.rule_reports import (
@@ -89,6 +82,10 @@ _LAZY = {
     "score_list": "comparison",
     "score_table": "comparison",
     "escape_latex": "latex_text",
+    "MLflowCallback": "loggers",
+    "TensorBoardCallback": "loggers",
+    "WandbCallback": "loggers",
+    "load_callback": "loggers",
     "Outcome": "rule_checks",
     "check_rules": "rule_checks",
     "load_evidence": "rule_evidence",
@@ -116,7 +113,7 @@ _LAZY = {
     "rank_table": "tables",
     "slide_tables": "trajectory_tables",
 }
-"""Names imported at first use, and the module each is in: rules and tables are not part of a run."""
+"""Names imported at first use, and the module each is in: loggers, rules and tables are not part of every run."""
 
 __all__ = [
     "CLEAN",

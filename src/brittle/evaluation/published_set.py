@@ -19,10 +19,9 @@ from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
-from brittle.evaluation.callbacks import CallbackList, started_run
 from brittle.evaluation.cell import Classes, infer, joined
 from brittle.evaluation.inputs import check
-from brittle.evaluation.records import Call
+from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model

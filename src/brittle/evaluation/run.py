@@ -19,7 +19,6 @@ from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.callbacks import Callback, CallbackList, started_run
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
     as_benchmark,
@@ -32,7 +31,7 @@ from brittle.evaluation.inputs import (
     image_shape,
 )
 from brittle.evaluation.published_set import evaluate_stored
-from brittle.evaluation.records import Call
+from brittle.evaluation.records import Call, Callback, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
