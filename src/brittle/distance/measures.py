@@ -15,7 +15,7 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_level, check_seed
 from brittle.distance.features import Extractor, FeatureImages, Rows, TransformFeatures, blocks, mean_row, take
 from brittle.distance.transforms import BATCH, CorruptionFeatures, fill, scheme_store
-from brittle.metrics.resampling import resampled_means
+from brittle.metrics import resampled_means
 from brittle.training.augmentation import Scheme, fixed
 
 

@@ -11,8 +11,16 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_level
-from brittle.metrics.intervals import Estimate
-from brittle.metrics.resampling import WIDENED, Statistic, bootstrap, check_rows, means, resampled_means, widened
+from brittle.metrics.intervals import (
+    WIDENED,
+    Estimate,
+    Statistic,
+    bootstrap,
+    check_rows,
+    means,
+    resampled_means,
+    widened,
+)
 
 
 @dataclass(frozen=True)
