@@ -96,10 +96,10 @@ def run_verb(
     The run's folder holds a Parquet file for each (model, corruption, level). The same command again computes only
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
-    import brittle
     from brittle.cli.slide.inputs import print_slides
     from brittle.datasets.load import stored_set
-    from brittle.evaluation import load_callback
+    from brittle.evaluation import evaluate
+    from brittle.evaluation.loggers import load_callback
 
     callbacks = [load_callback(text) for text in log or ()]
     recipe = chosen_recipe(
@@ -130,7 +130,7 @@ def run_verb(
     with progress_bar() as bar:
         shown = follow(bar, "images" if stored is None else None)
         try:
-            results = brittle.evaluate(
+            results = evaluate(
                 loaded,
                 dataset if stored is None else stored,
                 recipe,
