@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
@@ -143,3 +145,20 @@ def load_module(path: str | Path, name: str | None = None) -> ModuleType:
 def public_callables(module: ModuleType) -> list[str]:
     """The names that a user may have meant when a module does not have the one that was asked for."""
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+
+
+@contextmanager
+def quiet_libraries(*packages: str) -> Iterator[None]:
+    """Suppress progress bars and warnings of other libraries; by default of diffusers and transformers."""
+    loggers = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
+    states = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in loggers]
+    try:
+        for logging in loggers:
+            logging.disable_progress_bar()
+            logging.set_verbosity_error()
+        yield
+    finally:
+        for logging, (progress_bar, verbosity) in zip(loggers, states, strict=True):
+            logging.set_verbosity(verbosity)
+            if progress_bar:
+                logging.enable_progress_bar()

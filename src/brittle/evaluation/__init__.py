@@ -13,7 +13,15 @@ from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
-from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
+from brittle.evaluation.references import (
+    BUNDLED_TEXTURES,
+    Comparable,
+    as_baseline,
+    bundled_textures,
+    comparable,
+    find_reference,
+    published_rows,
+)
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
@@ -116,6 +124,7 @@ _LAZY = {
 """Names imported at first use, and the module each is in: loggers, rules and tables are not part of every run."""
 
 __all__ = [
+    "BUNDLED_TEXTURES",
     "CLEAN",
     "MEASURES",
     "SCALE",
@@ -156,6 +165,7 @@ __all__ = [
     "agreement_table",
     "as_baseline",
     "best_batch_size",
+    "bundled_textures",
     "by_corruption",
     "by_corruption_table",
     "check_rules",

@@ -5,6 +5,7 @@ Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them a
 
 from brittle.metrics.bounded_means import gap_interval, mean_interval
 from brittle.metrics.correlation import (
+    AXES,
     Correlation,
     LinearFit,
     correlate,
@@ -74,6 +75,7 @@ from brittle.metrics.sequences import (
 )
 
 __all__ = [
+    "AXES",
     "BASELINES",
     "WIDENED",
     "Balance",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import canonical
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle._types import Image
 from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import resize
@@ -38,7 +37,7 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
     disabled = {key: None for key in ("safety_checker",) if key in index}
-    with quiet():
+    with quiet_libraries():
         try:
             pipeline = diffusers.DiffusionPipeline.from_pretrained(
                 str(path),
@@ -86,23 +85,6 @@ def _index(folder: Path) -> dict[str, Any]:
             f"{', '.join(missing) or 'a class'}; a Stable Diffusion pipeline is required"
         )
     return index
-
-
-@contextmanager
-def quiet(*packages: str) -> Iterator[None]:
-    """Suppress progress bars and warnings of other libraries; by default of diffusers and transformers."""
-    loggers = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
-    states = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in loggers]
-    try:
-        for logging in loggers:
-            logging.disable_progress_bar()
-            logging.set_verbosity_error()
-        yield
-    finally:
-        for logging, (progress_bar, verbosity) in zip(loggers, states, strict=True):
-            logging.set_verbosity(verbosity)
-            if progress_bar:
-                logging.enable_progress_bar()
 
 
 LOSSES = ("l1", "l2")

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle._types import FloatArray, Image
 from brittle.datasets import Dataset, UnreadableImage
 from brittle.metrics import bootstrap, resampled_means
-from brittle.models.diffusion import quiet
 from brittle.models.preprocessing import Preprocessing
 from brittle.models.torch import find_device
 from brittle.sliders.pipeline import shift_folder, shift_text
@@ -105,7 +104,7 @@ def _load(loader: Any, folder: str | Path, **options: Any) -> Any:
     if loader.__name__ == "AutoModel":
         options["use_safetensors"] = True
     try:
-        with quiet("transformers"):
+        with quiet_libraries("transformers"):
             return loader.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]

@@ -13,10 +13,10 @@ from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle.datasets.classes import imagenet_names
 from brittle.metrics import published_table
-from brittle.models.diffusion import load_pipeline, quiet
+from brittle.models.diffusion import load_pipeline
 from brittle.models.networks import load_weights
 
 TOKEN_FILES = ("tokenizer", "text_encoder", "tokens.pt")
@@ -113,7 +113,7 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
 
 def _load_pretrained(loader: Any, folder: Path, **options: Any) -> Any:
     try:
-        with quiet("transformers"):
+        with quiet_libraries("transformers"):
             return loader.from_pretrained(str(folder), local_files_only=True, **options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error).partition("\n")[0]

@@ -19,7 +19,7 @@ from brittle._io import atomic_write, is_complete, missing_or_damaged
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Progress
-from brittle.datasets.cns import CLASSES, cns_bench
+from brittle.datasets.cns import CLASSES_FILE, cns_bench
 from brittle.datasets.load import StoredSet, shift_cells
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import SCALES, Base, TargetClass, pipeline_key, precision_of, shift_folder, wants_gpu
@@ -404,7 +404,7 @@ def _partial_card(pick: Pick, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_names(root: Path, names: Sequence[str] | None) -> None:
     """Write the class names, unless they are ImageNet's; raise if the folder's images have other class names."""
-    path = root / CLASSES
+    path = root / CLASSES_FILE
     existing = path.read_text(encoding="utf-8").splitlines() if path.is_file() else None
     if existing == (None if names is None else list(names)):
         return
