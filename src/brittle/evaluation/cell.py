@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
@@ -24,6 +25,21 @@ from brittle.models.model import Model, Scores
 def plan(benchmark: Benchmark | None) -> list[Cell]:
     """The clean data first, then every cell of the recipe, if there is one."""
     return [Cell(), *(benchmark.cells() if benchmark else ())]
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """The predictions of one model for the samples of one cell, in their order."""
+
+    samples: Sequence[str]
+    labels: NDArray[np.integer[Any]]
+    predictions: NDArray[np.integer[Any]]
+    confidences: NDArray[np.floating[Any]]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions; NaN without samples."""
+        return float((self.predictions == self.labels).mean()) if len(self.labels) else math.nan
 
 
 @dataclass(frozen=True, eq=False)

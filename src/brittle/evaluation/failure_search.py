@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -134,23 +135,23 @@ def bisect(
     )
 
 
+@dataclass(frozen=True, eq=False)
 class _Evaluator:
     """Evaluates the model: its predictions and confidences for samples at severities."""
 
-    def __init__(
-        self,
-        model: Model,
-        source: Drawn,
-        labels: NDArray[np.integer],
-        corruption: str,
-        classes: Classes,
-        batch_size: int,
-        threads: int | None,
-        tick: Tick | None,
-    ) -> None:
-        self.model, self.source, self.labels, self.corruption = model, source, labels, corruption
-        self.classes, self.batch_size, self.threads, self.tick = classes, batch_size, threads, tick
-        self.evaluations = np.zeros(len(source), np.int32)
+    model: Model
+    source: Drawn
+    labels: NDArray[np.integer]
+    corruption: str
+    classes: Classes
+    batch_size: int
+    threads: int | None
+    tick: Tick | None
+
+    @cached_property
+    def evaluations(self) -> NDArray[np.int32]:
+        """How often each sample was evaluated."""
+        return np.zeros(len(self.source), np.int32)
 
     def __call__(self, samples: NDArray[np.int64], severities: FloatArray) -> Predictions:
         source, benchmark = self.source, self.source.benchmark

@@ -16,9 +16,10 @@ from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
+from brittle.evaluation.cell import CellRows
 from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.store import Store
 from brittle.models.model import Scores
 
 COLUMNS = ("sample", "corruption", "level", "prediction")
@@ -132,8 +133,8 @@ def import_predictions(
     table = read_predictions(path)
     if dataset.labels is None:
         raise no_labels(dataset, "so nothing can be right or wrong")
-    labels = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
-    joined = table.join(labels, on="sample", how="left", maintain_order="left")
+    truth = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
+    joined = table.join(truth, on="sample", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()
     if strangers:
         raise BrittleError(
@@ -163,15 +164,9 @@ def import_predictions(
     with store.recorded(Call(predictions=path.name, models={model.name: model.key})):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
             cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
-            store.write(
-                model.name,
-                model_folder(model),
-                cell,
-                samples=rows["sample"].to_list(),
-                labels=rows["label"].to_numpy(),
-                predictions=rows["prediction"].to_numpy(),
-                confidences=rows["confidence"].fill_null(float("nan")).to_numpy(),
-            )
+            confidences = rows["confidence"].fill_null(float("nan")).to_numpy()
+            predictions, labels = rows["prediction"].to_numpy(), rows["label"].to_numpy()
+            store.write(model, cell, CellRows(rows["sample"].to_list(), labels, predictions, confidences))
     return load_results(folder)
 
 

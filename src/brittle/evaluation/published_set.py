@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from math import nan
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
-from brittle.evaluation.cell import Classes, infer, joined
+from brittle.evaluation.cell import CellRows, Classes, infer, joined
 from brittle.evaluation.inputs import check
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
@@ -129,11 +128,12 @@ def evaluate_stored(
     call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in chosen})
     call.written_by_brittle = stored.written_by is not None
     callbacks.start(started_run(folder, stored.name, len(first), call, todo))
+    run = _StoredRun(store, call, size, threads, callbacks)
     with store.recorded(call):
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, missing[cell], size, threads, call.skipped, callbacks)
+            run.fill(cell, dataset, name, missing[cell])
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
@@ -157,47 +157,39 @@ def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
         )
 
 
-def _fill(
-    store: Store,
-    cell: Cell,
-    dataset: Dataset,
-    data: str,
-    models: list[Model],
-    size: int,
-    threads: int | None,
-    skipped: dict[str, str],
-    callbacks: CallbackList,
-) -> None:
-    assert dataset.labels is not None
-    readable: dict[int, list[int]] = {}
+@dataclass(frozen=True)
+class _StoredRun:
+    """Where the rows of a stored set go, and how they are computed."""
 
-    def read(start: int) -> Image:
-        good, images = readable.setdefault(start, []), []
-        for index in range(start, min(start + size, len(dataset))):
-            try:
-                images.append(dataset.image(index))
-                good.append(index)
-            except UnreadableImage as error:
-                skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
-        if len({image.shape for image in images}) > 1:
-            raise BrittleError(
-                f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
-            )
-        return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+    store: Store
+    call: Call
+    batch_size: int
+    threads: int | None
+    callbacks: CallbackList
 
-    starts, classes = range(0, len(dataset), size), Classes.of(dataset)
-    predicted = list(infer(models, read, starts, classes, threads=threads, where=cell.of(data)))
-    kept = [index for start in starts for index in readable[start]]
-    for model, batches in zip(models, zip(*predicted, strict=True), strict=True):
-        predictions, confidences = joined(batches)
-        store.write(
-            model.name,
-            model_folder(model),
-            cell,
-            samples=[str(dataset.ids[i]) for i in kept],
-            labels=dataset.labels[kept],
-            predictions=predictions,
-            confidences=confidences,
-        )
-        accuracy = float((predictions == dataset.labels[kept]).mean()) if kept else nan
-        callbacks.call("on_cell_end", model.name, cell, accuracy, len(kept))
+    def fill(self, cell: Cell, dataset: Dataset, data: str, models: list[Model]) -> None:
+        """Compute a cell for the models and write it."""
+        assert dataset.labels is not None
+        readable: dict[int, list[int]] = {}
+
+        def read(start: int) -> Image:
+            good, images = readable.setdefault(start, []), []
+            for index in range(start, min(start + self.batch_size, len(dataset))):
+                try:
+                    images.append(dataset.image(index))
+                    good.append(index)
+                except UnreadableImage as error:
+                    self.call.skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
+            if len({image.shape for image in images}) > 1:
+                raise BrittleError(
+                    f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
+                )
+            return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+
+        starts, classes = range(0, len(dataset), self.batch_size), Classes.of(dataset)
+        predicted = list(infer(models, read, starts, classes, threads=self.threads, where=cell.of(data)))
+        kept = [index for start in starts for index in readable[start]]
+        for model, batches in zip(models, zip(*predicted, strict=True), strict=True):
+            rows = CellRows([str(dataset.ids[i]) for i in kept], dataset.labels[kept], *joined(batches))
+            self.store.write(model, cell, rows)
+            self.callbacks.call("on_cell_end", model.name, cell, rows.accuracy, len(kept))

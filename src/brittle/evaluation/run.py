@@ -19,7 +19,7 @@ from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
+from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
     as_benchmark,
     as_dataset,
@@ -174,16 +174,23 @@ def evaluate(
             "clean images belong to published corrupted ones, such as imagenet-c:PATH, and these are none"
         )
     check_threads(threads)
-    how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
-    how["callbacks"] = followers
+    run: Callable[..., Results]
     if stored is not None:
-        run: Callable[..., Results] = partial(
-            evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how
+        run = partial(
+            evaluate_stored,
+            models,
+            stored,
+            clean=None if clean is None else as_dataset(clean),
+            batch_size=batch_size,
+            threads=threads,
+            overwrite=overwrite,
+            callbacks=followers,
         )
     else:
         dataset = as_dataset(data)
         check(models, dataset, batch_size)
-        run = partial(_evaluate, models, dataset, recipe, engine=engine, address=address, **how)
+        options = RunOptions(engine, address, batch_size, threads, overwrite, followers)
+        run = partial(_evaluate, models, dataset, recipe, options)
     shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
     place = Path(tempfile.mkdtemp(prefix="brittle-") if folder is None else folder)
     try:
@@ -208,41 +215,48 @@ def _remove(folder: Path, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """How cells are computed and written, as `evaluate` takes it; rows do not depend on it."""
+
+    engine: str
+    address: str | None
+    batch_size: int | None
+    threads: int | None
+    overwrite: bool
+    callbacks: CallbackList
+
+
 def _evaluate(
     models: Sequence[Model],
     dataset: Dataset,
     benchmark: Benchmark | None,
-    *,
+    options: RunOptions,
     folder: Path,
-    batch_size: int | None,
-    threads: int | None,
-    engine: str,
-    address: str | None,
     progress: Progress | None,
-    overwrite: bool,
-    callbacks: CallbackList,
 ) -> Results:
-    compute = find_engine(engine, address)
-    dataset = fitted(dataset, models, None if overwrite else folder)
+    compute = find_engine(options.engine, options.address)
+    dataset = fitted(dataset, models, None if options.overwrite else folder)
     store = Store(folder)
-    store.claim_for(dataset, overwrite=overwrite)
+    store.claim_for(dataset, overwrite=options.overwrite)
     if benchmark is not None:
         store.keep_recipe(benchmark)
-    size = batch_size or next(filter(None, map(store.batch_size, models)), None)
+    size = options.batch_size or next(filter(None, map(store.batch_size, models)), None)
     for model in models:
-        store.keep_model(model, batch_size)
+        store.keep_model(model, options.batch_size)
     tasks: list[Task] = []
     for cell in plan(benchmark):
         missing: Sequence[int] = [i for i, model in enumerate(models) if not store.has(model_folder(model), cell)]
         if missing:
             tasks.append((cell, missing))
     if size is None and tasks:
-        with torch_threads(threads):
+        with torch_threads(options.threads):
             size = common_batch_size(models, image_shape(dataset), len(dataset))
-    call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in models}, notes=tuple(dataset.notes))
+    keys = {model.name: model.key for model in models}
+    call = Call(engine=options.engine, batch_size=size, models=keys, notes=tuple(dataset.notes))
     if benchmark is not None:
         call.benchmark, call.recipe, call.seed = benchmark.name, benchmark.hash, benchmark.seed
-    callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
+    options.callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
     if not tasks:
         return load_results(folder)
     assert size is not None
@@ -252,7 +266,7 @@ def _evaluate(
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
-        job = Job(drawn, classes, models, size, threads, dataset.name)
+        job = Job(drawn, classes, models, size, options.threads, dataset.name)
         height, width = decoded.images.shape[1:3]
         call.unreadable, call.size = len(decoded.skipped), (height, width)
         done, total = 0, len(tasks) * len(ids)
@@ -265,17 +279,9 @@ def _evaluate(
 
         for (cell, missing), predicted in compute(job, tasks, tick):
             for i, (predictions, confidences) in zip(missing, predicted, strict=True):
-                store.write(
-                    models[i].name,
-                    model_folder(models[i]),
-                    cell,
-                    samples=samples,
-                    labels=labels,
-                    predictions=predictions,
-                    confidences=confidences,
-                )
-                accuracy = float((predictions == labels).mean())
-                callbacks.call("on_cell_end", models[i].name, cell, accuracy, len(labels))
+                rows = CellRows(samples, labels, predictions, confidences)
+                store.write(models[i], cell, rows)
+                options.callbacks.call("on_cell_end", models[i].name, cell, rows.accuracy, len(labels))
             call.cells += 1
     return load_results(folder)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._io import (
@@ -32,7 +31,7 @@ from brittle._io import (
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import plan
+from brittle.evaluation.cell import CellRows, plan
 from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import (
     CORRUPTIONS,
@@ -274,30 +273,25 @@ class Store:
 
     def write(
         self,
-        name: str,
-        model: str,
+        model: Model,
         cell: Cell,
-        *,
-        samples: list[str],
-        labels: NDArray[np.integer[Any]],
-        predictions: NDArray[np.integer[Any]],
-        confidences: NDArray[np.floating[Any]],
+        rows: CellRows,
     ) -> None:
-        """Keep the rows of one cell."""
-        rows = pl.DataFrame(
+        """Write the rows of one cell of a model."""
+        table = pl.DataFrame(
             {
-                "sample": samples,
-                "label": labels.astype(np.int32),
-                "prediction": predictions.astype(np.int32),
-                "confidence": confidences.astype(np.float32),
-                "correct": labels == predictions,
+                "sample": list(rows.samples),
+                "label": rows.labels.astype(np.int32),
+                "prediction": rows.predictions.astype(np.int32),
+                "confidence": rows.confidences.astype(np.float32),
+                "correct": rows.labels == rows.predictions,
             }
         ).with_columns(
-            pl.lit(name).alias("model"),
+            pl.lit(model.name).alias("model"),
             pl.lit(cell.corruption).alias("corruption"),
             pl.lit(cell.severity).alias("level"),
         )
-        self.write_rows(self.path(model, cell), rows)
+        self.write_rows(self.path(model_folder(model), cell), table)
 
     def write_rows(self, path: Path, rows: pl.DataFrame) -> None:
         """Write a file of rows, which names its data."""

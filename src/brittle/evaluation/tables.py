@@ -185,25 +185,34 @@ def per_corruption_table(
     keys = [*names.values(), chosen.over_all]
     what = f"{chosen.what}, mean over severities"
     divided = rows if measure in ("CE", "relative-CE") else []
-    shared = (
+    caption = Caption(
+        f"{benchmark.name}-{measure}",
         table_title(results, benchmark, what),
         OVER_IMAGES,
         score_notes(divided, beside, sources, published=bool(sources)),
     )
-    return crossed_table(f"{benchmark.name}-{measure}", "corruption", keys, columns, chosen.better, *shared)
+    return crossed_table(caption, "corruption", keys, columns, chosen.better)
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands around the numbers of a table, as in `ScoreTable`."""
+
+    name: str
+    title: str
+    intervals: str
+    notes: tuple[str, ...] = ()
 
 
 def crossed_table(
-    name: str,
+    caption: Caption,
     kind: str,
     keys: Sequence[str],
     columns: Mapping[str, Mapping[str, Value]],
     better: Better,
-    title: str,
-    intervals: str,
-    notes: tuple[str, ...],
 ) -> ScoreTable:
     """Models as columns, or as rows where there are more models than keys; the best of each key is marked."""
+    name, title, intervals, notes = caption.name, caption.title, caption.intervals, caption.notes
     if len(columns) <= len(keys):
         head = (Column(kind), *(Column(model, better) for model in columns))
         lines = tuple((key, *(values.get(key) for values in columns.values())) for key in keys)

@@ -8,7 +8,7 @@ import polars as pl
 
 from brittle.evaluation.results import Results
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
-from brittle.evaluation.tables import OVER_MODELS, crossed_table
+from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
 from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores
 from brittle.metrics import Estimate
 
@@ -38,7 +38,7 @@ def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterat
             rce[row["model"]][row["shift"]] = ratio
         keys = [*(shift for shift in shifts if shift != MEAN), MEAN]
         title = f"rCE of each shift (rise of the error over all scales, divided by that of {baseline}), {about}"
-        yield crossed_table("slides-rce", "shift", keys, rce, "lower", title, OVER_TRAJECTORIES, ())
+        yield crossed_table(Caption("slides-rce", title, OVER_TRAJECTORIES), "shift", keys, rce, "lower")
     title = f"Accuracy drop since scale 0 in percentage points at each scale, {about}"
     drops = scores.accuracy.filter((pl.col("shift") != ALL) & (pl.col("scale") > 0))
     yield _by_scale("slides-drop", title, drops, ("drop", "drop_low", "drop_high"), "accuracy drop")

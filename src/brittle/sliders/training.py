@@ -347,10 +347,10 @@ CARD_SETTINGS = ("steps", "batch_size", "strength", "rank", "alpha", "learning_r
 
 @dataclass(frozen=True)
 class TrainedSliders:
-    """The result of `train_sliders`: the folders of all sliders, and how many existed before (`there`)."""
+    """The result of `train_sliders`: the folders of all sliders, and how many existed before (`existing`)."""
 
     folders: list[Path]
-    there: int
+    existing: int
 
 
 def slider_name(shift: str, number: int) -> str:

@@ -118,11 +118,11 @@ FORMATS: dict[str, dict[str, Any]] = {"jpg": {"format": "JPEG", "quality": 95}, 
 
 @dataclass(frozen=True)
 class WrittenTrajectories:
-    """The result of a call: the folder, how many images were drawn, and how many existed before (`there`)."""
+    """The result of a call: the folder, how many images were drawn, and how many existed before (`existing`)."""
 
     folder: Path
     drawn: int
-    there: int
+    existing: int
 
 
 def write_trajectories(
