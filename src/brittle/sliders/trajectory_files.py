@@ -155,7 +155,7 @@ def write_trajectories(
     settings = {"slider": _slider_settings(slider), "active": active, **_network_settings(pipeline, slider.prompt)}
     target = trajectory_folder(folder, slider.shift, number, name)
     draw = slider_draw(pipeline, slider, active=active, sampling=sampling)
-    return _write(target, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
+    return _write(_Files(target, scales, seeds, file_format), draw, settings, sampling, batch_size, progress)
 
 
 def write_two_prompts(
@@ -177,22 +177,30 @@ def write_two_prompts(
     settings = {"two_prompts": [prompt, shift], **_network_settings(pipeline, prompt)}
     target = trajectory_folder(folder, shift, number, name)
     draw = two_prompt_draw(pipeline, prompt, shift, sampling=sampling)
-    return _write(target, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
+    return _write(_Files(target, (0.0, 1.0), seeds, file_format), draw, settings, sampling, batch_size, progress)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The images of a shift and a class that are wanted."""
+
+    folder: Path
+    scales: Sequence[float]
+    seeds: Sequence[int]
+    file_format: str
 
 
 def _write(
-    target: Path,
+    wanted: _Files,
     drawing: AbstractContextManager[Draw],
-    scales: Sequence[float],
-    seeds: Sequence[int],
     settings: Mapping[str, Any],
     sampling: Sampling | None,
     batch_size: int,
-    file_format: str,
     progress: StepProgress | None,
 ) -> WrittenTrajectories:
     check_integers(batch_size=(batch_size, 1))
-    files = trajectory_paths(target, scales, seeds, file_format)
+    target, file_format = wanted.folder, wanted.file_format
+    files = trajectory_paths(target, wanted.scales, wanted.seeds, file_format)
     card = {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format}
     check_card(target, card)
     missing = [pair for pair, path in files.items() if missing_or_damaged(path, "it is drawn again")]
