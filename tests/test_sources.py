@@ -15,7 +15,7 @@ from brittle.cli import app
 from brittle.datasets import Dataset, arrays, dataset_source, dataset_sources
 from brittle.datasets import dataset as datasets
 from brittle.evaluation import scores
-from brittle.metrics import intervals, list_metrics, metric
+from brittle.metrics import corruption_error, list_metrics, metric
 from brittle.models import Model, from_callable, model_source, model_sources
 from brittle.models import model as models
 
@@ -46,7 +46,7 @@ def tones(text: str, *, device: str = "auto") -> Model:
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     """What a test registers is known in that test only."""
-    kept = [(known, dict(known)) for known in (datasets.SOURCES, models.SOURCES, intervals._metrics)]
+    kept = [(known, dict(known)) for known in (datasets.SOURCES, models.SOURCES, corruption_error._metrics)]
     yield
     for known, before in kept:
         known.clear()
