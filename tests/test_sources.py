@@ -38,7 +38,7 @@ def squares(path: str, *, side: int = 8) -> Dataset:
 
 
 @model_source("tones")
-def tones(text: str, *, device: str = "auto") -> Model:
+def tones(text: str) -> Model:
     return from_callable(lambda x: np.stack([x.mean((1, 2, 3)), np.full(len(x), float(text))], 1), name=f"tones-{text}")
 """
 
