@@ -26,7 +26,7 @@ import numpy as np
 
 import brittle
 from brittle.benchmarks import Benchmark
-from brittle.corruptions.kernels.jpeg import jpeg
+from brittle.corruptions.images import jpeg
 from brittle.datasets import Dataset, load_dataset
 from brittle.datasets.classes import imagenet_names
 from brittle.datasets.images import find_images, read_image

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle._io import atomic_write, create, file_name, is_whole, sweep
+from brittle._io import atomic_write, create, file_name, is_complete, sweep
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset, write_arrays
 from brittle.datasets.dataset import Dataset
@@ -242,10 +242,10 @@ def test_empty_and_cut_files_are_not_whole(tmp_path: Path) -> None:
     assert len(files) == 9
     for path in files:
         content = path.read_bytes()
-        assert is_whole(path), path
+        assert is_complete(path), path
         for size in (0, 1, len(content) // 2, len(content) - 1):
             path.write_bytes(content[:size])
-            assert not is_whole(path), (path, size)
+            assert not is_complete(path), (path, size)
         path.write_bytes(bytes(len(content)))
-        assert not is_whole(path), f"{path} of zeros"
-    assert not is_whole(tmp_path / "missing.toml")
+        assert not is_complete(path), f"{path} of zeros"
+    assert not is_complete(tmp_path / "missing.toml")

@@ -15,7 +15,7 @@ from brittle.cli import app
 from brittle.datasets import Dataset, arrays, dataset_source, dataset_sources
 from brittle.datasets import dataset as datasets
 from brittle.evaluation import scores
-from brittle.metrics import intervals, list_metrics, metric
+from brittle.metrics import corruption_error, list_metrics, metric
 from brittle.models import Model, from_callable, model_source, model_sources
 from brittle.models import model as models
 
@@ -38,7 +38,7 @@ def squares(path: str, *, side: int = 8) -> Dataset:
 
 
 @model_source("tones")
-def tones(text: str, *, device: str = "auto") -> Model:
+def tones(text: str) -> Model:
     return from_callable(lambda x: np.stack([x.mean((1, 2, 3)), np.full(len(x), float(text))], 1), name=f"tones-{text}")
 """
 
@@ -46,7 +46,7 @@ def tones(text: str, *, device: str = "auto") -> Model:
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     """What a test registers is known in that test only."""
-    kept = [(known, dict(known)) for known in (datasets.SOURCES, models.SOURCES, intervals._metrics)]
+    kept = [(known, dict(known)) for known in (datasets.SOURCES, models.SOURCES, corruption_error._metrics)]
     yield
     for known, before in kept:
         known.clear()

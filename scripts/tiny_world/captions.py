@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from brittle.sliders import ClipPrompts
 from brittle.sliders.demo_pipeline import DEMO_CLASSES, DEMO_SHIFTS
-from brittle.sliders.pipeline import NEGATIVE_PROMPT, positive_prompt, shift_words
+from brittle.sliders.pipeline import NEGATIVE_PROMPT, positive_prompt, shift_text
 from brittle.sliders.tokens import TEMPLATES
 
 OPENINGS = ("a picture of a {}", "a photo of a {}", "{}", "an image of a {}", "a picture of one {}")
@@ -22,7 +22,7 @@ def captions(label: int, shift: int | None) -> tuple[str, ...]:
     plain = [opening.format(name) for opening in OPENINGS]
     if shift is None:
         return tuple(plain)
-    words = shift_words(DEMO_SHIFTS[shift])
+    words = shift_text(DEMO_SHIFTS[shift])
     within = [f"{text} in {words}" for text in plain[:4]]
     return (
         *within,
@@ -34,7 +34,7 @@ def captions(label: int, shift: int | None) -> tuple[str, ...]:
 
 def shift_captions(shift: int) -> tuple[str, ...]:
     """Captions that name the shift alone."""
-    return tuple(text.format(shift_words(DEMO_SHIFTS[shift])) for text in ALONE)
+    return tuple(text.format(shift_text(DEMO_SHIFTS[shift])) for text in ALONE)
 
 
 def class_captions(label: int) -> tuple[str, ...]:

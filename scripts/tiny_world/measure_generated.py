@@ -11,7 +11,7 @@ from PIL import Image as Pil
 
 from brittle._types import Image
 from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, DemoPipeline
-from brittle.sliders.pipeline import shift_words
+from brittle.sliders.pipeline import shift_text
 from brittle.sliders.sampling import Sampling, draw_images
 
 
@@ -32,7 +32,7 @@ def measure_generated(
     by_class, by_shift = clip.texts(class_texts(world)), clip.texts(shift_texts(world))
     rows, right, seen = [], [], []
     for label, name in enumerate(world.classes):
-        images = draw_images(pipeline, [sampling.words(name)] * plain, range(1, plain + 1), sampling)
+        images = draw_images(pipeline, [sampling.prompt_of(name)] * plain, range(1, plain + 1), sampling)
         right.append(percent(judge.scores(images).argmax(1) == label))
         seen.append(percent((clip.images(images) @ by_class.T).argmax(1) == label))
         rows.append(images[:12])
@@ -43,7 +43,9 @@ def measure_generated(
     }
     named, guessed = [], []
     for place, shift in enumerate(world.shifts):
-        prompts = [f"{sampling.words(name)} in {shift_words(shift)}" for name in world.classes for _ in range(shifted)]
+        prompts = [
+            f"{sampling.prompt_of(name)} in {shift_text(shift)}" for name in world.classes for _ in range(shifted)
+        ]
         images = draw_images(pipeline, prompts, list(range(shifted)) * len(world.classes), sampling)
         named.append(percent((clip.images(images) @ by_shift.T).argmax(1) == place))
         guessed.append(percent(judge.scores(images).argmax(1) == np.repeat(np.arange(len(world.classes)), shifted)))

@@ -9,7 +9,7 @@ from make_data import Clothes
 
 from brittle.sliders import ClipPrompts
 from brittle.sliders.demo_pipeline import ORACLE, DemoPipeline
-from brittle.sliders.pipeline import shift_words
+from brittle.sliders.pipeline import shift_text
 
 PART = 500
 
@@ -67,7 +67,7 @@ def class_texts(world: DemoPipeline) -> list[str]:
 
 def shift_texts(world: DemoPipeline) -> list[str]:
     """The library's prompts for the shifts."""
-    return [ClipPrompts().shift.format(shift=shift_words(shift)) for shift in world.shifts]
+    return [ClipPrompts().shift.format(shift=shift_text(shift)) for shift in world.shifts]
 
 
 def percent(right: Any) -> float:

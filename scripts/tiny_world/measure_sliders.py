@@ -55,7 +55,7 @@ def measure_sliders(
                 file_format="png",
             )
             ours = draw_trajectory(pipeline, slider, (0.0,), (1, 2), sampling=DEMO_SAMPLING)[:, 0]
-            words = [DEMO_SAMPLING.words(name)]
+            words = [DEMO_SAMPLING.prompt_of(name)]
             plain = np.concatenate([draw_images(pipeline, words, (seed,), DEMO_SAMPLING) for seed in (1, 2)])
             equal.append(bool((ours == plain).all()))
             late, always = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from save_parts import size
 
-from brittle.sliders.pipeline import shift_words
+from brittle.sliders.pipeline import shift_text
 
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
 """Between these, the card is written by scripts/measure_tiny_world.py."""
@@ -50,7 +50,7 @@ def _sizes(folder: Path) -> str:
 def _classifiers(found: Mapping[str, Any]) -> str:
     several = found["classifiers"]
     first = next(iter(several.values()))
-    rows = [[shift_words(key), *(f"{row[key]:.1f}" for row in several.values())] for key in first]
+    rows = [[shift_text(key), *(f"{row[key]:.1f}" for row in several.values())] for key in first]
     return (
         "Accuracy in percent on the 10,000 test images, clean and with each shift drawn at its full amount:\n\n"
         + table(["images", *several], rows)
@@ -67,7 +67,7 @@ def _generated(found: Mapping[str, Any]) -> str:
     made = found["generated"]
     classes = ", ".join(f"{name} {value:.0f}" for name, value in made["judge by class"].items())
     rows = [
-        [shift_words(shift), f"{made['CLIP shift by prompt'][shift]:.0f}", f"{made['judge by prompt'][shift]:.0f}"]
+        [shift_text(shift), f"{made['CLIP shift by prompt'][shift]:.0f}", f"{made['judge by prompt'][shift]:.0f}"]
         for shift in made["CLIP shift by prompt"]
     ]
     return (

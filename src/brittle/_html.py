@@ -21,8 +21,8 @@ def html_block(title: str, *parts: str, note: str = "") -> str:
 
 def html_title(kind: str, name: str, *facts: str) -> str:
     """What it is, what it is called, and a few facts."""
-    words = " · ".join(escape(fact) for fact in facts if fact)
-    return f'<b>{escape(kind)} {escape(name)}</b> <span style="{FAINT}">{words}</span>'
+    details = " · ".join(escape(fact) for fact in facts if fact)
+    return f'<b>{escape(kind)} {escape(name)}</b> <span style="{FAINT}">{details}</span>'
 
 
 def html_table(
@@ -33,10 +33,10 @@ def html_table(
     `styles(row, column)` adds to the style of a cell.
     """
 
-    words = range(left) if isinstance(left, int) else left
+    text_columns = range(left) if isinstance(left, int) else left
 
     def cell(tag: str, content: str, column: int, style: str = "") -> str:
-        side = "left" if column in words else "right"
+        side = "left" if column in text_columns else "right"
         return f'<{tag} style="{CELL};text-align:{side};{style}">{content}</{tag}>'
 
     top = "".join(cell("th", escape(name), i, f"border-bottom:{LINE};font-weight:600") for i, name in enumerate(head))

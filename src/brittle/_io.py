@@ -70,7 +70,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary path to write to; it is renamed to `path` when the block succeeds and deleted when it fails.
 
     The content is flushed to disk before the rename, so a power cut leaves the old file or the new one. Many small
-    files may skip that (`durable=False`), if `flush` follows and `is_whole` is checked before reuse.
+    files may skip that (`durable=False`), if `flush` follows and `is_complete` is checked before reuse.
     """
     temporary = part(path)
     try:
@@ -232,7 +232,7 @@ def file_name(name: str) -> str:
     return f"{stem}~{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-def is_whole(path: Path) -> bool:
+def is_complete(path: Path) -> bool:
     """Whether a file exists and is neither empty nor truncated, as far as its format shows."""
     try:
         size = path.stat().st_size if path.is_file() else 0
@@ -243,8 +243,8 @@ def is_whole(path: Path) -> bool:
 
 
 def missing_or_damaged(path: Path, then: str) -> bool:
-    """Whether a file is missing or damaged; a damaged one gives a warning that says what happens `then`."""
-    if is_whole(path):
+    """Whether a file is missing or damaged; a damaged one gives a warning that states what happens `then`."""
+    if is_complete(path):
         return False
     if path.is_file():
         warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; {then}"), stacklevel=3)

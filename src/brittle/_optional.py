@@ -1,10 +1,15 @@
-"""Optional packages: import them, or say how to install them."""
+"""Imports at run time: optional packages, with how to install them, and Python files of users."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from brittle._parallel import wait_passively
@@ -117,3 +122,43 @@ def _mismatch(error: Exception) -> ImportError:
         "index, as pytorch.org pairs them, or if no model of torchvision or timm is used: pip uninstall torchvision",
         name="torchvision",
     )
+
+
+def load_module(path: str | Path, name: str | None = None) -> ModuleType:
+    """Run a Python file as the module `name`, which stands in sys.modules; the code must be code that you trust."""
+    path = Path(path).expanduser()
+    if path.suffix != ".py" or not path.is_file():
+        raise FileNotFoundError(f"there is no Python file {str(path)!r}")
+    name = name or f"brittle_file_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def public_callables(module: ModuleType) -> list[str]:
+    """The names that a user may have meant when a module does not have the one that was asked for."""
+    return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+
+
+@contextmanager
+def quiet_libraries(*packages: str) -> Iterator[None]:
+    """Suppress progress bars and warnings of other libraries; by default of diffusers and transformers."""
+    loggers = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
+    states = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in loggers]
+    try:
+        for logging in loggers:
+            logging.disable_progress_bar()
+            logging.set_verbosity_error()
+        yield
+    finally:
+        for logging, (progress_bar, verbosity) in zip(loggers, states, strict=True):
+            logging.set_verbosity(verbosity)
+            if progress_bar:
+                logging.enable_progress_bar()

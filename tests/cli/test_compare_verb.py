@@ -14,8 +14,8 @@ from typer.testing import Result
 import brittle
 from brittle.datasets import arrays
 from brittle.datasets.cifar import CIFAR10
-from brittle.evaluation.cell import plan
-from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.cell import CellRows, plan
+from brittle.evaluation.store import Store
 
 Run = Callable[..., Result]
 
@@ -39,13 +39,14 @@ def fill(folder: Path, recipe: str, models: dict[str, float], images: int = 10_0
         for place, cell in enumerate(cells):
             share = 0.05 if cell.is_clean else wrong * (1 - place / 2 / len(cells))
             store.write(
-                name,
-                model_folder(Named(name)),
+                Named(name),
                 cell,
-                samples=list(map(str, range(images))),
-                labels=labels,
-                predictions=np.where(rng.random(images) < share, (labels + 1) % 10, labels),
-                confidences=np.full(images, 0.5),
+                CellRows(
+                    list(map(str, range(images))),
+                    labels,
+                    np.where(rng.random(images) < share, (labels + 1) % 10, labels),
+                    np.full(images, 0.5),
+                ),
             )
     return folder
 

@@ -11,8 +11,8 @@ from brittle.corruptions.imagenet_c import weather as frost
 from brittle.corruptions.imagenet_c.digital import smooth_noise
 from brittle.corruptions.imagenet_c.weather import _read, find_textures
 from brittle.corruptions.imagenet_c.weather import plasma as fast_plasma
+from brittle.corruptions.images import jpeg
 from brittle.corruptions.kernels.blur import gaussian, motion_blur, zoom
-from brittle.corruptions.kernels.jpeg import jpeg
 from brittle.corruptions.kernels.noise import count_photons
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.shapes import mud_layer, water_layer

@@ -26,7 +26,7 @@ def test_photons_move_linearly_in_the_noise_that_they_make() -> None:
 
 
 def test_whole_parameters_are_rounded() -> None:
-    assert levels(10, 13, clean=1, whole=True).at(1.5, 224, 1) == 12  # halves to even, as Python rounds
+    assert levels(10, 13, clean=1, integer=True).at(1.5, 224, 1) == 12  # halves to even, as Python rounds
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_parameters_are_continuous(name: str) -> None:
     for level in range(1, 6):
         at, before = corruption.parameters(level), corruption.parameters(level - 1e-9)
         for parameter, value in at.items():
-            slack = 1 if corruption.levels[parameter].whole else 1e-4 * max(1, abs(value))
+            slack = 1 if corruption.levels[parameter].integer else 1e-4 * max(1, abs(value))
             assert abs(value - before[parameter]) <= slack
 
 

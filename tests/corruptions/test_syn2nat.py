@@ -45,7 +45,7 @@ def test_each_severity_goes_a_fifth_of_the_way(c: brittle.Corruption) -> None:
         last = c.parameters(5)[parameter]
         for severity in (0.5, 1, 2, 3, 4, 4.5):
             expected = level.clean + (last - level.clean) * severity / 5
-            assert c.parameters(severity)[parameter] == pytest.approx(expected, abs=0.51 if level.whole else 1e-9)
+            assert c.parameters(severity)[parameter] == pytest.approx(expected, abs=0.51 if level.integer else 1e-9)
 
 
 @pytest.mark.parametrize("name", ["flip", "invert_img"])

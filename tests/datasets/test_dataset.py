@@ -157,7 +157,7 @@ def test_broken_files_are_counted_each_with_its_reason(tmp_path: Path) -> None:
         (tmp_path / "a" / name).write_bytes(data)
     data = image_folder(tmp_path)
     picture(tmp_path / "a" / "late.png")
-    reasons = data.broken()
+    reasons = data.unreadable()
     assert sorted(reasons) == [f"a/{name}" for name in bad]
     assert reasons["a/empty.jpg"] == "the file is empty"
     assert "not an image" in reasons["a/text.jpg"]
@@ -186,5 +186,5 @@ def test_unusual_files_are_read_as_seen(tmp_path: Path, case: str) -> None:
     else:
         seen.rotate(180).save(path.with_suffix(".jpg"), quality=98, exif=exif)
     data: Dataset = image_folder(tmp_path)
-    assert data.broken() == {}
+    assert data.unreadable() == {}
     assert np.abs(data.image(0).astype(int) - grey[..., None]).mean() < 4

@@ -114,9 +114,9 @@ def test_photographs_of_different_sizes_are_prepared_unless_told_otherwise(
     fits = data.subset([0]).prepared_for(square) if len(set(sizes)) == 1 else data.prepared_for(square)
     assert fits.image(0).shape == (*shape, 3)
     asked = prepare is not None or shape == sizes[0]
-    assert (fits.prepared_in_words is None) == asked
+    assert (fits.preparation_text is None) == asked
     if not asked:
-        assert f"{shape[0]}×{shape[0]}" in fits.prepared_in_words
+        assert f"{shape[0]}×{shape[0]}" in fits.preparation_text
     raw = load_dataset(tmp_path / "p", prepare="none")
     assert (fits.subset([0]).key == raw.subset([0]).key) == (fits.preparation == "none")
 

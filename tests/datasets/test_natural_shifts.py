@@ -137,6 +137,6 @@ def test_objectnet_in_part(tmp_path: Path) -> None:
     tiny = class_folders(tmp_path / "p", ["wok"])
     (tiny / "wok" / "one.png").unlink()
     picture(tiny / "wok" / "one.png", size=(4, 9))
-    assert objectnet(tiny, partial=True).broken() == {"wok/one.png": "9×4 px is too small for a frame of 2 px"}
+    assert objectnet(tiny, partial=True).unreadable() == {"wok/one.png": "9×4 px is too small for a frame of 2 px"}
     with pytest.raises(BrittleError, match=naming(113)):
         objectnet(class_folders(tmp_path / "q", ["air_freshener"]), partial=True)

@@ -14,9 +14,9 @@ from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan
 from brittle.design.studies import (
+    evaluate_schemes,
     mixing_points,
     mixture_of,
-    run_together,
     scheme_correlations,
     scheme_features,
     scheme_models,
@@ -57,7 +57,7 @@ def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -
     assert {model.key for model in again.values()} == keys
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     standard = models.pop("standard")
-    results = run_together(models, DATA, NOISE, tmp_path / "run", batch_size=64)
+    results = evaluate_schemes(models, DATA, NOISE, tmp_path / "run", batch_size=64)
     images = feature_images(DATA, 5)
     features = scheme_features(schemes, standard, images, tmp_path / "features", samples=8)
     cells = corruption_features(standard, images, NOISE, samples=3)

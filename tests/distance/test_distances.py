@@ -7,7 +7,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.benchmarks import Cell
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.distance import (
     CorruptionFeatures,
     corruption_features,
@@ -121,7 +121,7 @@ def test_the_intervals_hold_what_other_samples_would_give() -> None:
 
 def test_resamples_measure_only_what_can_be_nearest_and_miss_nothing() -> None:
     from brittle.distance.measures import _present, resampled_distances
-    from brittle.metrics.resampling import resampled_means
+    from brittle.metrics import resampled_means
 
     many = RNG.normal(0, 1, (5000, 6)).astype(np.float32)
     gaps = sample_distances(many, CORRUPTIONS.means)

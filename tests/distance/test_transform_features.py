@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.datasets import arrays, load_dataset
 from brittle.distance import FeatureImages, corruption_features, feature_images, transform_features
 from brittle.distance.features import BLOCK

@@ -10,8 +10,8 @@ import brittle
 from brittle.benchmarks import Benchmark
 from brittle.datasets import arrays
 from brittle.datasets.cifar import CIFAR10
-from brittle.evaluation.cell import plan
-from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.cell import CellRows, plan
+from brittle.evaluation.store import Store
 
 RECIPE = brittle.load_benchmark("cifar10-c").cut(["fog", "snow", "gaussian_noise"], severities=[1, 3, 5])
 LOSS = {"clean": 0.0, "fog": 0.05, "snow": 0.1, "gaussian_noise": 0.2}
@@ -53,12 +53,13 @@ def write_run(
             if cell.corruption.endswith("/fog"):
                 right &= labels < len(classes) - 1
             store.write(
-                model,
-                model_folder(Named(model)),
+                Named(model),
                 cell,
-                samples=[f"{i:05d}" for i in range(images)],
-                labels=labels,
-                predictions=np.where(right, labels, (labels + 1) % len(classes)),
-                confidences=np.full(images, 0.5),
+                CellRows(
+                    [f"{i:05d}" for i in range(images)],
+                    labels,
+                    np.where(right, labels, (labels + 1) % len(classes)),
+                    np.full(images, 0.5),
+                ),
             )
     return folder

@@ -18,7 +18,7 @@ from brittle._errors import CallbackFailed
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import write_arrays
 from brittle.evaluation import Callback, StartedRun, evaluate, load_callback, load_results, scores
-from brittle.evaluation.callbacks import MLflowCallback, TensorBoardCallback, WandbCallback
+from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback
 from tests.errors import naming
 
 RECIPE = Benchmark("two", (Entry("contrast", (1, 3)), Entry("brightness", (2.5,))))

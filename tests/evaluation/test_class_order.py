@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brittle.evaluation.score import guessing, guessing_in_words
+from brittle.evaluation.score import guessing, guessing_warning
 
 
 def predicted(labels: np.ndarray, classes: int, accuracy: float, draws: np.random.Generator) -> np.ndarray:
@@ -21,7 +21,7 @@ def test_a_wrong_order_is_found(classes: int, count: int) -> None:
     assert found is not None
     assert found.order == tuple(order)
     assert found.fitted == pytest.approx(0.9, abs=0.1)
-    words = guessing_in_words("net", found, [f"c{i}" for i in range(classes)])
+    words = guessing_warning("net", found, [f"c{i}" for i in range(classes)])
     assert f"c{order[0]}, c{order[1]}" in words
 
 
@@ -54,4 +54,4 @@ def test_few_images_prove_nothing() -> None:
     constant = guessing(np.arange(60) % 6, np.zeros(60, int), 6)
     assert constant is not None
     assert constant.order is None
-    assert "--classes" in guessing_in_words("net", constant, ["a"] * 6)
+    assert "--classes" in guessing_warning("net", constant, ["a"] * 6)

@@ -25,7 +25,7 @@ from brittle.evaluation import (
     scores,
     search_failure_points,
 )
-from brittle.metrics import FailurePoints, intervals, metric, quantile_difference
+from brittle.metrics import FailurePoints, corruption_error, metric, quantile_difference
 from tests.errors import naming
 from tests.evaluation.rule_cases import RECIPE, accuracy, write_run
 
@@ -54,10 +54,10 @@ def results(folder: Path) -> Results:
 @pytest.fixture
 def forget() -> Iterator[None]:
     """A metric that a test registers is known in that test only."""
-    before = dict(intervals._metrics)
+    before = dict(corruption_error._metrics)
     yield
-    intervals._metrics.clear()
-    intervals._metrics.update(before)
+    corruption_error._metrics.clear()
+    corruption_error._metrics.update(before)
 
 
 def one(results: Results, rule: Rule, against: Results | None = None) -> Outcome:

@@ -159,7 +159,7 @@ def test_files_that_change_in_any_cell_are_noticed(tiny_c: Path, tmp_path: Path)
 
 def test_a_file_of_the_same_size_is_noticed_if_it_is_one_of_those_read(tiny_c: Path) -> None:
     def key() -> str:
-        return brittle.datasets.tiny_imagenet_c(tiny_c, "shot_noise", 5, partial=True).lasting_key
+        return brittle.datasets.tiny_imagenet_c(tiny_c, "shot_noise", 5, partial=True).portable_key
 
     before = key()
     victim = sorted((tiny_c / "shot_noise" / "5").rglob("*.JPEG"))[-1]  # of six files all are read

@@ -30,7 +30,7 @@ def test_two_models_have_the_paired_difference_and_three_have_wider_ones() -> No
     assert mine.value == alone.value
     assert 1.1 < (mine.high - mine.low) / (alone.high - alone.low) < 1.35  # 2.34 standard errors for 1.96
     assert other.high < 0
-    assert "together for all pairs of 3 models" in mine.method
+    assert "simultaneous for all pairs of 3 models" in mine.method
 
 
 def test_equal_models_have_a_difference_of_zero_that_is_not_certain() -> None:

@@ -57,8 +57,8 @@ def masked_matrix(names: list[str]) -> OverlapMatrix:
 
 
 def calibration(name: str) -> Calibration:
-    looked = ((0.0, 1.0), (1.25, 0.94), (2.5, 0.7), (5.0, 0.63))
-    return Calibration(name, (1.25, 5.0), (0.94, 0.63), (True, False), looked)
+    evaluations = ((0.0, 1.0), (1.25, 0.94), (2.5, 0.7), (5.0, 0.63))
+    return Calibration(name, (1.25, 5.0), (0.94, 0.63), (True, False), evaluations)
 
 
 def correlations() -> pl.DataFrame:

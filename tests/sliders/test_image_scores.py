@@ -95,7 +95,7 @@ def test_the_image_encoder_sees_the_softmax_of_the_class_token(folder: Path, din
 def test_scale_0_is_its_own_reference(scores) -> None:
     first = scores.table.filter(pl.col("scale") == 0)
     assert set(first["CLIP_ref"]) == {1.0} == set(first["DINO_ref_no_head"])
-    assert scores.broken == {}
+    assert scores.unreadable == {}
     assert len(scores.table) == 36
 
 
@@ -136,7 +136,7 @@ def test_damaged_and_missing_images(folder: Path, clip: Clip, tmp_path: Path) ->
     (place / "seed_0001_scale_1000.png").write_bytes(b"nothing")
     (place / "seed_0002_scale_0000.png").unlink()
     found = image_scores(cns_bench(tmp_path), clip)
-    assert list(found.broken) == ["heavy_snow/003_bag/seed_0001_scale_1000.png"]
+    assert list(found.unreadable) == ["heavy_snow/003_bag/seed_0001_scale_1000.png"]
     assert len(found.table) == 16
     lost = found.table.filter(pl.col("CLIP_ref").is_null())
     assert lost["sample"].to_list() == [f"heavy_snow/003_bag/seed_0002_scale_{s}.png" for s in (1000, 2500)]

@@ -52,12 +52,12 @@ def test_a_cluster_gives_the_same_sliders_and_images(pipeline_folder: Path, tmp_
         place = tmp_path / engine
         tick = partial(_keep, seen[engine])
         done = train_sliders(base, CLASSES, ["heavy snow"], place / "s", engine=engine, progress=tick, **FEW)
-        assert (len(done.folders), done.there) == (2, 0)
+        assert (len(done.folders), done.existing) == (2, 0)
         picks = [Pick(CLASSES[one.number], one.shift, one) for one in find_sliders(place / "s")]
         drawn = sample_sliders(base, picks, place / "i", (0, 1), (1, 2), engine=engine, names=NAMES[:2], **how)
-        assert (drawn.drawn, drawn.there) == (8, 0)
+        assert (drawn.drawn, drawn.existing) == (8, 0)
         again = sample_sliders(base, picks, place / "i", (0, 1), (1, 2), engine=engine, names=NAMES[:2], **how)
-        assert (again.drawn, again.there) == (0, 8)
+        assert (again.drawn, again.existing) == (0, 8)
         with pytest.raises(BrittleError, match="holds images made with another active"):
             sample_sliders(base, picks, place / "i", (0, 1), (1,), engine=engine, names=NAMES[:2], **how, active=0.5)
     assert [at[1:] for at in seen["local"]] == [(1, 4), (2, 4), (3, 4), (4, 4)]

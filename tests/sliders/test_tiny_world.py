@@ -18,7 +18,7 @@ from brittle.sliders import (
     two_prompts,
 )
 from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, load_demo_pipeline
-from brittle.sliders.pipeline import published_shifts, shift_words
+from brittle.sliders.pipeline import published_shifts, shift_text
 from brittle.sliders.sampling import draw_images
 
 MEGABYTES = 15
@@ -39,7 +39,7 @@ def pipeline(world):
 @pytest.fixture(scope="module")
 def drawn(world, pipeline):
     """Four images of each class."""
-    words = [DEMO_SAMPLING.words(name) for name in world.classes for _ in range(4)]
+    words = [DEMO_SAMPLING.prompt_of(name) for name in world.classes for _ in range(4)]
     return draw_images(pipeline, words, list(range(4)) * len(world.classes), DEMO_SAMPLING)
 
 
@@ -83,7 +83,7 @@ def test_clip_names_what_is_drawn(world, drawn):
 
 def test_a_shift_in_the_prompt_is_drawn(world, pipeline):
     clip = world.clip(device="cpu")
-    texts = clip.texts([ClipPrompts().shift.replace("{shift}", shift_words(shift)) for shift in world.shifts])
+    texts = clip.texts([ClipPrompts().shift.replace("{shift}", shift_text(shift)) for shift in world.shifts])
     right = []
     for place, shift in enumerate(world.shifts):
         images = two_prompts(pipeline, "bag", shift, (1, 2), sampling=DEMO_SAMPLING, batch_size=4)[:, 1]
@@ -107,7 +107,7 @@ def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline):
         for name, shape in (("lora_A", down), ("lora_B", up)):
             weights[f"{path}.{name}.weight"] = torch.from_numpy(0.1 * rng.standard_normal(shape, np.float32))
     images = draw_trajectory(pipeline, Slider("bag", "heavy snow", weights), (0.0, 1.0), (5,), sampling=DEMO_SAMPLING)
-    plain = draw_images(pipeline, [DEMO_SAMPLING.words("bag")], (5,), DEMO_SAMPLING)
+    plain = draw_images(pipeline, [DEMO_SAMPLING.prompt_of("bag")], (5,), DEMO_SAMPLING)
     assert (images[0, 0] == plain[0]).all()
     assert (images[0, 1] != plain[0]).any()
 
@@ -127,7 +127,7 @@ def test_the_filter_removes_what_it_was_told_to_of_images_it_was_not_tuned_on(wo
 
 def test_the_scores_of_the_labelled_images_are_those_of_the_world(world, pipeline):
     kept = pl.read_csv(LABELLED).filter((pl.col("scale") == 0) & (pl.col("seed") == 101)).unique("name").sort("label")
-    words = [DEMO_SAMPLING.words(name) for name in kept["name"]]
+    words = [DEMO_SAMPLING.prompt_of(name) for name in kept["name"]]
     texts = world.clip(device="cpu").texts([ClipPrompts().name.format(name=name) for name in kept["name"]])
     again = world.clip(device="cpu").images(draw_images(pipeline, words, [101] * len(words), DEMO_SAMPLING))
     cosines = 100 * (again * texts).sum(1)

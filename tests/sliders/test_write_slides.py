@@ -76,10 +76,10 @@ def test_what_is_there_is_not_drawn_again(pipeline, slider, tmp_path: Path) -> N
     done = write_trajectories(
         pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, progress=lambda *at: steps.append(at)
     )
-    assert (done.folder, done.drawn, done.there, steps) == (place, 2, 2, [(3, 4), (4, 4)])
+    assert (done.folder, done.drawn, done.existing, steps) == (place, 2, 2, [(3, 4), (4, 4)])
     assert all((place / name).read_bytes() == content for name, content in early.items())
     more = write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE)
-    assert (more.drawn, more.there) == (2, 4)
+    assert (more.drawn, more.existing) == (2, 4)
     assert write_trajectories(pipeline, slider, tmp_path, (0, 1, 0.5), (1, 2), **EAGLE).drawn == 0
     with pytest.raises(BrittleError, match="holds images made with another active; use the same settings"):
         write_trajectories(pipeline, slider, tmp_path, (0, 1), (1, 2), **EAGLE, active=0.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.training.augmentation import AutoAugment
 from tests.errors import naming
 

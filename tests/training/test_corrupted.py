@@ -6,7 +6,7 @@ import torch
 
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import Corrupted, TrainingConfig, adapt_batchnorm, build_network, train
 from tests.errors import naming

@@ -8,7 +8,7 @@ import pytest
 from brittle import BrittleError
 from brittle._identity import digest
 from brittle.benchmarks import Benchmark, Entry
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, Mixture, PatchGaussian, RandomAffine, fixed
 from brittle.training.trainer import _moved

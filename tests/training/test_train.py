@@ -9,7 +9,7 @@ import torch
 from brittle import BrittleError
 from brittle._identity import as_data
 from brittle._io import DamagedFile
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes

@@ -18,8 +18,7 @@ from brittle._html import html_block, html_table, html_title
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._types import check_seed
-from brittle.corruptions import Corruption, Draws, corrupt, get_corruption
-from brittle.corruptions.draws import Sample, check_sample
+from brittle.corruptions import Corruption, Draws, Sample, check_sample, corrupt, get_corruption
 from brittle.corruptions.images import batch_ids
 from brittle.corruptions.severity import check_severity
 

@@ -57,7 +57,7 @@ def check_verb(
     for what was not run.
     """
     from brittle._io import atomic_write
-    from brittle.evaluation import check_rules, junit_xml, load_evidence, load_rules, markdown_summary, rules_kept
+    from brittle.evaluation import check_rules, junit_xml, load_evidence, load_rules, markdown_summary, rules_hold
 
     asked = load_rules(rules)
     results = load_evidence(*runs)
@@ -77,7 +77,7 @@ def check_verb(
     if os.environ.get(SUMMARY):
         with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as page:
             page.write(texts[1][1])
-    if not rules_kept(outcomes, strict=strict):
+    if not rules_hold(outcomes, strict=strict):
         raise typer.Exit(1)
 
 
@@ -85,7 +85,7 @@ def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None
     """A table of the outcomes, a sentence for each that does not hold, and the sum of it."""
     from rich.text import Text
 
-    from brittle.evaluation import intervals_in_words, outcomes_in_words, rules_kept
+    from brittle.evaluation import interval_note, outcome_counts, rules_hold
 
     screen = console()
     difference = any(one.against for one in outcomes)
@@ -111,19 +111,19 @@ def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None
     screen.print(table)
     undecided = [one for one in outcomes if one.verdict == "undecided"]
     note = "; ~ is about how many would decide it" if any(one.images_needed for one in undecided) else ""
-    screen.print(Text(f"{intervals_in_words(outcomes)}{note}", "dim"))
+    screen.print(Text(f"{interval_note(outcomes)}{note}", "dim"))
     for one in undecided if strict else ():
         words = f", {one.model}: {one.remedy} ({one.estimate.n:,} now)."
         screen.print(Text.assemble((one.rule.title, "bold"), words))
-    good = rules_kept(outcomes, strict=strict)
+    good = rules_hold(outcomes, strict=strict)
     hint = " With --strict an undecided rule fails." if undecided and strict else ""
-    screen.print(Text(f"{outcomes_in_words(outcomes)}.{hint}", "bold green" if good else "bold red"))
+    screen.print(Text(f"{outcome_counts(outcomes)}.{hint}", "bold green" if good else "bold red"))
 
 
 def _print_json(outcomes: Sequence[Outcome], strict: bool) -> None:
     import json
 
-    from brittle.evaluation import rules_kept
+    from brittle.evaluation import rules_hold
 
-    found = {"passed": rules_kept(outcomes, strict=strict), "outcomes": [one.to_dict() for one in outcomes]}
+    found = {"passed": rules_hold(outcomes, strict=strict), "outcomes": [one.to_dict() for one in outcomes]}
     typer.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))

@@ -1,4 +1,4 @@
-"""A call of the command line as a file: `--config FILE` reads one, and every output folder keeps one."""
+"""A call of the command line read from a file, with `--config FILE`; `verbs.py` writes one to every output folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import COMMAND, atomic_write, toml_text
+from brittle.cli.verbs import long_flags
 
 GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)
@@ -31,7 +31,7 @@ def with_config(group: Any, words: list[str], path: str) -> list[str]:
         raise BrittleError(
             f"{path!r} is a call of `brittle {' '.join(named)}`, and `brittle {' '.join(verb)}` was typed"
         )
-    known = {flag.removeprefix("--"): part for part in command.params for flag in _long(part)}
+    known = {flag.removeprefix("--"): part for part in command.params for flag in long_flags(part)}
     typed = {_base(word) for word in rest if word.startswith("-")}
     added: list[str] = []
     for name, value in config.get("options", {}).items():
@@ -72,10 +72,6 @@ def _verb(group: Any, words: Iterable[str]) -> tuple[list[str], Any, list[str]]:
     return path, command, rest
 
 
-def _long(part: Any) -> list[str]:
-    return [flag for flag in part.opts if flag.startswith("--")]
-
-
 def _base(word: str) -> str:
     return word.partition("=")[0] if word.startswith("--") else word[:2]
 
@@ -97,41 +93,6 @@ def _shared(name: str, value: Any) -> Iterator[str]:
             yield f"--{name}"
         elif one is not False:
             yield from (f"--{name}", str(one))
-
-
-def save_command(folder: Path, verb: list[str], command: Any, context: Any, imports: Iterable[str]) -> None:
-    """Write down, in the folder that a call made, what was typed or read from a file."""
-    from brittle import __version__
-
-    arguments: list[str] = []
-    options: dict[str, Any] = {}
-    for part in command.params:
-        source = context.get_parameter_source(part.name)
-        value = context.params.get(part.name)
-        if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT") or value is None:
-            continue
-        flags = _long(part) or list(part.opts)
-        if not flags[0].startswith("-"):
-            arguments += map(str, value) if isinstance(value, list | tuple) else [str(value)]
-        else:
-            options[flags[0].lstrip("-")] = _plain(value)
-    about: dict[str, Any] = {"command": " ".join(verb), "brittle": __version__}
-    about |= {"import": list(imports)} if tuple(imports) else {}
-    about |= {"arguments": arguments} if arguments else {}
-    head = (
-        "# The call that made this folder; paths are seen from where it was typed. Repeat it: brittle --config FILE\n"
-    )
-    text = head + toml_text({**about, "options": options})
-    path = folder / COMMAND
-    if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
-        with atomic_write(path) as part_file:
-            part_file.write_text(text, encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value if isinstance(value, bool | int | float) else str(value)
 
 
 def all_settings(context: Any) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ import typer
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
-from brittle._user_code import load_module
+from brittle._optional import load_module
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
@@ -238,8 +238,7 @@ def chosen_recipe(
 def _without_textures(
     name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None
 ) -> Benchmark | None:
-    import brittle
-    from brittle.benchmarks import Benchmark, Entry
+    from brittle.benchmarks import Benchmark, Entry, load_benchmark
 
     if name is None and corruptions:
         entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
@@ -249,7 +248,7 @@ def _without_textures(
         if severities or seed is not None:
             raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
         return None
-    return brittle.load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
+    return load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
 
 
 OVERLAP = Annotated[

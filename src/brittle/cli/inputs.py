@@ -106,16 +106,16 @@ def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
 
 
 def _tell_prepared(dataset: Any) -> None:
-    if dataset.prepared_in_words is not None:
-        console().print(f"[dim]{dataset.name}: {dataset.prepared_in_words} (--prepare none leaves them)[/]")
+    if dataset.preparation_text is not None:
+        console().print(f"[dim]{dataset.name}: {dataset.preparation_text} (--prepare none leaves them)[/]")
 
 
 def tell_models(models: list[Model]) -> None:
     """Say what each model does to images before its network sees them."""
-    from brittle.models.preprocessing import preprocessing_in_words
+    from brittle.models.preprocessing import preprocessing_text
 
     for model in models:
-        console().print(f"[dim]{model.name}: {preprocessing_in_words(model)}[/]")
+        console().print(f"[dim]{model.name}: {preprocessing_text(model)}[/]")
 
 
 def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None], None]:

@@ -99,10 +99,10 @@ def run_verb(
     The run's folder holds a Parquet file for each (model, corruption, level). The same command again computes only
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
-    import brittle
     from brittle.cli.slide.inputs import print_slides
     from brittle.datasets import stored_sequences, stored_set
-    from brittle.evaluation import load_callback
+    from brittle.evaluation import evaluate
+    from brittle.evaluation.loggers import load_callback
 
     callbacks = [load_callback(text) for text in log or ()]
     names, levels = split_commas(corruptions), split_numbers(severities, "severities")
@@ -134,7 +134,7 @@ def run_verb(
     with progress_bar() as bar:
         shown = follow(bar, "images" if stored is None else None)
         try:
-            results = brittle.evaluate(
+            results = evaluate(
                 loaded,
                 dataset or stored or data,
                 sequences or recipe,
@@ -191,11 +191,11 @@ def tell_guessing(results: Any, models: list[str]) -> None:
     """Warn of models that are no better than guessing on clean images."""
     from rich.text import Text
 
-    from brittle.evaluation.score import guessing_in_words, guessing_models
+    from brittle.evaluation.score import guessing_models, guessing_warning
 
     classes = next((run.classes for run in results.runs if run.classes), ())
     for name, found in guessing_models(results, models).items():
-        console().print(Text(guessing_in_words(name, found, classes), "yellow"))
+        console().print(Text(guessing_warning(name, found, classes), "yellow"))
 
 
 def tell_batches(results: Any) -> None:

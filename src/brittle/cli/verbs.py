@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice, pairwise
@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError
-from brittle._io import DamagedFile
+from brittle._io import COMMAND, DamagedFile, atomic_write, toml_text
 from brittle.cli.console import IMPORTED, JSON, VERBOSE, console
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
@@ -148,10 +148,48 @@ def keep_command(refused: bool) -> None:
     output = None if ctx is None else ctx.params.get("output")
     if refused or not _holds_files(output):
         return
-    from brittle.cli.config import save_command
-
     with suppress(OSError):  # a full disk is told by what failed there first
         save_command(output, ctx.command_path.split()[1:], ctx.command, ctx, IMPORTED.get())
+
+
+def save_command(folder: Path, verb: list[str], command: Any, context: Any, imports: Iterable[str]) -> None:
+    """Write down, in the folder that a call made, what was typed or read from a file."""
+    from brittle import __version__
+
+    arguments: list[str] = []
+    options: dict[str, Any] = {}
+    for part in command.params:
+        source = context.get_parameter_source(part.name)
+        value = context.params.get(part.name)
+        if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT") or value is None:
+            continue
+        flags = long_flags(part) or list(part.opts)
+        if not flags[0].startswith("-"):
+            arguments += map(str, value) if isinstance(value, list | tuple) else [str(value)]
+        else:
+            options[flags[0].lstrip("-")] = _plain(value)
+    about: dict[str, Any] = {"command": " ".join(verb), "brittle": __version__}
+    about |= {"import": list(imports)} if tuple(imports) else {}
+    about |= {"arguments": arguments} if arguments else {}
+    head = (
+        "# The call that made this folder; paths are seen from where it was typed. Repeat it: brittle --config FILE\n"
+    )
+    text = head + toml_text({**about, "options": options})
+    path = folder / COMMAND
+    if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
+        with atomic_write(path) as part_file:
+            part_file.write_text(text, encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, bool | int | float) else str(value)
+
+
+def long_flags(part: Any) -> list[str]:
+    """The long names of an option."""
+    return [flag for flag in part.opts if flag.startswith("--")]
 
 
 def _holds_files(output: object) -> TypeGuard[Path]:

@@ -1,8 +1,7 @@
 """Corruptions: the registry, `corrupt` and `Transform`."""
 
 from brittle.corruptions.compilation import compile_corruptions, uncompiled
-from brittle.corruptions.draws import Draws, Sample, check_sample
-from brittle.corruptions.images import batch_ids, corrupt
+from brittle.corruptions.images import Draws, Sample, batch_ids, check_sample, corrupt
 from brittle.corruptions.registry import (
     FAMILIES,
     Corruption,

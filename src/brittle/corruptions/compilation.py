@@ -28,11 +28,11 @@ WAITING, STARTED, DONE = range(3)
 
 
 def uncompiled(corruptions: Iterable[Corruption]) -> list[Corruption]:
-    """Those of the corruptions, each once, that have loops which numba has not compiled and kept yet.
+    """Those of the corruptions, each once, that have loops which numba has not compiled and cached yet.
 
-    A user's own corruptions are never among them, nor is any where there is no folder that numba could write to.
+    Corruptions of users are never among them, nor is any where there is no folder that numba could write to.
     """
-    return [each for each in dict.fromkeys(corruptions) if each.bundled and not all(map(_is_kept, _loops(each)))]
+    return [each for each in dict.fromkeys(corruptions) if each.bundled and not all(map(_is_cached, _loops(each)))]
 
 
 def compile_corruptions(
@@ -41,7 +41,7 @@ def compile_corruptions(
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Compile what these corruptions, or all, have not compiled yet, and keep it on disk; return how many had to be.
+    """Compile what these corruptions, or all, have not compiled yet, and cache it on disk; return how many had to be.
 
     Optional: a corruption compiles its loops by itself when it is first used, which takes one to three seconds. With
     `jobs` processes, this one counted, it is done sooner for many; as wherever Python starts processes, a script then
@@ -59,7 +59,7 @@ def compile_corruptions(
     jobs = min(cores(), len(missing) // WORTH) if jobs is None else jobs
     states: Any = bytearray(len(missing))
     helpers: list[BaseProcess] = []
-    tell = progress or (lambda *_: None)
+    on_progress = progress or (lambda *_: None)
     try:
         if jobs > 1 and not current_process().daemon:
             with suppress(OSError, ImportError):  # where processes cannot share memory, this one works alone
@@ -68,9 +68,9 @@ def compile_corruptions(
                 for job in range(1, jobs):
                     helpers.append(context.Process(target=_help, args=(missing, states, job * len(missing) // jobs)))
                     helpers[-1].start()
-        _compile(missing, states, 0, lambda: tell(sum(state == DONE for state in states), len(missing)))
+        _compile(missing, states, 0, lambda: on_progress(sum(state == DONE for state in states), len(missing)))
         while any(helper.is_alive() for helper in helpers):
-            tell(sum(state == DONE for state in states), len(missing))
+            on_progress(sum(state == DONE for state in states), len(missing))
             time.sleep(0.05)
     finally:
         for helper in helpers:
@@ -78,18 +78,18 @@ def compile_corruptions(
                 helper.terminate()  # numba writes its files whole or not at all
             if helper.pid is not None:
                 helper.join()
-    tell(len(missing), len(missing))
+    on_progress(len(missing), len(missing))
     return len(missing)
 
 
 def _help(names: Sequence[str], states: Any, start: int) -> None:
-    """What a process of its own does."""
+    """The work of a helper process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     _compile(names, states, start)
 
 
-def _compile(names: Sequence[str], states: Any, start: int, tell: Callable[[], None] = lambda: None) -> None:
-    """Draw with each corruption that nobody has started, beginning at `start` and going round.
+def _compile(names: Sequence[str], states: Any, start: int, on_progress: Callable[[], None] = lambda: None) -> None:
+    """Draw with each corruption that no process has started, beginning at `start` and going round.
 
     Neighbours share loops, so whoever begins elsewhere seldom compiles what another is compiling.
     """
@@ -98,10 +98,10 @@ def _compile(names: Sequence[str], states: Any, start: int, tell: Callable[[], N
             if states[i] != WAITING:
                 continue
             states[i] = STARTED
-        with suppress(Exception):  # what goes wrong here goes wrong again, and is told, where the corruption is used
+        with suppress(Exception):  # it is raised again, and reported, where the corruption is used
             _draw(get_corruption(names[i]))
         states[i] = DONE
-        tell()
+        on_progress()
 
 
 def _draw(corruption: Corruption) -> None:
@@ -129,11 +129,11 @@ def _loops(corruption: Corruption) -> list[Any]:
     return loops
 
 
-def _is_kept(loop: Any) -> bool:
-    """Whether a loop was compiled since its file was written; numba calls what it keeps by module, name and line."""
+def _is_cached(loop: Any) -> bool:
+    """Whether a loop was compiled since its file was written; numba names its cache files by module, name and line."""
     place, code = loop.stats.cache_path, loop.py_func.__code__
     if place is None:  # there is nowhere to keep it
         return True
     name = f"{Path(code.co_filename).stem}.{loop.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
     written = Path(code.co_filename).stat().st_mtime
-    return any(kept.stat().st_mtime >= written for kept in Path(place).glob(name))
+    return any(cached.stat().st_mtime >= written for cached in Path(place).glob(name))

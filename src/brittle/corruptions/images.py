@@ -1,8 +1,9 @@
-"""Corrupt images of all accepted types: check, convert, corrupt, convert back."""
+"""Corrupt images of all accepted types: check, convert, corrupt with addressed random draws, convert back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any
 
@@ -10,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._types import Image, check_seed
+from brittle._types import Image, Key, check_seed
 from brittle.corruptions import images
-from brittle.corruptions.draws import Draws, Sample, check_sample
 from brittle.corruptions.registry import Corruption, get_corruption
 from brittle.corruptions.severity import check_severity
 
@@ -22,6 +22,59 @@ ACCEPTED = (
     "an image is H×W, H×W×1, H×W×3 or H×W×4 (RGBA), a batch N×H×W×C, as uint8, or as float32 or 64 in [0, 1]; "
     "or a PIL image of mode L, RGB or RGBA"
 )
+
+
+Sample = int | str
+"""The id of an image: its index in a dataset, or its file name."""
+
+
+UINT64 = np.dtype("<u8")
+
+
+class Draws:
+    """Addressed randomness: the random numbers of one (seed, corruption, sample), each stream addressed by a name.
+
+    Severity, batch, order, thread, process and machine are not part of the address, so the same flakes fall at
+    every severity and on every machine. Large fields come from `key`, which a kernel turns into any
+    number of random words by counting (see kernels/random_words.py); NumPy's generators are never used.
+    """
+
+    __slots__ = ("_address",)
+
+    def __init__(self, seed: int, corruption: str, sample: Sample) -> None:
+        kind = "s" if isinstance(sample, str) else "i"
+        self._address = f"{seed}\0{corruption}\0{kind}{sample}\0"
+
+    @property
+    def name(self) -> str:
+        """A unique name of these draws, usable as a sample id."""
+        return self._address.replace("\0", "/")
+
+    def _digest(self, name: str) -> bytes:
+        address = (self._address + name).encode("utf-8", "surrogateescape")  # file names may be any bytes
+        return blake2b(address, digest_size=16).digest()
+
+    def key(self, name: str) -> Key:
+        """The two words that address one stream inside a compiled kernel."""
+        return np.frombuffer(bytearray(self._digest(name)), dtype=UINT64)
+
+    def uniform(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
+        """One number, uniform on [low, high)."""
+        fraction = (int.from_bytes(self._digest(name)[:8], "little") >> 11) * 2.0**-53
+        return low + (high - low) * fraction
+
+    def integer(self, name: str, count: int) -> int:
+        """One whole number, uniform on 0 … count−1."""
+        return int(self.uniform(name) * count)
+
+
+def check_sample(sample: object) -> Sample:
+    """The sample id as a plain int or str."""
+    if isinstance(sample, str):
+        return str(sample)
+    if isinstance(sample, int | np.integer) and not isinstance(sample, bool):
+        return int(sample)
+    raise BrittleTypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")
 
 
 def is_pil(image: object) -> bool:
@@ -166,8 +219,6 @@ def corrupt(
         else:
             out = corrupt_at(severity, clean)
         if jpeg85:
-            from brittle.corruptions.kernels.jpeg import jpeg
-
             out = jpeg(out, 85)
         return out
 
@@ -183,3 +234,23 @@ def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:
         raise BrittleError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]
+
+
+LONGEST_JPEG = 65_500
+
+
+def jpeg(image: Image, quality: int) -> Image:
+    """Encode and decode once in memory, with 4:2:0 chroma for colour images.
+
+    OpenCV's codec gives Pillow's pixels in about half the time.
+    """
+    import cv2
+
+    if max(image.shape) > LONGEST_JPEG:
+        raise BrittleError(f"JPEG images have sides of up to {LONGEST_JPEG} px, got {image.shape[1]}×{image.shape[0]}")
+    setting = (cv2.IMWRITE_JPEG_QUALITY, quality)
+    if image.shape[2] == 1:
+        _, data = cv2.imencode(".jpg", image, setting)
+        return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)[:, :, np.newaxis]
+    _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), setting)
+    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR_RGB), np.uint8)

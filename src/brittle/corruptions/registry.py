@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._html import html_block, html_image, html_title
-from brittle._user_code import code_digest
+from brittle._identity import code_digest
 from brittle.corruptions.severity import DRAWN_SIZE, Levels, check_severity, choose_table
 
 FAMILIES = ("noise", "blur", "weather", "digital", "colour", "geometry", "occlusion")

@@ -22,7 +22,7 @@ class Levels:
     tables: Mapping[int, tuple[float, ...]]
     clean: float | None
     px: int = 0
-    whole: bool = False
+    integer: bool = False
     scale: Scale = "linear"
 
     @property
@@ -51,7 +51,7 @@ class Levels:
             start, end = _to_scale(values[lower], self.scale), _to_scale(values[lower + 1], self.scale)
             value = _from_scale(start + step * (end - start), self.scale)
         value *= ratio**self.px
-        return float(round(value)) if self.whole else float(value)
+        return float(round(value)) if self.integer else float(value)
 
 
 def levels(
@@ -61,7 +61,7 @@ def levels(
     at64: tuple[float, ...] | None = None,
     at299: tuple[float, ...] | None = None,
     px: int = 0,
-    whole: bool = False,
+    integer: bool = False,
     scale: Scale = "linear",
 ) -> Levels:
     """Declare a parameter by its published levels 1, 2, 3 … and by its value at severity 0.
@@ -72,14 +72,14 @@ def levels(
             value of severity 1 while another one fades.
         at32: published values for 32 px images (CIFAR); `at64` (Tiny-ImageNet) and `at299` likewise.
         px: the power of length in the unit: 1 for a radius, which then grows with the image, 0 for a strength.
-        whole: round to a whole number; between the levels the corruption then changes in steps.
+        integer: round to a whole number; between the levels the corruption then changes in steps.
         scale: what is interpolated linearly: the value, or 1/√value, the noise that `value` photons make.
     """
     tables = {DRAWN_SIZE: values, 32: at32, 64: at64, 299: at299}
     published = {side: tuple(map(float, table)) for side, table in tables.items() if table is not None}
     if not values or any(len(table) != len(values) for table in published.values()):
         raise BrittleError(f"every table of levels needs the same number of values, at least one; got {published}")
-    return Levels(published, None if clean is None else float(clean), px=px, whole=whole, scale=scale)
+    return Levels(published, None if clean is None else float(clean), px=px, integer=integer, scale=scale)
 
 
 def evenly(
@@ -90,7 +90,7 @@ def evenly(
     steps: int = 5,
     at32: float | None = None,
     px: int = 0,
-    whole: bool = False,
+    integer: bool = False,
 ) -> Levels:
     """Declare a parameter that changes linearly: from `clean` at severity 0 to `last` at severity `steps`.
 
@@ -99,7 +99,7 @@ def evenly(
         clean: the value without effect.
         first: the value at severity 1, if it is published too; in between it is linear.
         steps: the largest severity.
-        px: as in `levels`; so is `whole`.
+        px: as in `levels`; so is `integer`.
     """
 
     def values(end: float) -> tuple[float, ...]:
@@ -107,7 +107,7 @@ def evenly(
             return tuple(clean + (end - clean) * k / steps for k in range(1, steps + 1))
         return tuple(first + (end - first) * (k - 1) / (steps - 1) for k in range(1, steps + 1))
 
-    return levels(*values(last), clean=clean, at32=None if at32 is None else values(at32), px=px, whole=whole)
+    return levels(*values(last), clean=clean, at32=None if at32 is None else values(at32), px=px, integer=integer)
 
 
 def integers(first: int, last: int, *, clean: float, steps: int = 5, px: int = 0) -> Levels:
@@ -117,7 +117,7 @@ def integers(first: int, last: int, *, clean: float, steps: int = 5, px: int = 0
     integers do. Below severity 1 it is interpolated to `clean`, rounded.
     """
     ends = (float(first), *(first + (last - first) * (k - 1) / (steps - 1) for k in range(2, steps)), float(last))
-    return Levels({DRAWN_SIZE: ends}, float(clean), px=px, whole=True, scale="shares")
+    return Levels({DRAWN_SIZE: ends}, float(clean), px=px, integer=True, scale="shares")
 
 
 def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:

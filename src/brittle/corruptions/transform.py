@@ -12,8 +12,7 @@ import numpy as np
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import check_seed
 from brittle.corruptions import images
-from brittle.corruptions.draws import Draws, Sample
-from brittle.corruptions.images import corrupt
+from brittle.corruptions.images import Draws, Sample, corrupt
 from brittle.corruptions.registry import Corruption, get_corruption
 from brittle.corruptions.severity import check_severity
 

@@ -2,6 +2,7 @@
 
 from brittle.datasets.array_files import array_file, arrays, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
+    CIFAR10,
     CIFAR10_TEST_DIGEST,
     CIFAR10_TRAIN_DIGEST,
     array_corruptions,
@@ -12,7 +13,7 @@ from brittle.datasets.cifar import (
     demo,
 )
 from brittle.datasets.classes import imagenet_names, read_class_names
-from brittle.datasets.cns import cns_bench
+from brittle.datasets.cns import CLASSES_FILE, cns_bench
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
 from brittle.datasets.fetch import fetch_cifar10
@@ -28,9 +29,17 @@ from brittle.datasets.imagenet_sets import (
     objectnet,
     tiny_imagenet_c,
 )
-from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
+from brittle.datasets.images import PREPARATIONS, UnreadableImage, any_image, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
+from brittle.datasets.load import (
+    STORED,
+    StoredSet,
+    dataset_options,
+    dataset_sources,
+    load_dataset,
+    shift_cells,
+    stored_set,
+)
 from brittle.datasets.sequences import (
     StoredSequences,
     find_sequences,
@@ -40,15 +49,19 @@ from brittle.datasets.sequences import (
 )
 
 __all__ = [
+    "CIFAR10",
     "CIFAR10_TEST_DIGEST",
     "CIFAR10_TRAIN_DIGEST",
+    "CLASSES_FILE",
     "FORMATS",
     "PREPARATIONS",
+    "STORED",
     "Dataset",
     "StoredSequences",
     "StoredSet",
     "UnreadableImage",
     "Written",
+    "any_image",
     "array_corruptions",
     "array_file",
     "arrays",

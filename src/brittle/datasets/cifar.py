@@ -182,7 +182,7 @@ def cifar_c(path: str | Path, corruption: str, severity: int, *, levels: int = 5
         raise FileNotFoundError(
             f"{str(path)!r} has no {file.name}; {did_you_mean(corruption, array_corruptions(path))}"
         )
-    check_whole(severity, levels)
+    check_complete(severity, levels)
     images, _ = read_array(file)
     count, remainder = divmod(len(images), levels)
     if remainder:
@@ -206,7 +206,7 @@ def array_corruptions(path: str | Path) -> list[str]:
     return sorted(file.stem for file in Path(path).glob("*.npy") if file.stem != "labels" and file.stem[0] != ".")
 
 
-def check_whole(severity: int, levels: int) -> None:
+def check_complete(severity: int, levels: int) -> None:
     """Raise unless the severity is one of 1, 2 … levels."""
     if isinstance(severity, bool) or not isinstance(severity, int | np.integer) or not 1 <= severity <= levels:
         raise BrittleError(f"the severity is a whole number from 1 to {levels}, got {severity!r}")

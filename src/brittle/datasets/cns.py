@@ -14,7 +14,7 @@ from brittle.datasets.images import find_images
 
 FILE = re.compile(r"seed_(\d+).*_scale_(\d+)m?\.(png|jpe?g)$", re.IGNORECASE)
 FOLDER = re.compile(r"(\d{1,3})_(.+)")
-CLASSES = "classes.txt"
+CLASSES_FILE = "classes.txt"
 """File with class names other than ImageNet's, one per line; published folders have no such file."""
 
 
@@ -68,7 +68,7 @@ def cns_bench(
 
 def _stored_classes(root: Path) -> list[str] | None:
     """The class names in `classes.txt` of the folder or of its parent; None if there is no such file."""
-    for path in (root / CLASSES, root.resolve().parent / CLASSES):
+    for path in (root / CLASSES_FILE, root.resolve().parent / CLASSES_FILE):
         if path.is_file():
             return path.read_text(encoding="utf-8").splitlines()
     return None

@@ -23,7 +23,7 @@ from brittle.datasets.images import (
     UnreadableImage,
     automatic_preparation,
     image_size,
-    in_words,
+    preparation_text,
     prepared,
     read_image,
     short_side,
@@ -55,7 +55,7 @@ def array_digest(array: Image) -> str:
 
 
 DIGESTED_FILES = 8
-"""Number of files, evenly spaced, whose bytes enter `Files.lasting`; of the others only name and size do."""
+"""Number of files, evenly spaced, whose bytes enter `Files.portable`; of the others only name and size do."""
 
 
 class Files:
@@ -91,7 +91,7 @@ class Files:
                 digest.update(f"{name}\0gone\0".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
 
-    def lasting(self, indices: Sequence[int]) -> str:
+    def portable(self, indices: Sequence[int]) -> str:
         """A digest that stays the same for a copy of the files: names and sizes of all, and the bytes of a few.
 
         Modification times are not part of it. It misses most changes that keep the size of a file.
@@ -223,7 +223,7 @@ class Dataset:
         """All images, one after the other."""
         return map(self.image, range(len(self)))
 
-    def broken(self) -> dict[str | int, str]:
+    def unreadable(self) -> dict[str | int, str]:
         """The ids of unreadable images, each with the reason. Reads every image."""
         reasons: dict[str | int, str] = {}
         for index, identity in enumerate(self.ids):
@@ -282,14 +282,14 @@ class Dataset:
         return dataset
 
     @property
-    def prepared_in_words(self) -> str | None:
+    def preparation_text(self) -> str | None:
         """One sentence on an automatic preparation of the images; None if there was none."""
         if self._preparation_given or self.preparation == "none":
             return None
         widths, heights = zip(*self.sizes, strict=True)
         size_range = f"from {min(widths)}×{min(heights)} to {max(widths)}×{max(heights)} px"
         size = f"{widths[0]}×{heights[0]} px" if len(self.sizes) == 1 else f"different sizes ({size_range})"
-        return f"images of {size} are brought to one size: {in_words(self.preparation)}"
+        return f"images of {size} are brought to one size: {preparation_text(self.preparation)}"
 
     @cached_property
     def sizes(self) -> frozenset[Size]:
@@ -371,10 +371,10 @@ class Dataset:
         return self._digest(self._content())
 
     @cached_property
-    def lasting_key(self) -> str:
+    def portable_key(self) -> str:
         """As `key`, but the same for a copy: files count by name and size, and a few of them by their bytes."""
         read, indices = self._source()
-        return self._digest(read.lasting(indices.tolist()) if isinstance(read, Files) else self._content())
+        return self._digest(read.portable(indices.tolist()) if isinstance(read, Files) else self._content())
 
     def _source(self) -> tuple[Read, NDArray[Any]]:
         """The underlying reader, and the indices of these samples in it."""

@@ -24,7 +24,7 @@ from brittle._io import (
     atomic_write,
     file_name,
     flush,
-    is_whole,
+    is_complete,
     locked,
     missing_or_damaged,
     part,
@@ -66,11 +66,11 @@ class Written:
 
 def names(benchmark: Benchmark) -> dict[str, str]:
     """The published name of each corruption id: the short one, or `source-name` where two sets share it."""
-    short = [entry.corruption.name for entry in benchmark.entries]
-    shared = {name for name, count in Counter(short).items() if count > 1}
+    plain = [entry.corruption.name for entry in benchmark.entries]
+    shared = {name for name, count in Counter(plain).items() if count > 1}
     unique = {
         entry.id: "-".join(map(file_name, (entry.corruption.source, name))) if name in shared else file_name(name)
-        for entry, name in zip(benchmark.entries, short, strict=True)
+        for entry, name in zip(benchmark.entries, plain, strict=True)
     }
     return (
         unique if len(set(unique.values())) == len(unique) else {identity: file_name(identity) for identity in unique}
@@ -88,7 +88,7 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
     with locked(folder):
         if recipe.is_file():
             if overwrite:
-                _clear(folder, Benchmark.load(recipe) if is_whole(recipe) else benchmark)
+                _clear(folder, Benchmark.load(recipe) if is_complete(recipe) else benchmark)
             else:
                 _check_same(folder, benchmark, layout)
         elif any(not item.name.startswith(".") for item in folder.iterdir()):
@@ -360,7 +360,7 @@ def _corrupt_file(run: _FolderRun, task: tuple[str, str]) -> tuple[str, int, int
     missing = []
     for cell in run.benchmark.cells():
         path = run.destination / folders[cell.corruption] / level_name(cell.level) / output
-        if not is_whole(path):
+        if not is_complete(path):
             missing.append((cell, path))
     if not missing:
         return image, 0, 0, None

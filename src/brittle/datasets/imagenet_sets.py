@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle.datasets.cifar import check_whole
+from brittle.datasets.cifar import check_complete
 from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
 from brittle.datasets.dataset import Dataset, Files, dataset_source
 from brittle.datasets.folders import check_folders, find_classes, first_few, folder_of, image_folder, wnid_folders
@@ -55,7 +55,7 @@ def severity_folder(path: str | Path, corruption: str, severity: int | str) -> P
         if severity not in names:
             raise BrittleError(f"{str(folder)!r} has no severity {severity!r}; there are: {', '.join(names)}")
         return folder / severity
-    check_whole(severity, 5)
+    check_complete(severity, 5)
     if str(severity) in names:
         return folder / str(severity)
     if len(names) == 5 and all(MAGNITUDE.fullmatch(name) for name in names):

@@ -36,9 +36,9 @@ def sides_of(how: str) -> tuple[int, int] | None:
         return None
     if how == "imagenet":
         return STANDARD
-    short, comma, square = how.partition(",")
-    if comma and short.strip().isdecimal() and square.strip().isdecimal() and 0 < int(square) <= int(short):
-        return int(short), int(square)
+    short_side, comma, square = how.partition(",")
+    if comma and short_side.strip().isdecimal() and square.strip().isdecimal() and 0 < int(square) <= int(short_side):
+        return int(short_side), int(square)
     raise BrittleError(
         f"prepare must be one of {', '.join(PREPARATIONS)}, or the short side and the central square in pixels such as "
         f"342,299; got {how!r}"
@@ -53,14 +53,14 @@ def automatic_preparation(sizes: Collection[Size], square: int | None = None) ->
     """
     if not sizes or (len(sizes) == 1 and max(next(iter(sizes))) <= LARGEST):
         return "none"
-    short, standard = STANDARD
+    short_side, standard = STANDARD
     if square is None or square == standard:
         return "imagenet"
-    return f"{round(square * short / standard)},{square}"
+    return f"{round(square * short_side / standard)},{square}"
 
 
-def in_words(how: str) -> str:
-    """A preparation in words, for messages."""
+def preparation_text(how: str) -> str:
+    """A preparation as text, for messages."""
     sides = sides_of(how)
     return "as they are" if sides is None else f"short side to {sides[0]} px, central {sides[1]}×{sides[1]}"
 
@@ -286,8 +286,8 @@ def square(image: Image, side: int) -> Image:
     if side < 1:
         raise BrittleError(f"a side is at least 1 px, got {side}")
     height, width = image.shape[:2]
-    short = min(height, width)
-    top, left = (height - short) // 2, (width - short) // 2
-    interpolation = cv2.INTER_AREA if short >= side else cv2.INTER_CUBIC
-    centre = np.ascontiguousarray(image[top : top + short, left : left + short])
+    short_side = min(height, width)
+    top, left = (height - short_side) // 2, (width - short_side) // 2
+    interpolation = cv2.INTER_AREA if short_side >= side else cv2.INTER_CUBIC
+    centre = np.ascontiguousarray(image[top : top + short_side, left : left + short_side])
     return np.asarray(cv2.resize(centre, (side, side), interpolation=interpolation), np.uint8)

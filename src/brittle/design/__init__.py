@@ -77,9 +77,9 @@ if TYPE_CHECKING:
     from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap
     from brittle.design.scanning import scan_runs
     from brittle.design.studies import (
+        evaluate_schemes,
         mixing_points,
         mixture_of,
-        run_together,
         scheme_correlations,
         scheme_features,
         scheme_models,
@@ -93,7 +93,7 @@ LAZY = {
     "studies": (
         "mixing_points",
         "mixture_of",
-        "run_together",
+        "evaluate_schemes",
         "scheme_correlations",
         "scheme_features",
         "scheme_models",
@@ -140,6 +140,7 @@ __all__ = [
     "drops_of",
     "error_spread",
     "error_target",
+    "evaluate_schemes",
     "fits_alexnet",
     "flip_rates",
     "hierarchical",
@@ -165,7 +166,6 @@ __all__ = [
     "read_drops",
     "representation",
     "run_reference",
-    "run_together",
     "same_category_overlaps",
     "scan_runs",
     "scheme_correlations",

@@ -148,15 +148,15 @@ CalibrateProgress = Callable[[float, float], None]
 class Calibration:
     """The severities of one corruption at which a model's robustness R crosses some values, and R there.
 
-    A value that is not reached at the largest severity gives that severity, with `reached` false. `looked` lists every
-    evaluated (severity, R).
+    A value that is not reached at the largest severity gives that severity, with `reached` false. `evaluations` lists
+    every evaluated (severity, R).
     """
 
     corruption: str
     severities: tuple[float, ...]
     robustness: tuple[float, ...]
     reached: tuple[bool, ...]
-    looked: tuple[tuple[float, float], ...]
+    evaluations: tuple[tuple[float, float], ...]
 
 
 def calibrate(
@@ -243,9 +243,9 @@ class _CalibrationFile:
 
     def __getitem__(self, corruption: str) -> Calibration:
         data = self.calibrations[corruption]
-        looked = tuple((float(severity), float(value)) for severity, value in data["looked"])
+        evaluations = tuple((float(severity), float(value)) for severity, value in data["evaluations"])
         columns = {key: tuple(data[key]) for key in ("severities", "robustness", "reached")}
-        return Calibration(corruption=corruption, looked=looked, **columns)
+        return Calibration(corruption=corruption, evaluations=evaluations, **columns)
 
     def add(self, calibration: Calibration) -> None:
         """Add a calibration, and write the file."""

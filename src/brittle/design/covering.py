@@ -17,8 +17,7 @@ from brittle.design.matrix import OverlapMatrix, check_names
 from brittle.design.overlap import CANDIDATES, right_or_wrong_cells
 from brittle.evaluation import Results
 from brittle.evaluation.score import by_corruption
-from brittle.metrics import Balance, Estimate, balance, baseline, published_table, relative_mce
-from brittle.metrics.resampling import means, resampled_means
+from brittle.metrics import Balance, Estimate, balance, baseline, means, published_table, relative_mce, resampled_means
 
 
 def benchmark_of(

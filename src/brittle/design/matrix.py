@@ -80,10 +80,10 @@ class OverlapMatrix:
 
     def _repr_html_(self) -> str:
         chosen = self.subset(self.ordered())
-        short = [name.rpartition("/")[2] for name in chosen.names]
-        short = [name if short.count(name) == 1 else whole for name, whole in zip(short, chosen.names, strict=True)]
+        labels = [name.rpartition("/")[2] for name in chosen.names]
+        labels = [name if labels.count(name) == 1 else full for name, full in zip(labels, chosen.names, strict=True)]
         rows = [
-            [str(i + 1), escape(short[i]), *("–" if np.isnan(value) else f"{value:.2f}" for value in row)]
+            [str(i + 1), escape(labels[i]), *("–" if np.isnan(value) else f"{value:.2f}" for value in row)]
             for i, row in enumerate(chosen.scores)
         ]
 

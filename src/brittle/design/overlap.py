@@ -16,9 +16,8 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_fractions, check_level
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.design.matrix import OverlapMatrix, names_and_recipe
-from brittle.metrics import published_table
+from brittle.metrics import means, published_table, resampled_means
 from brittle.metrics.corruption_error import robustness_score
-from brittle.metrics.resampling import means, resampled_means
 
 Form = Literal["ratio", "accuracy"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data
-from brittle._io import claim, file_name, is_whole, missing_or_damaged, weights_key
+from brittle._io import claim, file_name, is_complete, missing_or_damaged, weights_key
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Image, Progress
@@ -29,7 +29,7 @@ PAPER = TrainingConfig(epochs=40, schedule="step", learning_rate=0.1, warm_up=0.
 """As NOC trains: 40 epochs, the learning rate divided by 10 after 20 and after 30; but with one epoch of warm-up,
 without which the small network does not converge at this rate."""
 
-SHORT = TrainingConfig(epochs=1, learning_rate=0.05)
+ONE_EPOCH = TrainingConfig(epochs=1, learning_rate=0.05)
 """Fine-tuning with the overlaps nearest to those from scratch, of 0.02, 0.05, 0.1: docs/explanation/overlap.md."""
 
 MODES = ("scratch", "finetune", "batchnorm")
@@ -58,7 +58,7 @@ class Plan:
     mode: str = "finetune"
     network: str = "small"
     standard: TrainingConfig = PAPER
-    tuning: TrainingConfig = SHORT
+    tuning: TrainingConfig = ONE_EPOCH
     tuning_images: int = 10_000
     control: bool = True
 
@@ -167,7 +167,7 @@ class OverlapModels:
     def make_on_ray(self, address: str | None) -> None:
         """Train the missing networks on the workers of a Ray cluster, one network per task."""
         self.network(self.plan.first)
-        missing = [name for name in self.all if not is_whole(self.path(name))]
+        missing = [name for name in self.all if not is_complete(self.path(name))]
         if not missing:
             return
         with ray_cluster(address) as ray:
@@ -209,7 +209,7 @@ def _train(trainer: OverlapTrainer, name: str, first: Weights) -> Weights:
     return trainer.train(name, first)
 
 
-TOGETHER = 12
+MODELS_AT_ONCE = 12
 """Models evaluated at once: they share the corrupted images, and must fit into memory."""
 
 
@@ -256,8 +256,8 @@ def measure_overlap(
     for name in models.names:
         models.network(name)
     results: Results | None = None
-    for start_at in range(0, len(models.names), TOGETHER):
-        group = [_model(models, name, device) for name in models.names[start_at : start_at + TOGETHER]]
+    for start_at in range(0, len(models.names), MODELS_AT_ONCE):
+        group = [_model(models, name, device) for name in models.names[start_at : start_at + MODELS_AT_ONCE]]
         results = evaluate(
             group,
             test,
@@ -280,9 +280,9 @@ def _model(models: OverlapModels, name: str, device: str) -> TorchModel:
 def _on_test(before: int, models: int, progress: Progress | None) -> Callable[[str, int, int], None] | None:
     if progress is None:
         return None
-    groups = -(-models // TOGETHER)
+    groups = -(-models // MODELS_AT_ONCE)
     return lambda cell, done, total: progress(
-        f"testing under {cell}", before // TOGETHER * total + done, groups * total
+        f"testing under {cell}", before // MODELS_AT_ONCE * total + done, groups * total
     )
 
 

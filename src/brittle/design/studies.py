@@ -15,7 +15,7 @@ from brittle._identity import as_data, digest
 from brittle._io import claim, file_name, missing_or_damaged, weights_key
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.design.overlap_training import STANDARD, Plan, train_or_adapt
 from brittle.distance import (
@@ -123,7 +123,7 @@ def scheme_features(
     return features
 
 
-def run_together(
+def evaluate_schemes(
     models: Mapping[str, Model],
     test: Dataset,
     benchmark: Benchmark,

@@ -1,10 +1,11 @@
 """Feature distances of augmentations to corruptions: MSD, MMD and the leak check."""
 
 from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, check_extractor, feature_images
-from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, leak_check, leak_scores
+from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, check_leak_options, leak_check, leak_scores
 from brittle.distance.measures import (
     Distances,
     SchemeDistances,
+    check_tolerance,
     covered,
     distances,
     distances_until,
@@ -28,6 +29,8 @@ __all__ = [
     "SchemeDistances",
     "TransformFeatures",
     "check_extractor",
+    "check_leak_options",
+    "check_tolerance",
     "corruption_features",
     "covered",
     "distances",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import as_data, digest
-from brittle._io import atomic_write, is_whole
+from brittle._io import atomic_write, is_complete
 from brittle._types import FloatArray, Image, check_seed
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.images import UnreadableImage
@@ -223,7 +223,7 @@ class FeatureStore:
             self._memory[number] = extended
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not is_whole(self.folder / IDENTITY):
+        if not is_complete(self.folder / IDENTITY):
             with atomic_write(self.folder / IDENTITY) as part:
                 part.write_text(self._identity, encoding="utf-8", errors="surrogateescape")
         with atomic_write(self._path(number)) as part, part.open("wb") as file:

@@ -15,7 +15,7 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_level, check_seed
 from brittle.distance.features import Extractor, FeatureImages, Rows, TransformFeatures, blocks, mean_row, take
 from brittle.distance.transforms import BATCH, CorruptionFeatures, fill, scheme_store
-from brittle.metrics.resampling import resampled_means
+from brittle.metrics import resampled_means
 from brittle.training.augmentation import Scheme, fixed
 
 
@@ -213,7 +213,7 @@ SHARE = 0.1
 GROUPS = 1000
 """The number of groups of augmentations whose means are resampled for MMD."""
 
-TOGETHER = 16
+RESAMPLES_AT_ONCE = 16
 """Resamples computed at once, to bound the memory."""
 
 
@@ -264,11 +264,11 @@ def _nearest(rows: FloatArray, targets: FloatArray, present: NDArray[np.bool_]) 
     """The distance of each target to the nearest row that is present for it."""
     squares = np.einsum("ij,ij->i", rows, rows)
     smallest = np.empty(len(targets))
-    for start in range(0, len(targets), TOGETHER):
-        group = targets[start : start + TOGETHER]
+    for start in range(0, len(targets), RESAMPLES_AT_ONCE):
+        group = targets[start : start + RESAMPLES_AT_ONCE]
         squared = np.einsum("ij,ij->i", group, group)[:, None] + squares - 2 * group @ rows.T
-        squared[~present[start : start + TOGETHER]] = np.inf
-        smallest[start : start + TOGETHER] = squared.min(1)
+        squared[~present[start : start + RESAMPLES_AT_ONCE]] = np.inf
+        smallest[start : start + RESAMPLES_AT_ONCE] = squared.min(1)
     return np.sqrt(np.maximum(smallest, 0))
 
 

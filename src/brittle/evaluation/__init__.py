@@ -5,14 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
-from brittle.evaluation.callbacks import (
-    Callback,
-    MLflowCallback,
-    StartedRun,
-    TensorBoardCallback,
-    WandbCallback,
-    load_callback,
-)
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
@@ -20,8 +12,16 @@ from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
-from brittle.evaluation.records import Call, KnownModel, Run
-from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
+from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
+from brittle.evaluation.references import (
+    BUNDLED_TEXTURES,
+    Comparable,
+    as_baseline,
+    bundled_textures,
+    comparable,
+    find_reference,
+    published_rows,
+)
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
@@ -30,8 +30,8 @@ from brittle.evaluation.score import (
     by_corruption,
     compare,
     compare_all,
-    guessing_in_words,
     guessing_models,
+    guessing_warning,
     scores,
     shared_rows,
 )
@@ -49,14 +49,15 @@ if TYPE_CHECKING:
         score_table,
     )
     from brittle.evaluation.latex_text import escape_latex
+    from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
     from brittle.evaluation.rule_checks import Outcome, check_rules
     from brittle.evaluation.rule_evidence import load_evidence
     from brittle.evaluation.rule_reports import (
-        intervals_in_words,
+        interval_note,
         junit_xml,
         markdown_summary,
-        outcomes_in_words,
-        rules_kept,
+        outcome_counts,
+        rules_hold,
     )
     from brittle.evaluation.rules import Rule, load_rules
     from brittle.evaluation.sequences import (
@@ -96,14 +97,18 @@ _LAZY = {
     "score_list": "comparison",
     "score_table": "comparison",
     "escape_latex": "latex_text",
+    "MLflowCallback": "loggers",
+    "TensorBoardCallback": "loggers",
+    "WandbCallback": "loggers",
+    "load_callback": "loggers",
     "Outcome": "rule_checks",
     "check_rules": "rule_checks",
     "load_evidence": "rule_evidence",
-    "intervals_in_words": "rule_reports",
+    "interval_note": "rule_reports",
     "junit_xml": "rule_reports",
     "markdown_summary": "rule_reports",
-    "outcomes_in_words": "rule_reports",
-    "rules_kept": "rule_reports",
+    "outcome_counts": "rule_reports",
+    "rules_hold": "rule_reports",
     "Rule": "rules",
     "load_rules": "rules",
     "SequenceScores": "sequences",
@@ -128,9 +133,10 @@ _LAZY = {
     "rank_table": "tables",
     "slide_tables": "trajectory_tables",
 }
-"""Names imported at first use, and the module each is in: rules and tables are not part of a run."""
+"""Names imported at first use, and the module each is in: loggers, rules and tables are not part of every run."""
 
 __all__ = [
+    "BUNDLED_TEXTURES",
     "CLEAN",
     "MEASURES",
     "SCALE",
@@ -172,6 +178,7 @@ __all__ = [
     "agreement_table",
     "as_baseline",
     "best_batch_size",
+    "bundled_textures",
     "by_corruption",
     "by_corruption_table",
     "check_rules",
@@ -191,12 +198,12 @@ __all__ = [
     "fitted",
     "format_table",
     "guess_format",
-    "guessing_in_words",
     "guessing_models",
+    "guessing_warning",
     "image_shape",
     "import_predictions",
     "infer",
-    "intervals_in_words",
+    "interval_note",
     "junit_xml",
     "level_failures",
     "load_callback",
@@ -205,7 +212,7 @@ __all__ = [
     "load_results",
     "load_rules",
     "markdown_summary",
-    "outcomes_in_words",
+    "outcome_counts",
     "per_corruption_table",
     "plan",
     "printed_table",
@@ -214,7 +221,7 @@ __all__ = [
     "published_rows",
     "rank_table",
     "read_predictions",
-    "rules_kept",
+    "rules_hold",
     "score_list",
     "score_table",
     "scores",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
@@ -24,6 +25,21 @@ from brittle.models.model import Model, Scores
 def plan(benchmark: Benchmark | None) -> list[Cell]:
     """The clean data first, then every cell of the recipe, if there is one."""
     return [Cell(), *(benchmark.cells() if benchmark else ())]
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """The predictions of one model for the samples of one cell, in their order."""
+
+    samples: Sequence[str]
+    labels: NDArray[np.integer[Any]]
+    predictions: NDArray[np.integer[Any]]
+    confidences: NDArray[np.floating[Any]]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions; NaN without samples."""
+        return float((self.predictions == self.labels).mean()) if len(self.labels) else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +106,7 @@ def best_batch_size(model: Model, image_shape: Sequence[int], *, limit: int = 25
 
 
 def common_batch_size(models: Sequence[Model], image_shape: Sequence[int], images: int) -> int:
-    """The batch size at which several models are shown so many images: the smallest of those that suit each.
+    """The batch size at which these models are shown so many images: the smallest of those that suit each.
 
     Where there is little to show nothing is measured. Models whose batch size is fixed split batches themselves.
     """
@@ -138,8 +154,8 @@ def _spent(model: Model, size: int, image_shape: Sequence[int]) -> _Spent | None
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    said = str(error).lower() if isinstance(error, RuntimeError) else ""
-    return isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY)
+    message = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or any(phrase in message for phrase in OUT_OF_MEMORY)
 
 
 Predictions = tuple[NDArray[np.int32], NDArray[np.float32]]
@@ -151,8 +167,8 @@ class Classes:
     """How a dataset reads a model's outputs.
 
     A dataset may count only some of them (`subset`: the rest are masked before the best is taken), or map each output
-    to a class of its own (`map`: an output that means none of them is always wrong). Where nobody says how many classes
-    there are, the largest label says how many outputs there must be at least.
+    to a class (`map`: an output that means none of them is always wrong). Where the number of classes
+    is unknown, the largest label gives the least number of outputs.
     """
 
     outputs: int | None = None
@@ -169,7 +185,7 @@ class Classes:
 
 
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
-    """The scores of a batch, or one sentence that says what is wrong with them; `where` says what is shown."""
+    """The scores of a batch, or an error with what is wrong with them; `where` names what is shown."""
     with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
         scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
     if scores.ndim != 2 or len(scores) != len(images):
@@ -184,7 +200,7 @@ def checked_scores(model: Model, images: Image, classes: int | None = None, *, w
         )
     if not np.isfinite(scores).all():
         raise BrittleError(
-            f"the model {model.name!r} gave scores that are not numbers; look at its weights or its dtype"
+            f"the model {model.name!r} gave scores that are not numbers; check its weights and its dtype"
         )
     return scores
 
@@ -198,7 +214,7 @@ def probabilities(scores: Scores) -> Scores:
 
 
 def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:
-    """The predictions of one batch, as the dataset numbers its classes; `where` says what is shown if it fails."""
+    """The predictions of one batch, as the dataset numbers its classes; `where` names what is shown if it fails."""
     if not len(images):
         return np.empty(0, np.int32), np.empty(0, np.float32)
     scores = checked_scores(model, images, classes.outputs, where=where)
@@ -255,10 +271,10 @@ def infer_with(
 ) -> Iterator[list[Answer]]:
     """`read(model, images, where)` of every model on `draw(item)`, for each item in order; models share what was drawn.
 
-    Networks on the CPU are shown several batches side by side, each by a thread of its own that draws it and computes
+    Networks on the CPU are shown batches in parallel, each by one thread that draws it and computes
     alone: faster than one batch computed by all threads, which wait for each other after every layer, and on a busy
     machine much faster. Other models are shown one batch after the other while threads draw the next ones.
-    If a model fails, `where`, or what it says about the item, tells what it was shown.
+    If a model fails, the error names what it was shown: `where`, or what `where` returns for the item.
     """
 
     def place(item: Item) -> str:
@@ -276,11 +292,11 @@ def infer_with(
         free.put(copy)
 
     def draw_and_predict(item: Item) -> list[Answer]:
-        images, own = draw(item), free.get()
+        images, replica = draw(item), free.get()
         try:
-            return [read(model, images, place(item)) for model in own]
+            return [read(model, images, place(item)) for model in replica]
         finally:
-            free.put(own)
+            free.put(replica)
 
     with torch_threads(each):
         yield from prefetch(draw_and_predict, items, len(copies), torch=each)
@@ -294,6 +310,6 @@ def replicas(models: Sequence[Model], count: int) -> list[list[Model]] | None:
     return None if any(model is None for copy in copies for model in copy) else copies
 
 
-def joined(found: Sequence[Predictions]) -> Predictions:
-    """The predictions of several batches as those of one."""
-    return np.concatenate([p for p, _ in found]), np.concatenate([c for _, c in found])
+def joined(batches: Sequence[Predictions]) -> Predictions:
+    """The predictions of batches, concatenated."""
+    return np.concatenate([p for p, _ in batches]), np.concatenate([c for _, c in batches])

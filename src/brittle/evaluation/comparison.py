@@ -1,4 +1,4 @@
-"""What results say, as lists and records that show themselves as tables: scores, differences to the best, failures."""
+"""Results as lists and records that print as tables: scores, differences to the best, failures."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class ScoreList(list[Scores]):
 class Comparison:
     """Models on one benchmark against the best of them, in pairs, and what others published where that is comparable.
 
-    `differences` are mean accuracies minus that of the best model, the first of `scores`; their intervals hold
-    together.
+    `differences` are mean accuracies minus that of the best model, the first of `scores`; their intervals are
+    simultaneous.
     """
 
     benchmark: Benchmark
@@ -96,15 +96,17 @@ class Comparison:
     def table(self, *, published: bool = True) -> ScoreTable:
         """A row for each model, the best first, and published ones below; the mean accuracy is not printed."""
         theirs = published_rows(self.beside.published) if published else {}
-        known = _columns(self.scores, {score.metric for own in theirs.values() for score in own})
+        known = _columns(
+            self.scores, {score.metric for published_scores in theirs.values() for score in published_scores}
+        )
         lines: list[tuple[Value, ...]] = []
         for place, row in enumerate(self.scores):
-            values = [own[place] for _, own, _ in known]
+            values = [column[place] for _, column, _ in known]
             lines.append((row.model, place + 1, *values, self.differences.get(row.model), "this run"))
         sources: list[str] = []
-        for who, found in theirs.items():
-            printed = {score.metric: as_printed(score) for score in found}
-            citations = list(dict.fromkeys(score.citation for score in found))
+        for who, published_scores in theirs.items():
+            printed = {score.metric: as_printed(score) for score in published_scores}
+            citations = list(dict.fromkeys(score.citation for score in published_scores))
             name = " ".join([who, *(mark_source(citation, sources) for citation in citations)])
             lines.append((name, None, *(printed.get(metric) for _, _, metric in known), None, "; ".join(citations)))
         columns = [Column("model"), Column("rank")]
@@ -169,9 +171,9 @@ def compare_with_best(
 ) -> Comparison:
     """Every model against the best one, in pairs, and published scores where they are comparable."""
     recipe = results.find_benchmark(benchmark)
-    found = score_list(results, recipe, models=models, reference=reference)
-    gaps = compare_all(results, recipe, [row.model for row in found])
-    return Comparison(recipe, table_title(results, recipe, WHAT), found, gaps, comparable(results, recipe))
+    rows = score_list(results, recipe, models=models, reference=reference)
+    gaps = compare_all(results, recipe, [row.model for row in rows])
+    return Comparison(recipe, table_title(results, recipe, WHAT), rows, gaps, comparable(results, recipe))
 
 
 def score_table(
@@ -207,10 +209,10 @@ def level_failures(
                 f"{corruption!r} is {'none' if not wanted else 'more than one'} of the corruptions of these results: "
                 f"{', '.join(wanted or known) or 'they are of clean images alone'}"
             )
-    found = LevelFailures()
+    failures = LevelFailures()
     for one in wanted:
         cells = [cell for cell in results.cells if cell.corruption == one]
         for model in results.models_with([Cell(), *cells]):
             right, levels, _ = results.correct(model, one)
-            found[model, one] = failure_points(right, levels)
-    return found
+            failures[model, one] = failure_points(right, levels)
+    return failures

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle._io import file_name, is_whole, missing_or_damaged
+from brittle._io import file_name, is_complete, missing_or_damaged
 from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
@@ -96,16 +97,18 @@ def bisect(
             f"whole steps must end at {highest:g}, got step {step:g}; take {highest:g} over a whole number"
         )
     halvings = math.ceil(math.log2(step / tolerance) - 1e-9)
-    look = _Looker(model, source, np.asarray(labels), corruption, classes or Classes(), batch_size, threads, tick)
+    evaluator = _Evaluator(
+        model, source, np.asarray(labels), corruption, classes or Classes(), batch_size, threads, tick
+    )
     count = len(source)
     failed, held = np.full(count, np.inf), np.zeros(count)
     prediction = np.full(count, -1, np.int32)
     held_confidence, failed_confidence = np.full(count, np.nan, np.float32), np.full(count, np.nan, np.float32)
 
     def evaluate(samples: NDArray[np.int64], severities: FloatArray) -> NDArray[np.float32]:
-        """Move both ends of the samples' intervals to what the model says at these severities."""
-        predictions, confidences = look(samples, severities)
-        right = predictions == look.labels[samples]
+        """Move both ends of the samples' intervals by the model's predictions at these severities."""
+        predictions, confidences = evaluator(samples, severities)
+        right = predictions == evaluator.labels[samples]
         standing, fallen = samples[right], samples[~right]
         held[standing], held_confidence[standing] = severities[right], confidences[right]
         failed[fallen], failed_confidence[fallen] = severities[~right], confidences[~right]
@@ -124,7 +127,7 @@ def bisect(
         held,
         step / 2**halvings,
         highest,
-        look.evaluations,
+        evaluator.evaluations,
         prediction,
         clean_confidence,
         held_confidence,
@@ -132,23 +135,23 @@ def bisect(
     )
 
 
-class _Looker:
-    """What does the model take these samples for at these severities, and how sure is it?"""
+@dataclass(frozen=True, eq=False)
+class _Evaluator:
+    """Evaluates the model: its predictions and confidences for samples at severities."""
 
-    def __init__(
-        self,
-        model: Model,
-        source: Drawn,
-        labels: NDArray[np.integer],
-        corruption: str,
-        classes: Classes,
-        batch_size: int,
-        threads: int | None,
-        tick: Tick | None,
-    ) -> None:
-        self.model, self.source, self.labels, self.corruption = model, source, labels, corruption
-        self.classes, self.batch_size, self.threads, self.tick = classes, batch_size, threads, tick
-        self.evaluations = np.zeros(len(source), np.int32)
+    model: Model
+    source: Drawn
+    labels: NDArray[np.integer]
+    corruption: str
+    classes: Classes
+    batch_size: int
+    threads: int | None
+    tick: Tick | None
+
+    @cached_property
+    def evaluations(self) -> NDArray[np.int32]:
+        """How often each sample was evaluated."""
+        return np.zeros(len(self.source), np.int32)
 
     def __call__(self, samples: NDArray[np.int64], severities: FloatArray) -> Predictions:
         source, benchmark = self.source, self.source.benchmark
@@ -167,16 +170,16 @@ class _Looker:
 
         name = self.corruption.rpartition("/")[2]
         where = f"{name} at severities of {severities.min():g} to {severities.max():g}" if len(samples) else name
-        found, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
+        predictions, sure = np.empty(len(samples), np.int32), np.empty(len(samples), np.float32)
         starts = range(0, len(samples), self.batch_size)
         batches = infer([self.model], draw, starts, self.classes, threads=self.threads, where=where)
         for start, [(classes, confidences)] in zip(starts, batches, strict=True):
             part = slice(start, start + len(classes))
-            found[part], sure[part] = classes, confidences
+            predictions[part], sure[part] = classes, confidences
             if self.tick is not None:
                 self.tick(len(classes))
         self.evaluations[samples] += 1
-        return found, sure
+        return predictions, sure
 
 
 def search_failure_points(
@@ -204,7 +207,7 @@ def search_failure_points(
     Models, data, benchmark and folder are given as to `evaluate`. The levels of the recipe do not matter, only its
     corruptions, seed and options. Each search is made by `bisect`; one that the folder holds is read, not made again.
     The rows are model, corruption, sample, label, what was found (see `Search`), resolution and max_severity.
-    `overwrite` removes the run that the folder holds, and starts anew.
+    `overwrite` removes the run that the folder holds, and starts from scratch.
     """
     if folder is None:
         with TemporaryDirectory(prefix="brittle-") as place:
@@ -219,12 +222,12 @@ def search_failure_points(
                 threads=threads,
                 progress=progress,
             )
-    several, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
-    check(several, dataset, batch_size)
-    dataset = fitted(dataset, several, None if overwrite else folder)
+    models, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
+    check(models, dataset, batch_size)
+    dataset = fitted(dataset, models, None if overwrite else folder)
     store = Store(folder)
     store.claim_for(dataset, overwrite=overwrite)
-    searches = [(model, entry) for model in several for entry in benchmark.entries]
+    searches = [(model, entry) for model in models for entry in benchmark.entries]
     paths = {}
     for model, entry in searches:
         drawn = drawn_key(benchmark, entry)
@@ -237,14 +240,14 @@ def search_failure_points(
         with store.recorded(call):
             decoded = decode(dataset, store.folder)
             with torch_threads(threads):
-                size = batch_size or common_batch_size(several, decoded.images.shape[1:], len(decoded.images))
+                size = batch_size or common_batch_size(models, decoded.images.shape[1:], len(decoded.images))
             ids = [dataset.ids[i] for i in decoded.kept]
             assert dataset.labels is not None
             labels = dataset.labels[decoded.kept]
             for done, (model, entry) in enumerate(missing):
                 if progress is not None:
                     progress(f"{model.name} {entry.corruption.name}", done, len(missing))
-                found = bisect(
+                search = bisect(
                     model,
                     Drawn(decoded.images, ids, benchmark),
                     labels,
@@ -256,7 +259,7 @@ def search_failure_points(
                     threads=threads,
                 )
                 path = paths[model.name, entry.id]
-                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, found)
+                rows = _rows(model.name, entry.id, list(map(str, ids)), labels, search)
                 rows = rows.with_columns(key=pl.lit(model.key), drawn=pl.lit(drawn_key(benchmark, entry)))
                 store.write_rows(path, rows)
             _keep_recipe(store.folder, benchmark)
@@ -266,7 +269,7 @@ def search_failure_points(
 
 
 def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
-    """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and code of one's own."""
+    """Names how a corruption is drawn, whatever its levels: seed, table, storage, options and user code."""
     return benchmark.cell(entry, 1.0).key
 
 
@@ -281,35 +284,37 @@ def searched_recipes(folder: str | Path) -> list[Benchmark]:
     """The recipes whose corruptions were searched for failure points in a run's folder."""
     place = Path(folder) / FAILURE_POINTS
     files = sorted(place.iterdir()) if place.is_dir() else []
-    return [Benchmark.load(path) for path in files if path.suffix == ".toml" and is_whole(path)]
+    return [Benchmark.load(path) for path in files if path.suffix == ".toml" and is_complete(path)]
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:
     """All searches that a run's folder holds; None if there are none."""
     files = sorted((Path(folder) / FAILURE_POINTS).glob("*/*.parquet"))
-    whole = [file for file in files if not missing_or_damaged(file, "give the same command again to search anew")]
-    return pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in whole]) if whole else None
+    intact = [file for file in files if not missing_or_damaged(file, "repeat the command to search again")]
+    return (
+        pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in intact]) if intact else None
+    )
 
 
 def _rows(
-    model: str, corruption: str, samples: list[str], labels: np.ndarray[tuple[int], np.dtype[np.int64]], found: Search
+    model: str, corruption: str, samples: list[str], labels: np.ndarray[tuple[int], np.dtype[np.int64]], search: Search
 ) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "sample": samples,
             "label": labels.astype(np.int32),
-            "failed": found.failed,
-            "held": found.held,
-            "evaluations": found.evaluations,
-            "prediction": found.prediction,
-            "clean_confidence": found.clean_confidence,
-            "held_confidence": found.held_confidence,
-            "failed_confidence": found.failed_confidence,
+            "failed": search.failed,
+            "held": search.held,
+            "evaluations": search.evaluations,
+            "prediction": search.prediction,
+            "clean_confidence": search.clean_confidence,
+            "held_confidence": search.held_confidence,
+            "failed_confidence": search.failed_confidence,
         }
     ).select(
         pl.lit(model).alias("model"),
         pl.lit(corruption).alias("corruption"),
         pl.all(),
-        pl.lit(found.resolution).alias("resolution"),
-        pl.lit(found.max_severity).alias("max_severity"),
+        pl.lit(search.resolution).alias("resolution"),
+        pl.lit(search.max_severity).alias("max_severity"),
     )

@@ -1,4 +1,4 @@
-"""What failure points say about a corruption: quantiles with intervals, and what their severities do to an image."""
+"""Summaries of failure points by corruption: quantiles with intervals, and what their severities do to an image."""
 
 from __future__ import annotations
 
@@ -113,43 +113,45 @@ class FailureSummary:
     @property
     def severity(self) -> float:
         """Where it is worth to know what the severity does: at the 5 % quantile, else the median, else the end."""
-        found = [one.value for one in (self.early, self.half) if one is not None and math.isfinite(one.value)]
-        return found[0] if found else self.last
+        finite = [one.value for one in (self.early, self.half) if one is not None and math.isfinite(one.value)]
+        return finite[0] if finite else self.last
 
     def _quantile(self, share: float) -> Estimate | None:
         return None if self.points.at_zero == len(self.points) else self.points.right_at_zero().quantile(share)
 
     def examples(self, quantiles: tuple[float, ...] = EXAMPLES) -> list[FailureExample]:
         """Images that fail near these quantiles, each once; of equally near ones the one it was surest of."""
-        found: list[FailureExample] = []
-        broken = self.rows.filter(pl.col("failed").is_finite() & (pl.col("failed") > 0))
+        examples: list[FailureExample] = []
+        failures = self.rows.filter(pl.col("failed").is_finite() & (pl.col("failed") > 0))
         for share in quantiles:
-            left = broken.filter(~pl.col("sample").is_in([one.sample for one in found]))
+            left = failures.filter(~pl.col("sample").is_in([one.sample for one in examples]))
             if left.is_empty():
                 break
             wanted = left["failed"].quantile(share, "nearest")
             order = left.sort((pl.col("failed") - wanted).abs(), -pl.col("clean_confidence"), "sample")
-            found.append(FailureExample(**order.select(*FailureExample.__dataclass_fields__).row(0, named=True)))
-        return sorted(found, key=lambda one: one.failed)
+            examples.append(FailureExample(**order.select(*FailureExample.__dataclass_fields__).row(0, named=True)))
+        return sorted(examples, key=lambda one: one.failed)
 
 
 def summarize_failure_points(rows: pl.DataFrame) -> list[FailureSummary]:
     """A summary for each model and corruption of a table of failure points, the most brittle corruption first.
 
-    Of several searches of the same failure points the finest one counts.
+    Of repeated searches for the same failure points the finest one counts.
     """
     finest = pl.col("resolution") == pl.col("resolution").min().over("key", "corruption", "drawn")
-    found = []
+    summaries = []
     for (model, key, corruption, drawn), group in rows.filter(finest).group_by(
         "model", "key", "corruption", "drawn", maintain_order=True
     ):
-        own = group.unique("sample", keep="first", maintain_order=True)
-        resolution, highest = float(own["resolution"][0]), float(own["max_severity"][0])
+        searched = group.unique("sample", keep="first", maintain_order=True)
+        resolution, highest = float(searched["resolution"][0]), float(searched["max_severity"][0])
         axis = np.arange(round(highest / resolution) + 1, dtype=np.float64) * resolution
-        points = FailurePoints(own["failed"].to_numpy(), axis)
-        evaluations = float(own["evaluations"].to_numpy().mean())
-        found.append(FailureSummary(str(model), str(key), str(corruption), str(drawn), points, evaluations, own))
-    return sorted(found, key=lambda one: (one.rank, one.corruption))
+        points = FailurePoints(searched["failed"].to_numpy(), axis)
+        evaluations = float(searched["evaluations"].to_numpy().mean())
+        summaries.append(
+            FailureSummary(str(model), str(key), str(corruption), str(drawn), points, evaluations, searched)
+        )
+    return sorted(summaries, key=lambda one: (one.rank, one.corruption))
 
 
 class SearchedFolder:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._io import atomic_write, is_whole, missing_or_damaged, sweep
+from brittle._io import atomic_write, is_complete, missing_or_damaged, sweep
 from brittle._types import Image
 from brittle.benchmarks import (
     SEQUENCE_BENCHMARKS,
@@ -58,7 +58,7 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
 
 def decoded_for(folder: Path, data_key: str | None) -> bool:
     """Whether a folder holds the images of this data, all of them and whole."""
-    if not is_whole(folder / READ) or not is_whole(folder / IMAGES):
+    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
         return False
     about = json.loads((folder / READ).read_text(encoding="utf-8"))
     return bool(about.get("data_key") == data_key)
@@ -87,7 +87,7 @@ def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path | None)
 
 def _decoded_square(folder: Path) -> int | None:
     """The side of the images that a run decoded, if they are squares."""
-    if not (is_whole(folder / READ) and is_whole(folder / IMAGES)):
+    if not (is_complete(folder / READ) and is_complete(folder / IMAGES)):
         return None
     height, width = np.load(folder / IMAGES, mmap_mode="r").shape[1:3]
     return int(height) if height == width else None
@@ -111,7 +111,7 @@ def decoded_ids(folder: Path) -> list[str | int]:
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
     path = folder / READ
-    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_whole(path) else {}
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
@@ -157,7 +157,7 @@ def _fill(
 
 
 def as_models(given: Any) -> list[Model]:
-    """Models from one model or several: a list, or a dictionary whose keys are the names that results call them by."""
+    """Models from one model or more: a list, or a dictionary whose keys are the names that results call them by."""
     if isinstance(given, Mapping):
         return [wrap_model(model, name=name) for name, model in given.items()]
     if isinstance(given, list | tuple):
@@ -216,7 +216,7 @@ def as_sequence_benchmark(given: Any, data: Any = None) -> SequenceBenchmark | N
 
 
 def needed_benchmark(given: Any) -> Benchmark:
-    """As `as_benchmark`, where clean images alone say nothing."""
+    """As `as_benchmark`, where clean images alone are not enough."""
     benchmark = as_benchmark(given)
     if benchmark is None:
         raise BrittleTypeError(f"name the corruptions to try by a benchmark such as 'imagenet-c', got {given!r}")
@@ -237,7 +237,7 @@ def check(models: Sequence[Model], dataset: Dataset, batch_size: int | None) -> 
     names = [model.name for model in models]
     if len(set(names)) != len(names):
         raise BrittleError(
-            f"models need names of their own, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
+            f"model names must be unique, got {', '.join(names)}; in Python, give a dictionary {{name: model}}"
         )
     if batch_size is not None and batch_size < 1:
         raise BrittleError(f"batch_size must be at least 1, got {batch_size}")

@@ -44,7 +44,7 @@ LATEX = {
     "\N{NO-BREAK SPACE}": "~",
 }
 UNKNOWN = re.compile("[^\x20-\x7e\N{NO-BREAK SPACE}-\N{LATIN SMALL LETTER Z WITH CARON}]")
-"""What pdfLaTeX's fonts lack."""
+"""Characters that pdfLaTeX's fonts do not have."""
 
 
 def escape_latex(text: str) -> str:

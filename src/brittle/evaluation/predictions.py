@@ -1,4 +1,4 @@
-"""Predictions that were made elsewhere."""
+"""Import predictions that were made by other software, from .csv and .npz files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
+from brittle.evaluation.cell import CellRows
 from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.store import Store
 from brittle.models.model import Scores
 
 COLUMNS = ("sample", "corruption", "level", "prediction")
@@ -64,14 +65,14 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
     level, prediction, confidence = (
         pl.col(name).cast(pl.Float64, strict=False) for name in ("level", "prediction", "confidence")
     )
-    whole = (prediction >= 0) & (prediction < 2**31) & (prediction == prediction.floor())
+    is_class = (prediction >= 0) & (prediction < 2**31) & (prediction == prediction.floor())
     has_confidence = pl.col("confidence").is_not_null()
     for bad, sentence in (
         (pl.col("sample").is_null(), "has no sample"),
         (pl.col("corruption").is_null(), "has no corruption; write the name of one, or clean"),
         (~(level.is_finite() & (level >= 0)).fill_null(False), "has level {level!r}; it must be a number from 0"),
         ((pl.col("corruption") == CLEAN) & (level != 0), "is clean and has level {level}; clean images have level 0"),
-        (~whole.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
+        (~is_class.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
         (
             has_confidence & ~confidence.is_between(0, 1).fill_null(False),
             "has confidence {confidence!r}; it must be a number from 0 to 1, or nothing",
@@ -85,8 +86,8 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
         if len(rows):
             index = rows[0]
             more = f" ({len(rows)} rows are like this)" if len(rows) > 1 else ""
-            told = sentence.format(**raw.row(index, named=True))
-            raise BrittleError(f"row {index + 1} of {str(path)!r} {told}{more}")
+            problem = sentence.format(**raw.row(index, named=True))
+            raise BrittleError(f"row {index + 1} of {str(path)!r} {problem}{more}")
 
 
 def _read_npz(path: Path) -> pl.DataFrame:
@@ -104,7 +105,7 @@ def _read_npz(path: Path) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Absent:
-    """A model of which only the predictions are here."""
+    """A model that is known by its predictions only."""
 
     name: str
     key: str
@@ -132,8 +133,8 @@ def import_predictions(
     table = read_predictions(path)
     if dataset.labels is None:
         raise no_labels(dataset, "so nothing can be right or wrong")
-    labels = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
-    joined = table.join(labels, on="sample", how="left", maintain_order="left")
+    truth = pl.DataFrame({"sample": list(map(str, dataset.ids)), "label": dataset.labels.astype(np.int32)})
+    joined = table.join(truth, on="sample", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("label").is_null())["sample"].unique().to_list()
     if strangers:
         raise BrittleError(
@@ -163,15 +164,9 @@ def import_predictions(
     with store.recorded(Call(predictions=path.name, models={model.name: model.key})):
         for (corruption, level), rows in joined.group_by("corruption", "level", maintain_order=True):
             cell = Cell() if corruption == CLEAN else Cell(names[str(corruption)], level, "elsewhere")
-            store.write(
-                model.name,
-                model_folder(model),
-                cell,
-                samples=rows["sample"].to_list(),
-                labels=rows["label"].to_numpy(),
-                predictions=rows["prediction"].to_numpy(),
-                confidences=rows["confidence"].fill_null(float("nan")).to_numpy(),
-            )
+            confidences = rows["confidence"].fill_null(float("nan")).to_numpy()
+            predictions, labels = rows["prediction"].to_numpy(), rows["label"].to_numpy()
+            store.write(model, cell, CellRows(rows["sample"].to_list(), labels, predictions, confidences))
     return load_results(folder)
 
 
@@ -179,8 +174,8 @@ def _identity(name: str, benchmark: Benchmark | None) -> str:
     """The full id of a corruption; a name that brittle does not know stays as it is."""
     for search in (benchmark.entry if benchmark is not None else get_corruption, get_corruption):
         try:
-            found = search(name)
+            corruption = search(name)
         except ValueError:
             continue
-        return found.id
+        return corruption.id
     return name

@@ -20,7 +20,7 @@ from brittle.models import wrap_model
 
 @dataclass(frozen=True)
 class Flip:
-    """The severity at which a corruption flips the prediction: median, least and most over several draws.
+    """The severity at which a corruption flips the prediction: median, least and most over repeated draws.
 
     `draw` is the one in the middle: unmoved up to `held`, it `becomes` another class at the median. Never flipping is
     `inf`. `held_confidence` is that of the unmoved prediction at `held`, `confidence` that of the other one.
@@ -77,13 +77,13 @@ def probe(
     source = Drawn(np.repeat(image[np.newaxis], draws, axis=0), range(draws), benchmark)
     flips = []
     for entry in benchmark.entries:
-        found = bisect(model, source, np.full(draws, prediction), entry.id, tolerance=tolerance, batch_size=draws)
-        middle = int(np.argsort(found.failed, kind="stable")[(draws - 1) // 2])
-        median = float(found.failed[middle])
-        becomes = int(found.prediction[middle]) if np.isfinite(median) else None
-        least, most = float(found.failed.min()), float(found.failed.max())
-        sure = float(found.held_confidence[middle]), float(found.failed_confidence[middle])
-        flips.append(Flip(entry.id, median, least, most, middle, float(found.held[middle]), becomes, *sure))
+        search = bisect(model, source, np.full(draws, prediction), entry.id, tolerance=tolerance, batch_size=draws)
+        middle = int(np.argsort(search.failed, kind="stable")[(draws - 1) // 2])
+        median = float(search.failed[middle])
+        becomes = int(search.prediction[middle]) if np.isfinite(median) else None
+        least, most = float(search.failed.min()), float(search.failed.max())
+        sure = float(search.held_confidence[middle]), float(search.failed_confidence[middle])
+        flips.append(Flip(entry.id, median, least, most, middle, float(search.held[middle]), becomes, *sure))
         if progress is not None:
             progress()
     longest = {entry.id: entry.corruption.max_severity for entry in benchmark.entries}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from math import nan
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
-from brittle.evaluation.callbacks import CallbackList, started_run
-from brittle.evaluation.cell import Classes, infer, joined
+from brittle.evaluation.cell import CellRows, Classes, infer, joined
 from brittle.evaluation.inputs import check
-from brittle.evaluation.records import Call
+from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
@@ -33,17 +31,17 @@ CellKeys = dict[Cell, str]
 
 
 def cell_keys(stored: StoredSet, threads: int, progress: Progress | None = None) -> CellKeys:
-    """Each cell with the `lasting_key` of its dataset: a copy of the set has the same, whatever its times of change.
+    """Each cell with the `portable_key` of its dataset: a copy of the set has the same, whatever its times of change.
 
     Of folders every file's name and size is asked for and a few files are read; arrays are read through.
     """
     keys: CellKeys = {}
     with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda read: read().lasting_key, stored.cells.values())
-        for cell, key in zip(stored.cells, found, strict=True):
+        computed = pool.map(lambda read: read().portable_key, stored.cells.values())
+        for cell, key in zip(stored.cells, computed, strict=True):
             keys[cell] = key
             if progress is not None:
-                progress("looking at the files", len(keys), len(stored.cells))
+                progress("checking the files", len(keys), len(stored.cells))
     return keys
 
 
@@ -57,16 +55,16 @@ def identity(keys: CellKeys) -> dict[str, Any]:
 
 
 def check_cells(store: Store, about: Mapping[str, Any], keys: CellKeys) -> None:
-    """Raise unless a run that is there saw these files, in every cell; of a set that is known as `about`."""
+    """Raise unless an existing run saw these files, in every cell; `about` identifies the set."""
     known = store.known() or {}
     if not known or not store.has_results() or any(known.get(what) != value for what, value in about.items()):
-        return  # a new run, or one of another set: claiming the folder tells
+        return  # a new run, or one of another set: claiming the folder finds out
     where = repr(str(store.folder))
     if "cells" not in known:
         raise BrittleError(
-            f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so nobody knows "
-            "whether the others are still those that it saw; it can be read and reported, but to go on choose another "
-            "folder"
+            f"{where} is a run of an earlier brittle, which noted the files of the first cell only, so it is "
+            "unknown whether the others have changed; it can be read and reported, but not resumed: choose "
+            "another folder"
         )
     before = {Cell(row["corruption"], float(row["level"]), STORED): row["key"] for row in known["cells"]}
     changed = [cell.title for cell, key in keys.items() if before.get(cell, key) != key]
@@ -98,16 +96,16 @@ def evaluate_stored(
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
     `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
-    Before anything is computed or reused every cell's files are looked at (see `cell_keys`), and a run on other files
-    is refused; a copy of the set goes on with the run of the original. `overwrite` removes the run that the folder
-    holds, and starts anew.
+    Before anything is computed or reused every cell's files are checked (see `cell_keys`), and a run on other files
+    is refused; a copy of the set resumes the run of the original. `overwrite` removes the run that the folder
+    holds, and starts from scratch.
     """
     callbacks = callbacks or CallbackList()
-    several: list[Model] = list(models) if isinstance(models, Sequence) else [models]
+    chosen: list[Model] = list(models) if isinstance(models, Sequence) else [models]
     store = Store(folder)
     cells = dict(stored.cells)
     first = next(iter(cells.values()))()
-    check(several, first, batch_size)
+    check(chosen, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
     if clean is not None:
@@ -122,19 +120,20 @@ def evaluate_stored(
         in_place = {entry.id for entry in recipe.entries} <= {cell.corruption for cell in stored.cells}
         if in_place and (stored.written_by is None or _drew(stored.written_by, recipe)):
             store.keep_recipe(recipe)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), DEFAULT_BATCH)
-    for model in several:
+    size = batch_size or next(filter(None, map(store.batch_size, chosen)), DEFAULT_BATCH)
+    for model in chosen:
         store.keep_model(model, batch_size)
-    lacking = {c: [m for m in several if not store.has(model_folder(m), c)] for c in cells}
-    todo = [cell for cell, those in lacking.items() if those]
-    call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in several})
+    missing = {c: [m for m in chosen if not store.has(model_folder(m), c)] for c in cells}
+    todo = [cell for cell, those in missing.items() if those]
+    call = Call(stored=stored.name, folder=stored.folder, batch_size=size, models={m.name: m.key for m in chosen})
     call.written_by_brittle = stored.written_by is not None
     callbacks.start(started_run(folder, stored.name, len(first), call, todo))
+    run = _StoredRun(store, call, size, threads, callbacks)
     with store.recorded(call):
         for done, cell in enumerate(todo):
             dataset = cells[cell]()
             name = dataset.name if cell.is_clean else stored.name
-            _fill(store, cell, dataset, name, lacking[cell], size, threads, call.skipped, callbacks)
+            run.fill(cell, dataset, name, missing[cell])
             if progress is not None:
                 progress(cell.title, done + 1, len(todo))
     return load_results(folder)
@@ -158,47 +157,39 @@ def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
         )
 
 
-def _fill(
-    store: Store,
-    cell: Cell,
-    dataset: Dataset,
-    data: str,
-    models: list[Model],
-    size: int,
-    threads: int | None,
-    skipped: dict[str, str],
-    callbacks: CallbackList,
-) -> None:
-    assert dataset.labels is not None
-    readable: dict[int, list[int]] = {}
+@dataclass(frozen=True)
+class _StoredRun:
+    """Where the rows of a stored set go, and how they are computed."""
 
-    def read(start: int) -> Image:
-        good, images = readable.setdefault(start, []), []
-        for index in range(start, min(start + size, len(dataset))):
-            try:
-                images.append(dataset.image(index))
-                good.append(index)
-            except UnreadableImage as error:
-                skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
-        if len({image.shape for image in images}) > 1:
-            raise BrittleError(
-                f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
-            )
-        return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+    store: Store
+    call: Call
+    batch_size: int
+    threads: int | None
+    callbacks: CallbackList
 
-    starts, classes = range(0, len(dataset), size), Classes.of(dataset)
-    found = list(infer(models, read, starts, classes, threads=threads, where=cell.of(data)))
-    kept = [index for start in starts for index in readable[start]]
-    for model, batches in zip(models, zip(*found, strict=True), strict=True):
-        predictions, confidences = joined(batches)
-        store.write(
-            model.name,
-            model_folder(model),
-            cell,
-            samples=[str(dataset.ids[i]) for i in kept],
-            labels=dataset.labels[kept],
-            predictions=predictions,
-            confidences=confidences,
-        )
-        accuracy = float((predictions == dataset.labels[kept]).mean()) if kept else nan
-        callbacks.call("on_cell_end", model.name, cell, accuracy, len(kept))
+    def fill(self, cell: Cell, dataset: Dataset, data: str, models: list[Model]) -> None:
+        """Compute a cell for the models and write it."""
+        assert dataset.labels is not None
+        readable: dict[int, list[int]] = {}
+
+        def read(start: int) -> Image:
+            good, images = readable.setdefault(start, []), []
+            for index in range(start, min(start + self.batch_size, len(dataset))):
+                try:
+                    images.append(dataset.image(index))
+                    good.append(index)
+                except UnreadableImage as error:
+                    self.call.skipped[f"{cell.title}: {dataset.ids[index]}"] = str(error)
+            if len({image.shape for image in images}) > 1:
+                raise BrittleError(
+                    f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
+                )
+            return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+
+        starts, classes = range(0, len(dataset), self.batch_size), Classes.of(dataset)
+        predicted = list(infer(models, read, starts, classes, threads=self.threads, where=cell.of(data)))
+        kept = [index for start in starts for index in readable[start]]
+        for model, batches in zip(models, zip(*predicted, strict=True), strict=True):
+            rows = CellRows([str(dataset.ids[i]) for i in kept], dataset.labels[kept], *joined(batches))
+            self.store.write(model, cell, rows)
+            self.callbacks.call("on_cell_end", model.name, cell, rows.accuracy, len(kept))

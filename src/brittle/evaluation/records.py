@@ -1,4 +1,7 @@
-"""What a run was made with: versions, machine, time. Written beside the rows, one file for each call of `evaluate`."""
+"""What a run was made with: versions, machine, time. Written beside the rows, one file for each call of `evaluate`.
+
+While it works, callbacks are given the same account of it; `evaluation/loggers.py` has those for loggers.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,23 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from brittle._errors import BrittleError, CallbackFailed
 from brittle._identity import as_data, settings
-from brittle._io import atomic_write, is_whole, make_folder, missing_or_damaged
-from brittle.benchmarks import Benchmark
+from brittle._io import atomic_write, is_complete, make_folder, missing_or_damaged
+from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions.registry import describe, stand_in
+
+if TYPE_CHECKING:
+    from brittle.evaluation.results import Results
 
 FOLDER, CORRUPTIONS = "calls", "corruptions.json"
 PACKAGES = (
@@ -96,7 +104,7 @@ Record = TypeVar("Record", Call, KnownModel, Run)
 
 
 def read_record(kind: type[Record], data: Mapping[str, Any]) -> Record:
-    """A record from plain data; what an earlier or later brittle noted beside it is left out."""
+    """A record from plain data; fields that an earlier or later version of brittle wrote are left out."""
     known = {field.name for field in fields(kind)}
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
@@ -106,21 +114,23 @@ def read_record(kind: type[Record], data: Mapping[str, Any]) -> Record:
 
 def versions() -> dict[str, str]:
     """The version of each package that is installed."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
-    """Describe a user's own corruptions beside the rows, so that scores can be read where their code is not."""
+    """Describe a user's corruptions beside the rows, so that scores can be read where their code is not installed."""
     path = folder / CORRUPTIONS
-    known = json.loads(path.read_text(encoding="utf-8")) if is_whole(path) else {}
-    own = [entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded]
-    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in own}))
+    known = json.loads(path.read_text(encoding="utf-8")) if is_complete(path) else {}
+    added = [
+        entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded
+    ]
+    described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in added}))
     if any(known.get(key) != one for key, one in described.items()):
         with atomic_write(path) as part:
             part.write_text(json.dumps(known | described, indent=1), encoding="utf-8")
@@ -129,7 +139,7 @@ def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
 def know_corruptions(folder: Path) -> None:
     """Know the corruptions that a run describes, as far as their code is not loaded."""
     path = folder / CORRUPTIONS
-    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_whole(path) else ():
+    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_complete(path) else ():
         stand_in(about)
 
 
@@ -162,7 +172,117 @@ def recorded(folder: Path, call: Call) -> Iterator[Call]:
 def calls(folder: Path) -> tuple[Call, ...]:
     """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    whole = [
+    intact = [
         path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
     ]
-    return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in whole)
+    return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in intact)
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """What a run is going to do: its folder, its models by their names, and the cells that are missing for some.
+
+    `settings` are plain values: data, images, benchmark, recipe, seed, engine, batch_size, as far as they are known.
+    """
+
+    folder: Path
+    models: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    settings: dict[str, str | int | float] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What is run on what."""
+        return f"{self.settings.get('benchmark', 'clean images')} on {self.settings.get('data', 'images')}"
+
+    @property
+    def steps_per_severity(self) -> int:
+        """1, or 10, 100 or 1000 where severities are not whole: loggers count steps in whole numbers."""
+        return next((n for n in (1, 10, 100) if all((n * c.severity) % 1 == 0 for c in self.cells)), 1000)
+
+
+def started_run(folder: str | Path, data: str, images: int, call: Call, cells: Sequence[Cell]) -> StartedRun:
+    """The account of a run that a call starts."""
+    settings: dict[str, Any] = {"data": data, "images": images, "models": ", ".join(call.models)}
+    settings |= {"benchmark": call.benchmark or call.stored, "recipe": call.recipe, "seed": call.seed}
+    settings |= {"engine": call.engine, "batch_size": call.batch_size}
+    settings |= {"folder": str(folder), "brittle": versions().get("brittle", "")}
+    known = {name: value for name, value in settings.items() if value is not None}
+    return StartedRun(Path(folder), tuple(call.models), tuple(cells), known)
+
+
+class Callback(Protocol):
+    """Follows a run. Inherit it and write the methods that you need; all are called in the process of `evaluate`.
+
+    An error in `on_run_start` ends the run, before anything is computed. After an error in another method, which is
+    shown as a `CallbackFailed` warning, the run continues without this callback.
+    """
+
+    def on_run_start(self, run: StartedRun) -> None:
+        """Called once, when it is known which cells are missing, also if none is."""
+
+    def on_cell_end(self, model: str, cell: Cell, accuracy: float, images: int) -> None:
+        """Called for each model and cell that was computed, after its predictions are stored.
+
+        Not for cells that a resumed run holds already. On Ray cells come in the order in which they are finished.
+        """
+
+    def on_run_end(self, results: Results) -> None:
+        """Called once with all results in the run's folder, those of earlier calls too."""
+
+    def on_exception(self, error: BaseException) -> None:
+        """Called in place of `on_run_end` if the run ends with an error or is interrupted."""
+
+
+METHODS = ("on_run_start", "on_cell_end", "on_run_end", "on_exception")
+
+
+class CallbackList:
+    """The callbacks of one run."""
+
+    def __init__(self, callbacks: Sequence[Callback | str] = ()) -> None:
+        if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
+            raise BrittleError(f"callbacks are a list, such as [TensorBoardCallback('logs')], got {callbacks!r}")
+        self.callbacks: list[Any] = [_loaded(one) if isinstance(one, str) else one for one in callbacks]
+        for one in self.callbacks:
+            if isinstance(one, type) or not any(callable(getattr(one, method, None)) for method in METHODS):
+                known = ", ".join(METHODS)
+                raise BrittleError(f"a callback is an object with some of the methods {known}; got {one!r}")
+        self._started: list[Any] = []
+
+    def start(self, run: StartedRun) -> None:
+        """Tell all that a run starts; the first error is raised, with the name of its callback."""
+        for one in self.callbacks:
+            try:
+                getattr(one, "on_run_start", _nothing)(run)
+                self._started.append(one)
+            except Exception as error:
+                raise BrittleError(
+                    f"{_name(one)}.on_run_start failed, so the run was not started: {type(error).__name__}: {error}"
+                ) from error
+
+    def call(self, method: str, *arguments: Any) -> None:
+        """Call a method of all callbacks that were started; one that raises an error is named, and not called again."""
+        for one in list(self._started):
+            try:
+                getattr(one, method, _nothing)(*arguments)
+            except Exception as error:
+                self._started.remove(one)
+                message = (
+                    f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run continues without it"
+                )
+                warnings.warn(CallbackFailed(message), stacklevel=4)
+
+
+def _loaded(text: str) -> Callback:
+    from brittle.evaluation.loggers import load_callback
+
+    return load_callback(text)
+
+
+def _nothing(*_: Any) -> None:
+    """In place of a method that a callback does not have."""
+
+
+def _name(callback: Any) -> str:
+    return type(callback).__name__

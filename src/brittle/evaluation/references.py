@@ -1,4 +1,4 @@
-"""Which published numbers may stand beside a run's: those of the same test on the same images, and no others."""
+"""Which published numbers are comparable with a run's: those of the same test on the same images, and no others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ BUNDLED_TEXTURES = (
 
 @dataclass(frozen=True)
 class Comparable:
-    """What may be shown beside a run: the bundled recipe whose published numbers hold, or why none do.
+    """What is comparable with a run: the bundled recipe whose published numbers hold, or why none do.
 
     `like` is the bundled recipe that the run's is, or is named after; `remedy` what would make them comparable. `notes`
     are footnotes: how the run's pictures differ from those of the published numbers.
@@ -112,12 +112,12 @@ class Comparable:
         missing += ["published rows"] if known.scores else []
         if not missing:
             return ""
-        own = "" if has_reference else ", or choose a reference for mCE: brittle compare RUN --reference MODEL"
-        return f"No {', no '.join(missing)}: {self.why_not}. {self.remedy}{own}."
+        alternative = "" if has_reference else ", or choose a reference for mCE: brittle compare RUN --reference MODEL"
+        return f"No {', no '.join(missing)}: {self.why_not}. {self.remedy}{alternative}."
 
 
 def comparable(results: Results, recipe: Benchmark) -> Comparable:
-    """Whether published numbers may stand beside these results on a recipe.
+    """Whether published numbers are comparable with these results on a recipe.
 
     The recipe must draw what a bundled one draws, whatever it is called, and the images must be all of those that the
     numbers were published on: known by their classes, how many there are, how many of each class, and their size.
@@ -173,7 +173,7 @@ def _notes(results: Results, recipe: Benchmark, twin: str) -> tuple[str, ...]:
 def _differs(results: Results, recipe: Benchmark, data: ReferenceData) -> str:
     """How the images of a run differ from those of the published numbers; nothing if they are the same."""
     if not results.runs:
-        return "these rows do not say which images they are of"
+        return "these rows do not name their images"
     for run in results.runs:
         if run.classes != data.classes:
             return f"this run has {run.images:,} images of {len(run.classes) or 'unnamed'} other classes"
@@ -199,8 +199,8 @@ def _counts(results: Results, recipe: Benchmark) -> np.ndarray[Any, np.dtype[np.
     rows = results.rows.filter(in_cell).group_by("model", "label").len().collect()
     tables = []
     for model in rows["model"].unique():
-        own = rows.filter(pl.col("model") == model)
-        tables.append(np.bincount(own["label"].to_numpy(), own["len"].to_numpy()).astype(np.int64))
+        of_model = rows.filter(pl.col("model") == model)
+        tables.append(np.bincount(of_model["label"].to_numpy(), of_model["len"].to_numpy()).astype(np.int64))
     return min(tables, key=lambda table: table.sum(), default=np.zeros(1, np.int64))
 
 
@@ -226,24 +226,24 @@ def find_reference(results: Results, recipe: Benchmark, text: str | Path) -> Bas
     name = str(text)
     folder, colon, model = name.rpartition(":")
     if name in results.models:
-        found = as_baseline(results, recipe, name)
+        reference = as_baseline(results, recipe, name)
     elif name in BASELINES:
-        found = _published_reference(results, recipe, name)
+        reference = _published_reference(results, recipe, name)
     elif Path(name).is_dir() or (colon and Path(folder).is_dir()):
         place = Path(name) if Path(name).is_dir() else Path(folder)
-        found = _of_run(results, recipe, place, "" if Path(name).is_dir() else model)
+        reference = _of_run(results, recipe, place, "" if Path(name).is_dir() else model)
     else:
         raise BrittleError(
             f"there is no reference {name!r}; give a model of these runs ({', '.join(results.models)}), the folder of "
             f"another run on the same images, or a published baseline ({', '.join(BASELINES)})"
         )
-    zero = [corruption for corruption, error in found.errors.items() if error == 0]
+    zero = [corruption for corruption, error in reference.errors.items() if error == 0]
     if zero:
         raise BrittleError(
-            f"the reference {found.name!r} makes no error on {', '.join(zero)}, so nothing can be divided by it; take "
-            "a weaker reference or more images"
+            f"the reference {reference.name!r} makes no error on {', '.join(zero)}, so nothing can be divided by it; "
+            "take a weaker reference or more images"
         )
-    return found
+    return reference
 
 
 def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Baseline:
@@ -257,31 +257,35 @@ def _of_run(results: Results, recipe: Benchmark, folder: Path, model: str) -> Ba
         )
     able = other.models_with(recipe.cells())
     if not able:
-        raise BrittleError(f"{str(folder)!r} has no model that was run through the whole of {recipe.name!r}")
+        raise BrittleError(f"{str(folder)!r} has no model that was run on every cell of {recipe.name!r}")
     if model and model not in able:
         raise BrittleError(f"{str(folder)!r} has no model {model!r} on {recipe.name!r}; it has: {', '.join(able)}")
     if not model and len(able) > 1:
-        raise BrittleError(f"{str(folder)!r} has {len(able)} models; say which is the reference: {folder}:{able[0]}")
-    found = as_baseline(other, recipe, model or able[0])
-    return Baseline(found.name, found.clean_error, found.errors, f"a model run on these images, in {folder}")
+        raise BrittleError(f"{str(folder)!r} has {len(able)} models; name the reference: {folder}:{able[0]}")
+    reference = as_baseline(other, recipe, model or able[0])
+    return Baseline(
+        reference.name, reference.clean_error, reference.errors, f"a model run on these images, in {folder}"
+    )
 
 
 def _published_reference(results: Results, recipe: Benchmark, name: str) -> Baseline:
     """A published baseline that was asked for by its name: of a part of the data too, but of no other test."""
-    own = [key for key, reference in REFERENCES.items() if reference.baseline == name]
-    if not any(recipe.draws_like(_bundled(key)) for key in own):
+    benchmarks = [key for key, reference in REFERENCES.items() if reference.baseline == name]
+    if not any(recipe.draws_like(_bundled(key)) for key in benchmarks):
         raise BrittleError(
-            f"the baseline {name!r} was measured on {' and '.join(own)}, and {recipe.name!r} draws another test; run "
-            f"-b {own[0]}, or take a model of these runs as the reference: {', '.join(results.models)}"
+            f"the baseline {name!r} was measured on {' and '.join(benchmarks)}, and {recipe.name!r} draws another "
+            f"test; run -b {benchmarks[0]}, or take a model of these runs as the reference: {', '.join(results.models)}"
         )
-    data = REFERENCES[own[0]].data
+    data = REFERENCES[benchmarks[0]].data
     if any(run.classes != data.classes for run in results.runs) or not results.runs:
         raise BrittleError(
             f"the baseline {name!r} was measured on {data}, and these results are of other classes; take a model of "
             f"these runs as the reference: {', '.join(results.models)}"
         )
-    found = baseline(name)
-    return Baseline(found.name, found.clean_error, found.errors, f"{found.about}, on all of {data.name}")
+    published = baseline(name)
+    return Baseline(
+        published.name, published.clean_error, published.errors, f"{published.about}, on all of {data.name}"
+    )
 
 
 def published_rows(scores: Sequence[PublishedScore]) -> dict[str, list[PublishedScore]]:

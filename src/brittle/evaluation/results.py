@@ -41,7 +41,7 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Every prediction of one or more runs, and what the runs say about themselves.
+    """Every prediction of one or more runs, and the records of the runs.
 
     >>> import brittle
     >>> blur = brittle.Benchmark("blur", [brittle.benchmarks.Entry("gaussian_blur", [1, 5])])
@@ -68,10 +68,10 @@ class Results:
     def __repr__(self) -> str:
         models, cells = self.models, self.cells
         named = ", ".join(models[:4]) + (f" and {len(models) - 4} more" if len(models) > 4 else "")
-        several = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
+        counts = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
         runs = [f"{run.folder}: {run.images:,} images of {run.data!r}" for run in self.runs]
         more = [f"and {len(runs) - 1} more runs"] if len(runs) > 2 else runs[1:]
-        return "\n  ".join([f"<Results: {several}", *runs[:1], *more]) + ">"
+        return "\n  ".join([f"<Results: {counts}", *runs[:1], *more]) + ">"
 
     def _repr_html_(self) -> str:
         """The same in a notebook, with the scores of each benchmark, or the accuracies if there is none."""
@@ -98,22 +98,22 @@ class Results:
         """
         if isinstance(benchmark, Benchmark):
             return benchmark
-        whole = self.benchmarks()
+        complete = self.benchmarks()
         if benchmark is not None:
-            named = [recipe for recipe in whole if recipe.name == benchmark]
-            if named or not whole:
+            named = [recipe for recipe in complete if recipe.name == benchmark]
+            if named or not complete:
                 return named[0] if named else load_benchmark(benchmark)
-            there = ", ".join(repr(recipe.name) for recipe in whole)
-            raise BrittleError(f"these results are not of the benchmark {benchmark!r}; they are of {there}")
-        if len(whole) == 1:
-            return whole[0]
-        if not whole:
+            known = ", ".join(repr(recipe.name) for recipe in complete)
+            raise BrittleError(f"these results are not of the benchmark {benchmark!r}; they are of {known}")
+        if len(complete) == 1:
+            return complete[0]
+        if not complete:
             raise BrittleError(
                 "no model of these results was run through a whole benchmark, so there is nothing to score; "
                 "results.accuracy() has the cells"
             )
-        names = ", ".join(f"{recipe.name!r}" for recipe in whole)
-        raise BrittleError(f"these results hold {len(whole)} benchmarks; say which: {names}")
+        names = ", ".join(f"{recipe.name!r}" for recipe in complete)
+        raise BrittleError(f"these results hold {len(complete)} benchmarks; choose one: {names}")
 
     def scores(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreList:
         """The scores of every model with their intervals, the best first; options are those of `brittle.scores`."""
@@ -155,7 +155,7 @@ class Results:
         return rank_table(self, self.find_benchmark(benchmark), **how)
 
     def report(self, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:
-        """Write one HTML file that shows where the models break, and give its path."""
+        """Write one HTML file that shows where the models fail, and return its path."""
         # the report stands above this room, which must not know it: whoever calls this has it loaded now, by name
         written: Path = import_module("brittle.report").write_report(self, path, title=title, reference=reference)
         return written
@@ -175,29 +175,29 @@ class Results:
     @cached_property
     def models(self) -> list[str]:
         """The names of the models, sorted."""
-        return sorted(self._there)
+        return sorted(self._cells_by_model)
 
     @cached_property
     def cells(self) -> list[Cell]:
         """What there are results for, sorted; of a range of severities the middle stands here."""
-        return [Cell(*place) for place in sorted(set().union(*self._there.values()))]
+        return [Cell(*place) for place in sorted(set().union(*self._cells_by_model.values()))]
 
     def benchmarks(self) -> list[Benchmark]:
         """The recipes of the runs, each once; those whose cells are all there for some model."""
-        found = {recipe.hash: recipe for run in self.runs for recipe in Store(run.folder).recipes()}
-        return [recipe for recipe in found.values() if self.models_with(recipe.cells())]
+        recipes = {recipe.hash: recipe for run in self.runs for recipe in Store(run.folder).recipes()}
+        return [recipe for recipe in recipes.values() if self.models_with(recipe.cells())]
 
     def models_with(self, cells: Iterable[Cell]) -> list[str]:
         """The models that have results on all these cells."""
         places = {cell.place for cell in cells}
-        return [model for model in self.models if self._there[model] >= places]
+        return [model for model in self.models if self._cells_by_model[model] >= places]
 
     @cached_property
-    def _there(self) -> dict[str, set[tuple[str, float]]]:
-        found: dict[str, set[tuple[str, float]]] = {}
+    def _cells_by_model(self) -> dict[str, set[tuple[str, float]]]:
+        places: dict[str, set[tuple[str, float]]] = {}
         for model, corruption, level in self.rows.select("model", "corruption", "level").unique().collect().rows():
-            found.setdefault(model, set()).add((corruption, level))
-        return found
+            places.setdefault(model, set()).add((corruption, level))
+        return places
 
     def accuracy(self) -> pl.DataFrame:
         """For each model, corruption and level: how many samples, and the share that was right."""
@@ -248,14 +248,14 @@ class Results:
         seen = np.bincount(place, minlength=len(samples) * len(cells)).reshape(len(samples), len(cells))
         if seen.max() > 1:
             raise BrittleError(
-                f"some samples of {model!r} are there twice; load each run once, and runs of other data apart"
+                f"some samples of {model!r} appear twice; load each run once, and runs of other data apart"
             )
         values = np.empty(seen.shape, bool)
         values.flat[place] = chosen["correct"].to_numpy()
-        whole = seen.all(axis=1)
-        if not whole.any():
+        complete = seen.all(axis=1)
+        if not complete.any():
             raise BrittleError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
-        return Matrix(values[whole], samples.to_numpy().astype(str)[whole])
+        return Matrix(values[complete], samples.to_numpy().astype(str)[complete])
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""
@@ -263,12 +263,12 @@ class Results:
         if corruption not in {cell.corruption for cell in cells}:
             raise BrittleError(f"there are no results of {model!r} on {corruption!r}")
         cells.sort(key=lambda cell: cell.severity)
-        found = self.matrix(model, cells)
-        return found.values, np.array([cell.severity for cell in cells]), list(found.samples)
+        matrix = self.matrix(model, cells)
+        return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
 
 
 def load_results(*folders: str | Path) -> Results:
-    """The rows of one or more runs, together.
+    """The rows of one or more runs, concatenated.
 
     >>> import brittle, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -39,9 +39,9 @@ UNREACHABLE = 10**8
 class Outcome:
     """What became of a rule for one model.
 
-    The interval of the estimate holds together with those of all other outcomes of the same call. `against` is the
-    model of the other run; the estimate is then the difference to it. `images_needed` is about how many images would
-    decide an undecided rule if the value stays where it is; None if the value is too close to the bound to say.
+    The interval of the estimate is simultaneous with those of all other outcomes of the same call (Bonferroni).
+    `against` is the model of the other run; the estimate is then the difference to it. `images_needed` is about how
+    many images would decide an undecided rule if the value stays where it is; None if it is too close to the bound.
     """
 
     rule: Rule
@@ -125,10 +125,10 @@ def check_rules(
     check_level(level)
     for rule in rules:
         rule.check_range(difference=against is not None)
-    mine, theirs = Evidence(results), None if against is None else Evidence(against)
+    evidence, theirs = Evidence(results), None if against is None else Evidence(against)
     if theirs is not None:
-        mine.check_same_images(theirs)
-    questions = [_question(mine, theirs, rule, model) for rule in rules for model in mine.models_for(rule)]
+        evidence.check_same_images(theirs)
+    questions = [_question(evidence, theirs, rule, model) for rule in rules for model in evidence.models_for(rule)]
     alone = 1 - (1 - level) / len(questions)
     draws = _Draws([one for one in questions if isinstance(one, _Means) and not one.exact], alone, seed)
     return [_outcome(question, question.estimate(alone, draws)) for question in questions]
@@ -202,7 +202,7 @@ class _Points(_Question):
         return replace(self.points.right_at_zero().quantile(self.rule.share, level=level), n=len(self.points))
 
     def images_needed(self, estimate: Estimate, bound: float) -> float:
-        """From the share that fails before the bound, which must be told from the share of the rule."""
+        """From the share that fails before the bound, which is compared with the share of the rule."""
         if self.others is not None:
             return super().images_needed(estimate, bound)
         right = self.points.right_at_zero().points
@@ -236,11 +236,11 @@ class _Draws:
         return self._drawn[id(question)]
 
 
-def _question(mine: Evidence, theirs: Evidence | None, rule: Rule, model: str) -> _Question:
+def _question(evidence: Evidence, theirs: Evidence | None, rule: Rule, model: str) -> _Question:
     other = None if theirs is None else theirs.namesake(model)
     if rule.metric == FAILURE_POINT:
-        recipe = mine.recipe(rule)
-        points, samples = mine.points(rule, recipe, model)
+        recipe = evidence.recipe(rule)
+        points, samples = evidence.points(rule, recipe, model)
         if theirs is None or other is None:
             return _Points(rule, model, recipe.name, None, points)
         others, theirs_of = theirs.points(rule, recipe, other)
@@ -252,8 +252,8 @@ def _question(mine: Evidence, theirs: Evidence | None, rule: Rule, model: str) -
         i, j = _shared(rule, samples, theirs_of)
         first, second = (FailurePoints(p.points[k], p.severities) for p, k in ((points, i), (others, j)))
         return _Points(rule, model, recipe.name, other, first, second)
-    measure = mine.measure(rule)
-    rows, samples = mine.rows(rule, model, measure)
+    measure = evidence.measure(rule)
+    rows, samples = evidence.rows(rule, model, measure)
     benchmark = None if measure.benchmark is None else measure.benchmark.name
     if theirs is None or other is None:
         return _Means(rule, model, benchmark, None, rows, samples, measure.statistic, measure.exact)

@@ -62,8 +62,8 @@ class Evidence:
     @cached_property
     def _searched(self) -> list[Benchmark]:
         known = {recipe.hash for recipe in self._recipes}
-        found = {recipe.hash: recipe for run in self.results.runs for recipe in searched_recipes(run.folder)}
-        return [recipe for key, recipe in found.items() if key not in known]
+        recipes = {recipe.hash: recipe for run in self.results.runs for recipe in searched_recipes(run.folder)}
+        return [recipe for key, recipe in recipes.items() if key not in known]
 
     @cached_property
     def _drawn(self) -> set[tuple[tuple[str, float], str]]:
@@ -93,7 +93,7 @@ class Evidence:
             return models[0]
         raise BrittleError(
             f"the run to compare with has no model {model!r}, and more than one other: {', '.join(models)}; run one of "
-            "that name, or put the model that is meant into a run of its own"
+            "that name, or put the model that is meant into a separate run"
         )
 
     def check_same_images(self, other: Evidence) -> None:
@@ -132,7 +132,7 @@ class Evidence:
 
     def entries(self, rule: Rule, recipe: Benchmark) -> list[Entry]:
         """The corruptions of a benchmark that a rule is about."""
-        found = []
+        named = []
         for name in rule.corruption:
             entry = _named(recipe, name)
             if entry is None:
@@ -140,7 +140,7 @@ class Evidence:
                 raise BrittleError(
                     f"{_of(rule)}: the corruption {name!r} was not run in {recipe.name!r}; {did_you_mean(name, known)}"
                 )
-            found.append(entry)
+            named.append(entry)
         families = {entry.corruption.family for entry in recipe.entries}
         for family in rule.family:
             if family not in families:
@@ -148,7 +148,7 @@ class Evidence:
                     f"{_of(rule)}: no corruption of the family {family!r} was run in {recipe.name!r}; "
                     f"{did_you_mean(family, families)}"
                 )
-        return found or [e for e in recipe.entries if not rule.family or e.corruption.family in rule.family]
+        return named or [e for e in recipe.entries if not rule.family or e.corruption.family in rule.family]
 
     def measure(self, rule: Rule) -> Measure:
         """How the metric of a rule is computed from a run's cells, the same for all models."""
@@ -183,7 +183,7 @@ class Evidence:
         if not rule.divides_by_reference:
             return {}
         if rule.reference is not None:
-            found = find_reference(self.results, recipe, rule.reference)
+            baseline = find_reference(self.results, recipe, rule.reference)
         else:
             beside = comparable(self.results, recipe)
             if beside.baseline is None:
@@ -192,8 +192,8 @@ class Evidence:
                     f"{_of(rule)}: there is no reference for {rule.metric} ({why}); write reference = a model of the "
                     f"run ({', '.join(self.results.models)}), or take the metric 'error'"
                 )
-            found = beside.baseline
-        return {"reference": found.of(corruptions), "clean_reference": found.clean_error}
+            baseline = beside.baseline
+        return {"reference": baseline.of(corruptions), "clean_reference": baseline.clean_error}
 
     def rows(self, rule: Rule, model: str, measure: Measure) -> tuple[FloatArray, Samples]:
         """The columns of a measure for each image of the rule's classes, each value between 0 and 1."""
@@ -203,14 +203,14 @@ class Evidence:
     def _matrix(self, rule: Rule, model: str, cells: tuple[Cell, ...]) -> tuple[NDArray[np.bool_], Samples]:
         key = model, cells, rule.classes
         if key not in self._matrices:
-            there = self.results.models_with(cells)
-            if model not in there:
+            complete = self.results.models_with(cells)
+            if model not in complete:
                 raise BrittleError(
                     f"{_of(rule)}: {model!r} was not run on all that the rule is about; run it again to fill what is "
-                    f"missing, or name a model in the rule ({', '.join(there) or 'none has all'})"
+                    f"missing, or name a model in the rule ({', '.join(complete) or 'none has all'})"
                 )
-            found = self._of_classes(rule).matrix(model, cells)
-            self._matrices[key] = found.values, found.samples
+            matrix = self._of_classes(rule).matrix(model, cells)
+            self._matrices[key] = matrix.values, matrix.samples
         return self._matrices[key]
 
     def _of_classes(self, rule: Rule) -> Results:
@@ -218,9 +218,9 @@ class Evidence:
         if numbers is None:
             return self.results
         rows = self.results.rows.filter(pl.col("label").is_in(numbers))
-        there = set(rows.select(pl.col("label").unique()).collect()["label"])
+        labels = set(rows.select(pl.col("label").unique()).collect()["label"])
         for name, number in zip(rule.classes, numbers, strict=True):
-            if number not in there:
+            if number not in labels:
                 raise BrittleError(f"{_of(rule)}: the run has no image of the class {name!r}; leave it out")
         return replace(self.results, rows=rows)
 
@@ -235,13 +235,13 @@ class Evidence:
         return [known.index(name) for name in rule.classes]
 
     def points(self, rule: Rule, recipe: Benchmark, model: str) -> tuple[FailurePoints, Samples]:
-        """Each image's failure point, under several corruptions the first: as searched, else from the run's levels."""
-        found = [self._points(rule, recipe, entry, model) for entry in self.entries(rule, recipe)]
-        shared: Samples = reduce(np.intersect1d, [samples for _, samples in found])
+        """Each image's failure point, under more than one corruption the first: as searched, else from the run."""
+        by_corruption = [self._points(rule, recipe, entry, model) for entry in self.entries(rule, recipe)]
+        shared: Samples = reduce(np.intersect1d, [samples for _, samples in by_corruption])
         if not shared.size:
             raise BrittleError(f"{_of(rule)}: no image of {model!r} has a failure point under all of its corruptions")
-        each = [points.points[np.searchsorted(samples, shared)] for points, samples in found]
-        axis = np.unique(np.concatenate([points.severities for points, _ in found]))
+        each = [points.points[np.searchsorted(samples, shared)] for points, samples in by_corruption]
+        axis = np.unique(np.concatenate([points.severities for points, _ in by_corruption]))
         return FailurePoints(np.min(each, axis=0), axis), shared
 
     def _points(self, rule: Rule, recipe: Benchmark, entry: Entry, model: str) -> tuple[FailurePoints, Samples]:
@@ -271,8 +271,8 @@ class Evidence:
         """Raise unless this run, which is another one than the cells', has them drawn in the same way."""
         for cell in cells:
             if not cell.is_clean and (cell.place, cell.key) not in self._drawn:
-                there = cell.place in {place for place, _ in self._drawn}
-                how = "draws it otherwise" if there else "does not have it"
+                exists = cell.place in {place for place, _ in self._drawn}
+                how = "draws it otherwise" if exists else "does not have it"
                 raise BrittleError(
                     f"{_of(rule)} is about {cell.title}, and the other run {how}; run both through the same benchmark"
                 )
@@ -281,14 +281,18 @@ class Evidence:
 def load_evidence(*folders: str | Path) -> Results:
     """The results of runs as `load_results` gives them, also of folders that hold nothing but failure points."""
     places = [Path(folder) for folder in folders]
-    whole = [place for place in places if any((place / CELLS).glob("*/*.parquet"))]
-    searched = [place for place in places if place not in whole and load_failure_points(place) is not None]
+    evaluated = [place for place in places if any((place / CELLS).glob("*/*.parquet"))]
+    searched = [place for place in places if place not in evaluated and load_failure_points(place) is not None]
     if not searched:
         return load_results(*places)
     about = tuple(Store(place).about() for place in searched)
     kinds = [pl.String, pl.String, pl.Float64, pl.String, pl.Int32, pl.Int32, pl.Float32, pl.Boolean]
     empty = pl.LazyFrame(schema=dict(zip(COLUMNS, kinds, strict=True)))
-    return replace((found := load_results(*whole)), runs=(*found.runs, *about)) if whole else Results(empty, about)
+    return (
+        replace((results := load_results(*evaluated)), runs=(*results.runs, *about))
+        if evaluated
+        else Results(empty, about)
+    )
 
 
 def _statistic(metric: Metric, clean: bool, reference: dict[str, FloatArray | float]) -> Statistic:
@@ -309,12 +313,12 @@ def _cells(rule: Rule, recipe: Benchmark, entry: Entry) -> list[Cell]:
     if rule.severity is None:
         return cells
     low, high = rule.severity
-    found = [cell for cell in cells if low <= cell.severity <= high]
-    if not found:
+    inside = [cell for cell in cells if low <= cell.severity <= high]
+    if not inside:
         wanted = f"{low:g}" if low == high else f"from {low:g} to {high:g}"
         levels = ", ".join(f"{cell.severity:g}" for cell in cells)
         raise BrittleError(f"{_of(rule)}: {entry.corruption.name} was not run at level {wanted}; it was at: {levels}")
-    return found
+    return inside
 
 
 def _of(rule: Rule) -> str:

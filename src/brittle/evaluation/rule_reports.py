@@ -10,12 +10,12 @@ from brittle.evaluation.rule_checks import Outcome
 MARKS = {"holds": "✅ holds", "fails": "❌ fails", "undecided": "❔ undecided"}
 
 
-def rules_kept(outcomes: Sequence[Outcome], *, strict: bool = False) -> bool:
+def rules_hold(outcomes: Sequence[Outcome], *, strict: bool = False) -> bool:
     """Whether no rule fails; if strict, whether all of them hold."""
     return all(one.verdict == "holds" or (one.verdict == "undecided" and not strict) for one in outcomes)
 
 
-def outcomes_in_words(outcomes: Sequence[Outcome]) -> str:
+def outcome_counts(outcomes: Sequence[Outcome]) -> str:
     """How many hold, fail and are undecided."""
     counts = [(sum(one.verdict == verdict for one in outcomes), verdict) for verdict in MARKS]
     singular = {"holds": "holds", "fails": "fails", "undecided": "is undecided"}
@@ -24,19 +24,23 @@ def outcomes_in_words(outcomes: Sequence[Outcome]) -> str:
     return f"{len(outcomes)} check{'s' * (len(outcomes) > 1)}: {', '.join(parts)}"
 
 
-def intervals_in_words(outcomes: Sequence[Outcome]) -> str:
+def interval_note(outcomes: Sequence[Outcome]) -> str:
     """What the intervals are."""
-    together = f", wide enough to hold for all {len(outcomes)} checks at once (Bonferroni)" if len(outcomes) > 1 else ""
+    bonferroni = (
+        f", wide enough to hold for all {len(outcomes)} checks at once (Bonferroni)" if len(outcomes) > 1 else ""
+    )
     differ = "paired differences to the other run, with " if any(one.against for one in outcomes) else ""
     both = len({one.rule.percent for one in outcomes}) == 2
     units = "percent" if outcomes[0].rule.percent else "severity"
     units = "percent, failure points in severity" if both else units
-    return f"{units}; {differ}95 % intervals over images{together}; a bound inside its interval leaves a rule undecided"
+    return (
+        f"{units}; {differ}95 % intervals over images{bonferroni}; a bound inside its interval leaves a rule undecided"
+    )
 
 
 def junit_xml(outcomes: Sequence[Outcome], *, strict: bool = False) -> str:
     """JUnit XML: a test case for each rule and model; what is undecided is skipped, or a failure if strict."""
-    failed = [one for one in outcomes if not rules_kept([one], strict=strict)]
+    failed = [one for one in outcomes if not rules_hold([one], strict=strict)]
     skipped = [one for one in outcomes if one.verdict == "undecided" and one not in failed]
     numbers = {"tests": len(outcomes), "failures": len(failed), "errors": 0, "skipped": len(skipped)}
     counts = {key: str(value) for key, value in numbers.items()}
@@ -58,8 +62,8 @@ def junit_xml(outcomes: Sequence[Outcome], *, strict: bool = False) -> str:
 
 def markdown_summary(outcomes: Sequence[Outcome], *, strict: bool = False) -> str:
     """A table of all outcomes in Markdown, and a sentence for each that does not hold."""
-    title = "passed" if rules_kept(outcomes, strict=strict) else "failed"
-    lines = [f"## brittle check {title}: {outcomes_in_words(outcomes).partition(': ')[2]}", ""]
+    title = "passed" if rules_hold(outcomes, strict=strict) else "failed"
+    lines = [f"## brittle check {title}: {outcome_counts(outcomes).partition(': ')[2]}", ""]
     value = "difference" if any(one.against for one in outcomes) else "value"
     lines += [f"| | rule | model | {value} | interval | bound |", "|---|---|---|--:|--:|--:|"]
     for one in outcomes:
@@ -71,7 +75,7 @@ def markdown_summary(outcomes: Sequence[Outcome], *, strict: bool = False) -> st
         lines += [
             f"- **{_escaped(one.rule.title)}**, {_escaped(one.model)}: {_escaped(one.sentence)}." for one in chosen
         ]
-    note = intervals_in_words(outcomes)
+    note = interval_note(outcomes)
     return "\n".join([*lines, "", f"{note[0].upper()}{note[1:]}.", ""])
 
 

@@ -15,7 +15,7 @@ from brittle._identity import settings
 from brittle.metrics import Metric, list_metrics
 
 FAILURE_POINT, CLEAN_ACCURACY = "failure point", "clean accuracy"
-SHORT = {
+ALIASES = {
     "accuracy": "mean_accuracy",
     "error": "error",
     "accuracy drop": "drop",
@@ -47,7 +47,7 @@ class Rule:
     The metric is over the images of `classes`, under the `corruption`s or families of a benchmark (by default all of
     them), at the levels from the first to the last `severity` (by default all). A bound is a plain number: 0.8 is 80 %.
     A failure point is the severity below which the share `quantile` of the images fails, of those that are right when
-    clean; under several corruptions the first of them that an image fails counts. `reference` is the one of mCE: what
+    clean; under more than one corruption the first that an image fails counts. `reference` is the one of mCE: what
     `find_reference` takes. Without a `model`, every model of the run must keep it.
     """
 
@@ -179,12 +179,12 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as it stands in a file, without defaults."""
-        found: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for key, value in settings(self).items():
             if (key in ("corruption", "family") and len(value) == 1) or (key == "severity" and value[0] == value[1]):
                 value = value[0]
-            found[key] = list(value) if isinstance(value, tuple) else value
-        return found
+            data[key] = list(value) if isinstance(value, tuple) else value
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rule:
@@ -217,13 +217,13 @@ def load_rules(path: str | Path) -> list[Rule]:
         raise BrittleError(f"the rules of {str(file)!r} are tables [[rule]], with two brackets")
     if not rules:
         raise BrittleError(f"{str(file)!r} holds no rule; write at least one [[rule]] with a metric and a bound")
-    found = []
+    loaded = []
     for number, rule in enumerate(rules, 1):
         try:
-            found.append(Rule.from_dict(rule))
+            loaded.append(Rule.from_dict(rule))
         except BrittleError as error:
             raise BrittleError(f"rule {number} of {str(file)!r}: {error}") from error
-    return found
+    return loaded
 
 
 def _find_metric(given: str, where: str) -> str:
@@ -233,9 +233,9 @@ def _find_metric(given: str, where: str) -> str:
         return wanted
     metrics = list_metrics()
     for one in metrics:
-        if wanted in (one.name.casefold(), one.field.replace("_", " ").casefold()) or one.field == SHORT.get(wanted):
+        if wanted in (one.name.casefold(), one.field.replace("_", " ").casefold()) or one.field == ALIASES.get(wanted):
             return one.name
-    known = [*(key for key in SHORT if len(key) > 1), *(one.name for one in metrics), FAILURE_POINT, CLEAN_ACCURACY]
+    known = [*(key for key in ALIASES if len(key) > 1), *(one.name for one in metrics), FAILURE_POINT, CLEAN_ACCURACY]
     raise BrittleError(f"{where} names the metric {given!r}, which does not exist; {did_you_mean(given, known)}")
 
 

@@ -20,8 +20,7 @@ from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark
 from brittle.datasets import stored_sequences
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.callbacks import Callback, CallbackList, started_run
-from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
+from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
     as_benchmark,
     as_dataset,
@@ -34,14 +33,14 @@ from brittle.evaluation.inputs import (
     image_shape,
 )
 from brittle.evaluation.published_set import evaluate_stored
-from brittle.evaluation.records import Call
+from brittle.evaluation.records import Call, Callback, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.sequences import evaluate_sequences
 from brittle.evaluation.store import Store, model_folder
 from brittle.models.model import Model
 
 Task = tuple[Cell, Sequence[int]]
-"""A cell, and the numbers of the models that lack it."""
+"""A cell, and the numbers of the models for which it is missing."""
 
 Done = Iterator[tuple[Task, list[Predictions]]]
 Tick = Callable[[str, int], None]
@@ -61,11 +60,11 @@ class Job:
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
-    """One cell after the other, though the batches of the next are begun when processors have nothing else to do."""
-    for lacking, group in groupby(tasks, key=lambda task: list(task[1])):
+    """One cell after the other, though the batches of the next are prefetched when processors are idle."""
+    for missing, group in groupby(tasks, key=lambda task: list(task[1])):
         cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
         batches = infer(
-            [job.models[i] for i in lacking],
+            [job.models[i] for i in missing],
             lambda place: job.source.batch(*place, job.batch_size),
             list(product(cells, starts)),
             job.classes,
@@ -74,10 +73,10 @@ def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
         )
         for cell in cells:
             seen: list[list[Predictions]] = []
-            for found in islice(batches, len(starts)):
-                seen.append(found)
-                tick(cell.title, len(found[0][0]))
-            yield (cell, lacking), [joined(found) for found in zip(*seen, strict=True)]
+            for predicted in islice(batches, len(starts)):
+                seen.append(predicted)
+                tick(cell.title, len(predicted[0][0]))
+            yield (cell, missing), [joined(predicted) for predicted in zip(*seen, strict=True)]
 
 
 def find_engine(name: str, address: str | None) -> Callable[[Job, Sequence[Task], Tick], Done]:
@@ -103,15 +102,15 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     wants_gpu = any(str(getattr(model, "device", "cpu")).startswith("cuda") for model in job.models)
     with ray_cluster(address) as ray:
         shared = ray.put(replace(job, threads=1))
-        work = [((cell, lacking), (shared, cell, list(lacking))) for cell, lacking in tasks]
-        for (cell, lacking), found in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
+        work = [((cell, missing), (shared, cell, list(missing))) for cell, missing in tasks]
+        for (cell, missing), predicted in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
             tick(cell.title, len(job.source))
-            yield (cell, lacking), found
+            yield (cell, missing), predicted
 
 
-def _cell(job: Job, cell: Cell, lacking: list[int]) -> list[Predictions]:
-    [(_, found)] = local(job, [(cell, lacking)], lambda *_: None)
-    return found
+def _cell(job: Job, cell: Cell, missing: list[int]) -> list[Predictions]:
+    [(_, predicted)] = local(job, [(cell, missing)], lambda *_: None)
+    return predicted
 
 
 def evaluate(
@@ -146,7 +145,7 @@ def evaluate(
     Args:
         model: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
             `brittle.wrap_model` sets another mean, std and size), a function that takes uint8 batches N×H×W×3 and gives
-            scores, or a model; or several in a list, or in a dictionary by their names. They share the corrupted
+            scores, or a model; or a list of them, or a dictionary by their names. They share the corrupted
             batches.
         data: a name such as "demo" or "cifar10:PATH", a folder with a folder for each class, (images, labels) as arrays
             or tensors, a torch or Hugging Face dataset, or a `Dataset`. Photographs of different sizes are
@@ -160,13 +159,13 @@ def evaluate(
             in a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
         threads: number of threads that corrupt images and compute; by default two for each processor.
-        engine: "local", or "ray" to spread cells over a cluster at `address` (by default this machine).
+        engine: "local", or "ray" to run cells in parallel on a cluster at `address` (by default this machine).
         address: address of the Ray cluster.
         progress: called after each batch; by default a bar in a terminal or a notebook, with None nothing.
-        overwrite: remove the run that the folder holds, and start anew; other files in the folder stay.
+        overwrite: remove the run that the folder holds, and start from scratch; other files in the folder stay.
         clean: the clean images that belong to published corrupted ones, as `data`; without them there is no clean
             accuracy.
-        callbacks: objects with methods of `Callback`, which are told of every cell, or names of loggers such as
+        callbacks: objects with methods of `Callback`, which are called after every cell, or names of loggers such as
             "tensorboard:FOLDER", "mlflow:URI" or "wandb:PROJECT".
     """
     followers = CallbackList(callbacks)
@@ -184,19 +183,36 @@ def evaluate(
             "clean images belong to published corrupted ones, such as imagenet-c:PATH, and these are none"
         )
     check_threads(threads)
-    how: dict[str, Any] = {"batch_size": batch_size, "threads": threads, "overwrite": overwrite}
-    how["callbacks"] = followers
     run: Callable[..., Results]
     if published is not None and sequences is not None:
-        run = partial(evaluate_sequences, models, published, sequences, **how)
+        run = partial(
+            evaluate_sequences,
+            models,
+            published,
+            sequences,
+            batch_size=batch_size,
+            threads=threads,
+            overwrite=overwrite,
+            callbacks=followers,
+        )
     elif stored is not None:
-        run = partial(evaluate_stored, models, stored, clean=None if clean is None else as_dataset(clean), **how)
+        run = partial(
+            evaluate_stored,
+            models,
+            stored,
+            clean=None if clean is None else as_dataset(clean),
+            batch_size=batch_size,
+            threads=threads,
+            overwrite=overwrite,
+            callbacks=followers,
+        )
     else:
         dataset = as_dataset(data)
         check(models, dataset, batch_size)
-        run = partial(_evaluate, models, dataset, recipe, engine=engine, address=address, **how)
+        options = RunOptions(engine, address, batch_size, threads, overwrite, followers)
+        run = partial(_evaluate, models, dataset, recipe, options)
         if sequences is not None:
-            run = partial(_clean_and_sequences, models, dataset, sequences, run)
+            run = partial(_clean_and_sequences, models, dataset, sequences, options)
     shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
     place = Path(tempfile.mkdtemp(prefix="brittle-") if folder is None else folder)
     try:
@@ -220,17 +236,24 @@ def _clean_and_sequences(
     models: Sequence[Model],
     dataset: Dataset,
     benchmark: SequenceBenchmark,
-    run_clean: Callable[..., Results],
+    options: RunOptions,
     *,
     folder: Path,
     progress: Progress | None,
 ) -> Results:
     """The clean images, then the sequences made from them."""
-    how = run_clean.keywords  # type: ignore[attr-defined]
-    dataset = fitted(dataset, models, None if how["overwrite"] else folder)
-    run_clean(folder=folder, progress=progress)
-    options = {name: how[name] for name in ("batch_size", "threads", "callbacks")}
-    return evaluate_sequences(models, dataset, benchmark, folder, progress=progress, **options)
+    dataset = fitted(dataset, models, None if options.overwrite else folder)
+    _evaluate(models, dataset, None, options, folder=folder, progress=progress)
+    return evaluate_sequences(
+        models,
+        dataset,
+        benchmark,
+        folder,
+        batch_size=options.batch_size,
+        threads=options.threads,
+        progress=progress,
+        callbacks=options.callbacks,
+    )
 
 
 def _remove(folder: Path, process: int) -> None:
@@ -239,41 +262,48 @@ def _remove(folder: Path, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """How cells are computed and written, as `evaluate` takes it; rows do not depend on it."""
+
+    engine: str
+    address: str | None
+    batch_size: int | None
+    threads: int | None
+    overwrite: bool
+    callbacks: CallbackList
+
+
 def _evaluate(
-    several: Sequence[Model],
+    models: Sequence[Model],
     dataset: Dataset,
     benchmark: Benchmark | None,
-    *,
+    options: RunOptions,
     folder: Path,
-    batch_size: int | None,
-    threads: int | None,
-    engine: str,
-    address: str | None,
     progress: Progress | None,
-    overwrite: bool,
-    callbacks: CallbackList,
 ) -> Results:
-    compute = find_engine(engine, address)
-    dataset = fitted(dataset, several, None if overwrite else folder)
+    compute = find_engine(options.engine, options.address)
+    dataset = fitted(dataset, models, None if options.overwrite else folder)
     store = Store(folder)
-    store.claim_for(dataset, overwrite=overwrite)
+    store.claim_for(dataset, overwrite=options.overwrite)
     if benchmark is not None:
         store.keep_recipe(benchmark)
-    size = batch_size or next(filter(None, map(store.batch_size, several)), None)
-    for model in several:
-        store.keep_model(model, batch_size)
+    size = options.batch_size or next(filter(None, map(store.batch_size, models)), None)
+    for model in models:
+        store.keep_model(model, options.batch_size)
     tasks: list[Task] = []
     for cell in plan(benchmark):
-        lacking: Sequence[int] = [i for i, model in enumerate(several) if not store.has(model_folder(model), cell)]
-        if lacking:
-            tasks.append((cell, lacking))
+        missing: Sequence[int] = [i for i, model in enumerate(models) if not store.has(model_folder(model), cell)]
+        if missing:
+            tasks.append((cell, missing))
     if size is None and tasks:
-        with torch_threads(threads):
-            size = common_batch_size(several, image_shape(dataset), len(dataset))
-    call = Call(engine=engine, batch_size=size, models={m.name: m.key for m in several}, notes=tuple(dataset.notes))
+        with torch_threads(options.threads):
+            size = common_batch_size(models, image_shape(dataset), len(dataset))
+    keys = {model.name: model.key for model in models}
+    call = Call(engine=options.engine, batch_size=size, models=keys, notes=tuple(dataset.notes))
     if benchmark is not None:
         call.benchmark, call.recipe, call.seed = benchmark.name, benchmark.hash, benchmark.seed
-    callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
+    options.callbacks.start(started_run(folder, dataset.name, len(dataset), call, [cell for cell, _ in tasks]))
     if not tasks:
         return load_results(folder)
     assert size is not None
@@ -283,7 +313,7 @@ def _evaluate(
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
-        job = Job(drawn, classes, several, size, threads, dataset.name)
+        job = Job(drawn, classes, models, size, options.threads, dataset.name)
         height, width = decoded.images.shape[1:3]
         call.unreadable, call.size = len(decoded.skipped), (height, width)
         done, total = 0, len(tasks) * len(ids)
@@ -294,19 +324,11 @@ def _evaluate(
             if progress is not None:
                 progress(what, done, total)
 
-        for (cell, lacking), found in compute(job, tasks, tick):
-            for i, (predictions, confidences) in zip(lacking, found, strict=True):
-                store.write(
-                    several[i].name,
-                    model_folder(several[i]),
-                    cell,
-                    samples=samples,
-                    labels=labels,
-                    predictions=predictions,
-                    confidences=confidences,
-                )
-                accuracy = float((predictions == labels).mean())
-                callbacks.call("on_cell_end", several[i].name, cell, accuracy, len(labels))
+        for (cell, missing), predicted in compute(job, tasks, tick):
+            for i, (predictions, confidences) in zip(missing, predicted, strict=True):
+                rows = CellRows(samples, labels, predictions, confidences)
+                store.write(models[i], cell, rows)
+                options.callbacks.call("on_cell_end", models[i].name, cell, rows.accuracy, len(labels))
             call.cells += 1
     return load_results(folder)
 

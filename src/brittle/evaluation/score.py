@@ -38,7 +38,7 @@ USEFUL = 0.1
 """An accuracy that a model of many classes has at least, if it is of any use."""
 
 DOUBT, FIT_DOUBT = 0.01, 0.001
-"""How likely a useful model may look like guessing, and guessing like another order of the classes."""
+"""Accepted probabilities that a useful model is taken for guessing, and guessing for another order of the classes."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Guessing:
 
 
 def guessing(labels: NDArray[np.integer], predictions: NDArray[np.integer], classes: int) -> Guessing | None:
-    """Whether predictions are at or below chance; None if they are above it, or if there are too few to tell.
+    """Whether predictions are at or below chance; None if they are above it, or if there are too few to decide.
 
     They count as such only if a model that is twice as good as guessing (and right for at least one image in ten, or
-    half-way to always) would look so in less than one of a hundred tests.
+    half-way to always) would have so few right in less than one of a hundred tests.
     """
     count, right = len(labels), int((labels == predictions).sum())
     if count == 0 or classes < 2:
@@ -80,28 +80,28 @@ def guessing_models(results: Results, models: Sequence[str] | None = None) -> di
     """The models that are no better than guessing on clean images, by name."""
     classes = max((len(run.classes) for run in results.runs), default=0)
     rows = results.rows.filter(pl.col("corruption") == CLEAN).select("model", "label", "prediction").collect()
-    found = {}
+    checked = {}
     for (name,), group in rows.group_by("model", maintain_order=True):
         labels, predictions = group["label"].to_numpy(), group["prediction"].to_numpy()
         if models is None or name in models:
-            found[str(name)] = guessing(labels, predictions, classes or int(labels.max()) + 1)
-    return {name: one for name, one in found.items() if one is not None}
+            checked[str(name)] = guessing(labels, predictions, classes or int(labels.max()) + 1)
+    return {name: one for name, one in checked.items() if one is not None}
 
 
-def guessing_in_words(model: str, found: Guessing, classes: Sequence[str]) -> str:
+def guessing_warning(model: str, guess: Guessing, classes: Sequence[str]) -> str:
     """A warning in one or two sentences, with the order of classes that fits if there is one."""
-    words = (
-        f"{model} is right about {found.right} of {found.images} clean images, no more than guessing "
-        f"({found.chance:.1%})"
+    sentence = (
+        f"{model} is right about {guess.right} of {guess.images} clean images, no more than guessing "
+        f"({guess.chance:.1%})"
     )
-    if found.order is None or found.fitted is None or not classes:
+    if guess.order is None or guess.fitted is None or not classes:
         return (
-            f"{words}. Are its classes in another order than the data's (--classes), or its images prepared otherwise "
-            "(--mean, --std, --size, --crop)?"
+            f"{sentence}. Are its classes in another order than the data's (--classes), or its images prepared "
+            "otherwise (--mean, --std, --size, --crop)?"
         )
-    names = ", ".join(classes[number] for number in found.order[:30]) + (" …" if len(found.order) > 30 else "")
+    names = ", ".join(classes[number] for number in guess.order[:30]) + (" …" if len(guess.order) > 30 else "")
     return (
-        f"{words}, but its predictions fit to {found.fitted:.1%} if its outputs are in this order: {names}. If so, "
+        f"{sentence}, but its predictions fit to {guess.fitted:.1%} if its outputs are in this order: {names}. If so, "
         "write these names into a file, one a line, and give it as --classes FILE (classes=[…] in Python)."
     )
 
@@ -111,11 +111,11 @@ def _order(labels: NDArray[np.integer], predictions: NDArray[np.integer], classe
     output = _mostly(labels, predictions)
     if len(set(output.values())) < len(output) or any(not 0 <= place < classes for place in output.values()):
         return None
-    lacking = sorted(set(range(classes)) - set(output))
+    missing = sorted(set(range(classes)) - set(output))
     left = sorted(set(range(classes)) - set(output.values()))
-    if len(lacking) > 1:
+    if len(missing) > 1:
         return None
-    output.update(zip(lacking, left, strict=True))
+    output.update(zip(missing, left, strict=True))
     number = {place: label for label, place in output.items()}
     return tuple(number[place] for place in range(classes))
 
@@ -134,11 +134,11 @@ def _held_out(labels: NDArray[np.integer], predictions: NDArray[np.integer]) -> 
 
 def _mostly(labels: NDArray[np.integer], predictions: NDArray[np.integer]) -> dict[int, int]:
     """The prediction that is most frequent for each label."""
-    found = {}
+    most_frequent = {}
     for label in np.unique(labels):
         values, counts = np.unique(predictions[labels == label], return_counts=True)
-        found[int(label)] = int(values[counts.argmax()])
-    return found
+        most_frequent[int(label)] = int(values[counts.argmax()])
+    return most_frequent
 
 
 def _at_most(right: int, count: int, share: float) -> float:
@@ -182,7 +182,7 @@ class Scores:
 
     `mean_accuracy` is over corruptions of the mean over levels; `robustness` is that divided by the clean accuracy.
     What needs clean images is None if they were not run, as with a published set from disk, and so is a ratio that some
-    resamples leave undefined. `mce` and `relative_mce` are there if there is a reference model: the one that was asked
+    resamples leave undefined. `mce` and `relative_mce` exist if there is a reference model: the one that was asked
     for, or a published one where it is comparable; `reference` says which. `corruptions` are in the recipe's order.
     `more` are the metrics that were added (see `brittle.metrics.metric`), by their fields.
     """
@@ -202,7 +202,7 @@ class Scores:
 
     def worst_first(self) -> list[CorruptionScores]:
         """The corruptions, lowest accuracy first."""
-        return sorted(self.corruptions, key=lambda own: (own.accuracy.value, own.corruption))
+        return sorted(self.corruptions, key=lambda scores: (scores.accuracy.value, scores.corruption))
 
     def __repr__(self) -> str:
         return f"<Scores of {self.model!r} on {self.benchmark!r}: {', '.join(map(str, self.all()))}>"
@@ -246,7 +246,7 @@ def scores(
     True
 
     The benchmark is a name or a `Benchmark`, and may be left out if the results hold exactly one.
-    `models` asks for some of them; one that lacks a cell then raises. `reference` divides the errors of mCE: a
+    `models` asks for some of them; one with a missing cell then raises. `reference` divides the errors of mCE: a
     baseline, or what `find_reference` takes, such as a model's name. By default it is the one that was published for
     this benchmark, if these are all of the images it was measured on (see `comparable`); else there is no mCE.
     """
@@ -256,25 +256,25 @@ def scores(
         reference = comparable(results, benchmark).baseline
     elif not isinstance(reference, Baseline):
         reference = find_reference(results, benchmark, reference)
-    cells, found = benchmark.cells(), []
+    cells, scored = benchmark.cells(), []
     for model in results.models_with(cells) if models is None else models:
         has_clean = model in results.models_with([Cell()])
         rows = results.matrix(model, [Cell(), *cells] if has_clean else [cells[0], *cells]).values
         drawn = resampled_means(rows, seed=seed, resamples=resamples)
-        mine: dict[str, Estimate] = {}
-        for own, (name, measure) in _measures(benchmark, reference, has_clean).items():
+        estimates: dict[str, Estimate] = {}
+        for key, (name, measure) in _measures(benchmark, reference, has_clean).items():
             with suppress(ValueError):  # a ratio to a clean accuracy of zero, with few images or a hopeless model
-                mine[own] = bootstrap(rows, measure, name=name, seed=seed, resamples=resamples, resampled=drawn)
+                estimates[key] = bootstrap(rows, measure, name=name, seed=seed, resamples=resamples, resampled=drawn)
         if has_clean:
-            mine["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
+            estimates["clean"] = accuracy_estimate(rows[:, 0], name="clean accuracy")
         each = _by_corruption(benchmark, reference, rows, drawn, seed, has_clean)
         title = None if reference is None else reference.title
-        more = {own: mine.pop(own) for own in list(mine) if own not in OWN}
-        found.append(Scores(model, benchmark.name, **mine, reference=title, corruptions=each, more=more))
-    return sorted(found, key=lambda mine: -mine.mean_accuracy.value)
+        more = {key: estimates.pop(key) for key in list(estimates) if key not in SCORE_FIELDS}
+        scored.append(Scores(model, benchmark.name, **estimates, reference=title, corruptions=each, more=more))
+    return sorted(scored, key=lambda row: -row.mean_accuracy.value)
 
 
-OWN = {own.name for own in fields(Scores)}
+SCORE_FIELDS = {each.name for each in fields(Scores)}
 
 
 def _measures(
@@ -300,7 +300,7 @@ def _by_corruption(
     benchmark: Benchmark, reference: Baseline | None, rows: NDArray[Any], drawn: FloatArray, seed: int, has_clean: bool
 ) -> tuple[CorruptionScores, ...]:
     """Each corruption by itself, from the same resamples as the scores over all of them."""
-    found, start = [], 1
+    scored, start = [], 1
     for entry in benchmark.entries:
         cells = slice(start, start := start + len(entry.levels))
         shares = np.column_stack([rows[:, 0], rows[:, cells].mean(-1)])  # on clean images, and over the levels
@@ -332,8 +332,8 @@ def _by_corruption(
             ratios["corruption_error"] = estimate("corruption error", _divided(below))
         if has_clean and rise > 0:
             ratios["relative_corruption_error"] = estimate("relative corruption error", _rise_divided(rise))
-        found.append(CorruptionScores(entry.id, accuracy, **ratios))
-    return tuple(found)
+        scored.append(CorruptionScores(entry.id, accuracy, **ratios))
+    return tuple(scored)
 
 
 def _divided(below: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -372,7 +372,7 @@ def compare(
 
 
 def check_same_images(results: Results) -> None:
-    """Raise if the runs are on different images, whose rows must not be averaged together."""
+    """Raise if the runs are on different images, whose rows must not be averaged."""
     data = {run.images_key: run.data for run in results.runs}
     if len(data) > 1:
         raise BrittleError(
@@ -397,8 +397,9 @@ def compare_all(
 ) -> dict[str, Estimate]:
     """The mean accuracy of each further model minus that of the first, on the images that all of them have.
 
-    The intervals hold together, whichever model was put first (see `differences`): use this, and not `compare` again
-    and again, to hold several models against the best. Without a benchmark it is the accuracy on clean images.
+    The intervals are simultaneous, whichever model was put first (see `differences`): use this, and not repeated
+    calls of `compare`, to compare more than two models with the best. Without a benchmark it is the accuracy on
+    clean images.
     """
     check_same_images(results)
     if len(models) < 2:
@@ -407,15 +408,15 @@ def compare_all(
     tables = shared_rows(results, models, cells)
     mean = by_corruption(benchmark) if benchmark is not None else np.asarray
     names = [f"{model} − {models[0]}" for model in models[1:]]
-    found = differences(tables, lambda x: mean(x).mean(-1), names=names, resamples=resamples)
-    return dict(zip(models[1:], found, strict=True))
+    gaps = differences(tables, lambda x: mean(x).mean(-1), names=names, resamples=resamples)
+    return dict(zip(models[1:], gaps, strict=True))
 
 
 def shared_rows(results: Results, models: Sequence[str], cells: Sequence[Cell]) -> list[NDArray[np.bool_]]:
     """Right or wrong of each model, samples × cells, on the samples that all of them have."""
-    found: list[Matrix] = [results.matrix(model, cells) for model in models]
-    shared = reduce(np.intersect1d, [matrix.samples for matrix in found])
+    matrices: list[Matrix] = [results.matrix(model, cells) for model in models]
+    shared = reduce(np.intersect1d, [matrix.samples for matrix in matrices])
     if not shared.size:
         listed = ", ".join(map(repr, models))
         raise BrittleError(f"{listed} were run on different images, so they cannot be compared in pairs")
-    return [matrix.values[np.searchsorted(matrix.samples, shared)] for matrix in found]
+    return [matrix.values[np.searchsorted(matrix.samples, shared)] for matrix in matrices]

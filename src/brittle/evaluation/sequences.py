@@ -18,9 +18,8 @@ from brittle.benchmarks import Cell, SequenceBenchmark
 from brittle.corruptions.imagenet_p import Perturbation, find_perturbation, sequence
 from brittle.datasets import StoredSequences, UnreadableImage
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.callbacks import CallbackList, started_run
 from brittle.evaluation.cell import Classes, best_classes, checked_scores, infer_with, least_batch_size
-from brittle.evaluation.records import Call
+from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import SEQUENCES, Store, model_folder
 from brittle.evaluation.table_formats import Column, ScoreTable, Value

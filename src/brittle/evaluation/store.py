@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._io import (
@@ -23,7 +22,7 @@ from brittle._io import (
     atomic_write,
     create,
     file_name,
-    is_whole,
+    is_complete,
     locked,
     make_folder,
     missing_or_damaged,
@@ -32,7 +31,7 @@ from brittle._io import (
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import plan
+from brittle.evaluation.cell import CellRows, plan
 from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import (
     CORRUPTIONS,
@@ -61,7 +60,7 @@ OURS = {
 """The folders of a run, and the files that it has in them."""
 
 DATA = "brittle.data"
-"""Under this key a file of rows says which data it is of."""
+"""The key under which a file of rows names its data."""
 
 WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
 
@@ -83,7 +82,7 @@ class Store:
     def claim(self, identity: Mapping[str, Any], *, overwrite: bool = False) -> None:
         """Make the folder this run's own, or raise if it holds results on other data, or other files.
 
-        Of several processes with other data one gets it; those with the same data share it. A run that has no results
+        Of processes with different data one gets it; those with the same data share it. A run that has no results
         yet and that no process works on, such as one that was killed at its start, is taken over. `overwrite` removes
         what a run has left in the folder, and nothing else.
         """
@@ -117,14 +116,14 @@ class Store:
                 warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; it is written again"), stacklevel=4)
                 path.unlink()
         if not create(path, toml_text(identity)):
-            other = _differences(self.known() or {}, identity)  # without locks somebody may have been faster
+            other = _differences(self.known() or {}, identity)  # without locks another process may have been faster
             if other:
                 raise BrittleError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
         self._presence = Presence(path)
         self._data_key = identity.get("data_key")
 
     def known(self) -> dict[str, Any] | None:
-        """What the folder was claimed with; None if nobody did, or if that file is not whole."""
+        """What the folder was claimed with; None if it is unclaimed, or if that file is incomplete."""
         known = _read(self.folder / RUN)
         if known is None or not {"data", "images", "classes"} <= known.keys():
             return None
@@ -138,7 +137,7 @@ class Store:
             raise BrittleError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
 
     def _check_rows(self, data_key: str | None) -> None:
-        """Raise unless all rows in a folder that does not say which data it is of are of this data."""
+        """Raise unless all rows in a folder that does not name its data are of this data."""
         for file in self._results():
             if data_key is None or pl.read_parquet_metadata(file).get(DATA) != data_key:
                 raise BrittleError(
@@ -148,14 +147,14 @@ class Store:
 
     def _results(self) -> Iterator[Path]:
         for folder in (CELLS, FAILURE_POINTS, SEQUENCES):
-            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_whole(file))
+            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_complete(file))
 
     def has_results(self) -> bool:
         """Whether anything has been computed."""
         return any(self._results())
 
     def _clear(self, *, images: bool = True) -> None:
-        """Remove a run's own files, last what says that it is one, and the folders that are empty then."""
+        """Remove the files of a run, the record that marks it as one last, and the folders that are empty then."""
         for name, pattern in OURS.items():
             files = [*(self.folder / name).glob(pattern), *(self.folder / name).glob("*.toml")]
             files += (self.folder / name).rglob(".*.part")
@@ -190,20 +189,22 @@ class Store:
         self._remove_made()
 
     def _remove_made(self) -> None:
-        with suppress(OSError):  # somebody has something there
+        with suppress(OSError):  # other files are in the folder
             for folder in self._made:
                 folder.rmdir()
 
     def keep_recipe(self, benchmark: Benchmark) -> None:
         """Put the recipe beside the results, so that they explain themselves."""
         path = self.folder / RECIPES / f"{file_name(benchmark.name)}-{benchmark.hash}.toml"
-        mine = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
+        planned = {(cell.corruption, cell.severity): cell for cell in plan(benchmark)}
         with locked(self.folder):
             computed = {file.name for file in self._results()}
             alone = self._presence is not None and self._presence.alone()
             for place, other in self._recipes():
                 others = plan(other)[1:]
-                clashing = [cell for cell in others if mine.get((cell.corruption, cell.severity), cell).key != cell.key]
+                clashing = [
+                    cell for cell in others if planned.get((cell.corruption, cell.severity), cell).key != cell.key
+                ]
                 if clashing and alone and not any(f"{cell.file_name}.parquet" in computed for cell in others):
                     place.unlink()  # of a run that failed before it had computed anything
                 elif clashing:
@@ -223,16 +224,16 @@ class Store:
             benchmark.save(path)
 
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
-        """Cells that are planned now, and that an earlier version of somebody's own code has drawn before."""
-        own = {
+        """Cells that are planned now, and that an earlier version of user code has drawn before."""
+        by_place = {
             _place(f"{cell.file_name}."): cell
             for cell in cells
             if not cell.is_clean and get_corruption(cell.corruption).code
         }
-        folders = (self.folder / CELLS).iterdir() if own and (self.folder / CELLS).is_dir() else ()
+        folders = (self.folder / CELLS).iterdir() if by_place and (self.folder / CELLS).is_dir() else ()
         for folder in folders:
             for file in sorted(folder.iterdir()):
-                cell = own.get(_place(file.name))
+                cell = by_place.get(_place(file.name))
                 if cell is not None and file.name != f"{cell.file_name}.parquet" and file.suffix == ".parquet":
                     yield cell
 
@@ -242,19 +243,19 @@ class Store:
 
     def _recipes(self) -> list[tuple[Path, Benchmark]]:
         know_corruptions(self.folder)
-        found = []
+        recipes = []
         for path in sorted((self.folder / RECIPES).glob("*.toml")):
-            if missing_or_damaged(path, "give the same command again to write it anew"):
+            if missing_or_damaged(path, "repeat the command to write it again"):
                 continue
             recipe = Benchmark.load(path)
             if not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
-                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name says"), stacklevel=3)
+                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name stands for"), stacklevel=3)
                 continue
-            found.append((path, recipe))
-        return found
+            recipes.append((path, recipe))
+        return recipes
 
     def keep_model(self, model: Model, batch_size: int | None) -> None:
-        """Note a model, and its batch size if somebody gave one; what is noted already stays."""
+        """Note a model, and its batch size if one was given; what is recorded already stays."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
         if missing_or_damaged(path, "it is written again"):
             make_folder(path.parent)
@@ -280,33 +281,28 @@ class Store:
 
     def write(
         self,
-        name: str,
-        model: str,
+        model: Model,
         cell: Cell,
-        *,
-        samples: list[str],
-        labels: NDArray[np.integer[Any]],
-        predictions: NDArray[np.integer[Any]],
-        confidences: NDArray[np.floating[Any]],
+        rows: CellRows,
     ) -> None:
-        """Keep the rows of one cell."""
-        rows = pl.DataFrame(
+        """Write the rows of one cell of a model."""
+        table = pl.DataFrame(
             {
-                "sample": samples,
-                "label": labels.astype(np.int32),
-                "prediction": predictions.astype(np.int32),
-                "confidence": confidences.astype(np.float32),
-                "correct": labels == predictions,
+                "sample": list(rows.samples),
+                "label": rows.labels.astype(np.int32),
+                "prediction": rows.predictions.astype(np.int32),
+                "confidence": rows.confidences.astype(np.float32),
+                "correct": rows.labels == rows.predictions,
             }
         ).with_columns(
-            pl.lit(name).alias("model"),
+            pl.lit(model.name).alias("model"),
             pl.lit(cell.corruption).alias("corruption"),
             pl.lit(cell.severity).alias("level"),
         )
-        self.write_rows(self.path(model, cell), rows)
+        self.write_rows(self.path(model_folder(model), cell), table)
 
     def write_rows(self, path: Path, rows: pl.DataFrame) -> None:
-        """Write a file of rows, which says itself which data it is of."""
+        """Write a file of rows, which names its data."""
         if not (self.folder / RUN).is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
         make_folder(path.parent)
@@ -321,7 +317,7 @@ class Store:
         """What the folder was claimed with."""
         known = self.known()
         if known is None:
-            what = "empty or cut off; the same command again writes it anew"
+            what = "empty or cut off; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
                 f"{what if (self.folder / RUN).is_file() else 'missing'}"
@@ -337,7 +333,7 @@ class Store:
         models = [
             read_record(KnownModel, known)
             for file in sorted((self.folder / MODELS).glob("*.toml"))
-            if not missing_or_damaged(file, "give the same command again to write it anew")
+            if not missing_or_damaged(file, "repeat the command to write it again")
             and (known := _read(file)) is not None
         ]
         recipes = [recipe.hash for recipe in self.recipes()]
@@ -346,10 +342,10 @@ class Store:
 
 
 def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: str = CELLS) -> pl.LazyFrame:
-    """The rows of several runs, read when they are needed.
+    """The rows of runs, read lazily.
 
-    A cell that two runs on the same data have of the same model is there once. Models of one name and different weights
-    or code are told apart by where their code lies, by when they were first run, or else by the beginning of their
+    A cell that two runs on the same data have of the same model is read once. Models of one name and different weights
+    or code are distinguished by where their code lies, by when they were first run, or else by the beginning of their
     keys, also if only some runs `among` more are read.
     """
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
@@ -386,15 +382,15 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
         by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
         by_time = {key: f"{by_origin[key]} of {about.get('since', '')}".strip() for key, about in known.items()}
         by_key = {key: key[:6] for key in known}
-        told = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
-        chosen = next(texts for texts in [*told, by_key] if len(set(texts.values())) == len(known))
+        choices = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
+        chosen = next(texts for texts in [*choices, by_key] if len(set(texts.values())) == len(known))
         for key in known:
             endings[name, key] = f" ({chosen[key]})" if len(known) > 1 else ""
     return endings
 
 
 def _check_one_code(files: Sequence[Path]) -> None:
-    """Raise if a cell of somebody's own corruption is there as two versions of its code, or two recipes, drew it."""
+    """Raise if a cell of a user's corruption was drawn as two versions of its code, or two recipes, drew it."""
     first: dict[str, Path] = {}
     for file in files:
         place = _place(file.name)
@@ -424,7 +420,7 @@ def model_folder(model: Model) -> str:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """A small file; None if it is missing, empty or cut off."""
-    return tomllib.loads(path.read_text(encoding="utf-8")) if is_whole(path) else None
+    return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
 
 
 def _differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -465,5 +461,5 @@ def _ways(first: Benchmark, second: Benchmark, corruption: str) -> tuple[str, st
         for one in (first, second)
     )
     other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
-    said = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
-    return (said[0], said[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")
+    ways = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
+    return (ways[0], ways[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")

@@ -31,7 +31,7 @@ PAGE = 84
 
 
 NARROW = 9
-"""Names of columns that are longer than this, and than what is below, are broken on a terminal."""
+"""Names of columns that are longer than this, and than what is below, are wrapped on a terminal."""
 LONG = 24
 """Words longer than this are set in lines in LaTeX where a table is too wide."""
 
@@ -72,7 +72,7 @@ class ScoreTable:
         names = [column.name for column in self.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise BrittleError(f"the table {self.name!r} has two columns {twice[0]!r}; each needs a name of its own")
+            raise BrittleError(f"the table {self.name!r} has two columns {twice[0]!r}; column names must be unique")
         for row in self.rows:
             if len(row) != len(names):
                 raise BrittleError(f"the table {self.name!r} has {len(names)} columns, and a row of {len(row)}: {row}")
@@ -101,13 +101,13 @@ class ScoreTable:
             ]
             for i, row in enumerate(table.rows)
         ]
-        body = html_table([column.name for column in table.columns], rows, left=_words(table))
+        body = html_table([column.name for column in table.columns], rows, left=_text_columns(table))
         note = _below(table, intervals=True, bold_best=True)
         return html_block(html_number(table.title, bold=True), body, note=note)
 
     def to_polars(self, *, intervals: bool = True) -> pl.DataFrame:
         """The values in full, fractions as fractions; the ends of intervals are columns `…_low` and `…_high`."""
-        found: dict[str, pl.Series] = {}
+        series: dict[str, pl.Series] = {}
         for place, column in enumerate(self.columns):
             values = [row[place] for row in self.rows]
             parts = {column.name: [_plain(value) for value in values]}
@@ -115,10 +115,10 @@ class ScoreTable:
                 for end in ("low", "high"):
                     parts[f"{column.name}_{end}"] = [getattr(value, end, None) for value in values]
             for name, part in parts.items():
-                if name in found:
+                if name in series:
                     raise BrittleError(f"the table {self.name!r} has two columns {name!r}; write it without intervals")
-                found[name] = _series(name, part)
-        return pl.DataFrame(found)
+                series[name] = _series(name, part)
+        return pl.DataFrame(series)
 
     def to_pandas(self, *, intervals: bool = True) -> Any:
         """The same as a DataFrame of pandas."""
@@ -134,10 +134,10 @@ def _series(name: str, values: Sequence[Any]) -> pl.Series:
     """Numbers as numbers; words, and numbers among words, as words."""
     known = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in known):
-        words = [value if value is None or isinstance(value, str) else repr(value) for value in values]
-        return pl.Series(name, words, dtype=pl.String)
-    whole = bool(known) and all(isinstance(value, int) for value in known)
-    return pl.Series(name, values, dtype=pl.Int64 if whole else pl.Float64, strict=False)
+        texts = [value if value is None or isinstance(value, str) else repr(value) for value in values]
+        return pl.Series(name, texts, dtype=pl.String)
+    integers = bool(known) and all(isinstance(value, int) for value in known)
+    return pl.Series(name, values, dtype=pl.Int64 if integers else pl.Float64, strict=False)
 
 
 def format_table(
@@ -171,7 +171,7 @@ def format_table(
 
 
 def guess_format(path: str | Path) -> Format:
-    """The format that the ending of a file name says."""
+    """The format that the suffix of a file name stands for."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BrittleError(
@@ -228,7 +228,7 @@ def _best(table: ScoreTable) -> set[tuple[int, int]]:
         lines = [[(i, j) for i in range(len(table.rows))] for j in scored]
     else:
         lines = [[(i, j) for j in scored] for i in range(len(table.rows))]
-    found: set[tuple[int, int]] = set()
+    best: set[tuple[int, int]] = set()
     for line in lines:
         known = {}
         for i, j in line:
@@ -239,8 +239,8 @@ def _best(table: ScoreTable) -> set[tuple[int, int]]:
             lower = table.columns[next(iter(known))[1]].better == "lower"
             i, j = (min if lower else max)(known, key=lambda place: known[place])
             winner = _shown(table.rows[i][j], table.columns[j])[0]
-            found |= {(i, j) for i, j in known if _shown(table.rows[i][j], table.columns[j])[0] == winner}
-    return found
+            best |= {(i, j) for i, j in known if _shown(table.rows[i][j], table.columns[j])[0] == winner}
+    return best
 
 
 def _caption(table: ScoreTable, *, intervals: bool, bold_best: bool) -> str:
@@ -272,22 +272,22 @@ def _blocks(widths: Sequence[int], labels: int, room: int) -> list[list[int]]:
     return [*blocks, current]
 
 
-def _words(table: ScoreTable) -> list[int]:
+def _text_columns(table: ScoreTable) -> list[int]:
     """The columns of words, which are set flush left."""
     columns = ([row[place] for row in table.rows if row[place] is not None] for place in range(len(table.columns)))
-    return [place for place, own in enumerate(columns) if own and all(isinstance(value, str) for value in own)]
+    return [place for place, values in enumerate(columns) if values and all(isinstance(value, str) for value in values)]
 
 
 def _labels(table: ScoreTable) -> int:
     """How many of the first columns name the rows: those of words, and one at least."""
-    words, count = _words(table), 0
-    while count in words:
+    left_aligned, count = _text_columns(table), 0
+    while count in left_aligned:
         count += 1
     return max(1, min(count, len(table.columns) - 1))
 
 
-def _broken(name: str, most: int) -> str:
-    """The name of a column in lines, broken after spaces, hyphens and underscores where it is long."""
+def _wrapped(name: str, most: int) -> str:
+    """The name of a column in lines, wrapped after spaces, hyphens and underscores where it is long."""
     lines = [""]
     for part in re.findall(r"[^ _-]*[ _-]?", name):
         if lines[-1] and len(lines[-1] + part) > most:
@@ -313,28 +313,28 @@ def table_parts(
     narrow = max(12, (width - 24) // labels) if labels < len(table.columns) else width
 
     def widths(one_line: bool) -> list[int]:
-        """Of each column with its padding: names of rows share the width, and those of columns are broken."""
-        found = []
+        """Of each column with its padding: names of rows share the width, and those of columns are wrapped."""
+        sized = []
         for place, column in enumerate(table.columns):
             texts = [row[place] for row in shown]
             cells = [len(t) + len(i) + bool(i) if one_line else max(len(t), len(i)) for t, i in texts]
             if place < labels:
-                found.append(2 + min(max([len(column.name), *cells]), narrow))
+                sized.append(2 + min(max([len(column.name), *cells]), narrow))
             else:
                 widest = max([NARROW, *cells])
-                found.append(2 + max([*map(len, _broken(column.name, widest).split("\n")), *cells]))
-        return found
+                sized.append(2 + max([*map(len, _wrapped(column.name, widest).split("\n")), *cells]))
+        return sized
 
     one_line = sum(widths(one_line=True)) <= width
-    sizes, words = widths(one_line), _words(table)
+    sizes, left_aligned = widths(one_line), _text_columns(table)
     parts: list[RenderableType] = [Text(table.title, "bold")]
     for block in _blocks(sizes, labels, width):
         drawn = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for place in block:
             name = table.columns[place].name
             drawn.add_column(
-                Text(name if place < labels else _broken(name, sizes[place] - 2)),
-                justify="left" if place in words else "right",
+                Text(name if place < labels else _wrapped(name, sizes[place] - 2)),
+                justify="left" if place in left_aligned else "right",
                 overflow="fold",
                 max_width=sizes[place] - 2,
             )
@@ -360,10 +360,10 @@ def _escape_markdown(text: str) -> str:
 def _markdown(table: ScoreTable, intervals: bool, bold_best: bool) -> str:
     """A table of GitHub's Markdown, under its title and above its notes."""
     best = _best(table) if bold_best else set()
-    words = _words(table)
+    left_aligned = _text_columns(table)
     lines = [
         "| " + " | ".join(_escape_markdown(column.name) for column in table.columns) + " |",
-        "|" + "|".join(":--" if place in words else "--:" for place in range(len(table.columns))) + "|",
+        "|" + "|".join(":--" if place in left_aligned else "--:" for place in range(len(table.columns))) + "|",
     ]
     for i, row in enumerate(table.rows):
         cells = []
@@ -377,9 +377,9 @@ def _markdown(table: ScoreTable, intervals: bool, bold_best: bool) -> str:
 
 
 def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> str:
-    """A floating table with a caption and a label; several tabulars below each other where it is too wide for one."""
+    """A floating table with a caption and a label; split into tabulars where it is too wide."""
     best = _best(table) if bold_best else set()
-    labels, words = _labels(table), _words(table)
+    labels, left_aligned = _labels(table), _text_columns(table)
     cells = [
         [
             _latex_cell(value, column, (i, j) in best, intervals)
@@ -399,8 +399,8 @@ def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> s
     for part, block in enumerate(_blocks(sizes, labels, width)):
         if part:
             lines.append("\\par\\medskip")
-        kinds = {place: "l" if place in words else "r" for place in block}
-        long = [place for place in block if place in words and sizes[place] > LONG]
+        kinds = {place: "l" if place in left_aligned else "r" for place in block}
+        long = [place for place in block if place in left_aligned and sizes[place] > LONG]
         room = width - sum(sizes[place] for place in block if place not in long)
         if long and sum(sizes[place] for place in long) > room:
             each = 0.9 * max(room, 10 * len(long)) / width / sum(sizes[place] for place in long)
@@ -408,8 +408,8 @@ def _latex(table: ScoreTable, intervals: bool, bold_best: bool, width: int) -> s
         lines.append("\\begin{tabular}{" + "".join(kinds.values()) + "}")
         lines.append("\\toprule")
         for number, row in enumerate([[escape_latex(column.name) for column in table.columns], *cells]):
-            own = [row[p] if kinds[p] in "lr" else re.sub(r"\\_|[./]", r"\g<0>\\allowbreak{}", row[p]) for p in block]
-            lines.append(" & ".join(own) + r" \\" + ("" if number else "\n\\midrule"))
+            line = [row[p] if kinds[p] in "lr" else re.sub(r"\\_|[./]", r"\g<0>\\allowbreak{}", row[p]) for p in block]
+            lines.append(" & ".join(line) + r" \\" + ("" if number else "\n\\midrule"))
         lines += ["\\bottomrule", "\\end{tabular}"]
     lines += ["\\end{table}", ""]
     text = "\n".join(lines)

@@ -52,7 +52,7 @@ MEASURES: dict[Measure, _Measure] = {
         "error",
         "error under each corruption in percent",
         "lower",
-        lambda own: own.error,
+        lambda scored: scored.error,
         "mean",
         lambda row: row.error,
         ("error", "unnormalised error"),
@@ -61,7 +61,7 @@ MEASURES: dict[Measure, _Measure] = {
         "CE",
         "corruption error (CE: error divided by that of the reference) in percent",
         "lower",
-        lambda own: own.corruption_error,
+        lambda scored: scored.corruption_error,
         "mCE",
         lambda row: row.mce,
         ("corruption error", "mCE"),
@@ -71,7 +71,7 @@ MEASURES: dict[Measure, _Measure] = {
         "relative corruption error (what a corruption adds to the error, divided by what it adds to that of the "
         "reference) in percent",
         "lower",
-        lambda own: own.relative_corruption_error,
+        lambda scored: scored.relative_corruption_error,
         "relative mCE",
         lambda row: row.relative_mce,
         ("relative corruption error", "relative mCE"),
@@ -80,7 +80,7 @@ MEASURES: dict[Measure, _Measure] = {
         "accuracy",
         "accuracy under each corruption in percent",
         "higher",
-        lambda own: own.accuracy,
+        lambda scored: scored.accuracy,
         "mean",
         lambda row: row.mean_accuracy,
     ),
@@ -88,7 +88,7 @@ MEASURES: dict[Measure, _Measure] = {
         "R",
         "robustness R (accuracy divided by clean accuracy) in percent",
         "higher",
-        lambda own: own.robustness,
+        lambda scored: scored.robustness,
         "R",
         lambda row: row.robustness,
     ),
@@ -114,18 +114,18 @@ def by_corruption_table(
     kept = [one for one in MEASURES.values() if any(one.of_corruption(c) for row in rows for c in row.corruptions)]
     theirs = _others(beside, benchmark) if published else {}
     for measure in MEASURES.values():
-        names = {score.metric for own in theirs.values() for score in own.values()}
+        names = {score.metric for published_scores in theirs.values() for score in published_scores.values()}
         if measure not in kept and measure.published is not None and measure.published[0] in names:
             kept.append(measure)
     lines: list[tuple[Value, ...]] = [
-        (row.model, own.corruption, *(measure.of_corruption(own) for measure in kept), "this run")
+        (row.model, scored.corruption, *(measure.of_corruption(scored) for measure in kept), "this run")
         for row in rows
-        for own in row.corruptions
+        for scored in row.corruptions
     ]
-    for (who, citation), found in theirs.items():
-        for corruption, score in found.items():
-            own = [as_printed(score) if m.published and score.metric == m.published[0] else None for m in kept]
-            lines.append((who, corruption, *own, citation))
+    for (who, citation), printed in theirs.items():
+        for corruption, score in printed.items():
+            cells = [as_printed(score) if m.published and score.metric == m.published[0] else None for m in kept]
+            lines.append((who, corruption, *cells, citation))
     measures = tuple(Column(measure.name, measure.better) for measure in kept)
     columns = (Column("model"), Column("corruption"), *measures, Column("source", data_only=not theirs))
     what = "each model under each corruption, in percent, mean over severities"
@@ -167,47 +167,58 @@ def per_corruption_table(
     names = _short_names(benchmark)
     columns: dict[str, dict[str, Estimate | None]] = {}
     for row in rows:
-        own = {names[c.corruption]: chosen.of_corruption(c) for c in row.corruptions}
-        columns[row.model] = own | {chosen.over_all: chosen.of_all(row)}
+        column = {names[c.corruption]: chosen.of_corruption(c) for c in row.corruptions}
+        columns[row.model] = column | {chosen.over_all: chosen.of_all(row)}
     sources: list[str] = []
     if published and chosen.published is not None:
         means = {
             (score.who, score.citation): score for score in beside.published if score.metric == chosen.published[1]
         }
-        for (who, citation), found in _others(beside, benchmark).items():
-            own = {names[c]: as_printed(score) for c, score in found.items() if score.metric == chosen.published[0]}
-            if own:
+        for (who, citation), printed in _others(beside, benchmark).items():
+            column = {
+                names[c]: as_printed(score) for c, score in printed.items() if score.metric == chosen.published[0]
+            }
+            if column:
                 mean = means.get((who, citation))
-                own[chosen.over_all] = None if mean is None else as_printed(mean)
-                columns[f"{who} {mark_source(citation, sources)}"] = own
+                column[chosen.over_all] = None if mean is None else as_printed(mean)
+                columns[f"{who} {mark_source(citation, sources)}"] = column
     keys = [*names.values(), chosen.over_all]
     what = f"{chosen.what}, mean over severities"
     divided = rows if measure in ("CE", "relative-CE") else []
-    shared = (
+    caption = Caption(
+        f"{benchmark.name}-{measure}",
         table_title(results, benchmark, what),
         OVER_IMAGES,
         score_notes(divided, beside, sources, published=bool(sources)),
     )
-    return crossed_table(f"{benchmark.name}-{measure}", "corruption", keys, columns, chosen.better, *shared)
+    return crossed_table(caption, "corruption", keys, columns, chosen.better)
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands around the numbers of a table, as in `ScoreTable`."""
+
+    name: str
+    title: str
+    intervals: str
+    notes: tuple[str, ...] = ()
 
 
 def crossed_table(
-    name: str,
+    caption: Caption,
     kind: str,
     keys: Sequence[str],
     columns: Mapping[str, Mapping[str, Value]],
     better: Better,
-    title: str,
-    intervals: str,
-    notes: tuple[str, ...],
 ) -> ScoreTable:
     """Models as columns, or as rows where there are more models than keys; the best of each key is marked."""
+    name, title, intervals, notes = caption.name, caption.title, caption.intervals, caption.notes
     if len(columns) <= len(keys):
         head = (Column(kind), *(Column(model, better) for model in columns))
-        lines = tuple((key, *(own.get(key) for own in columns.values())) for key in keys)
+        lines = tuple((key, *(values.get(key) for values in columns.values())) for key in keys)
         return ScoreTable(name, title, head, lines, intervals, notes, "row")
     head = (Column("model"), *(Column(key, better) for key in keys))
-    lines = tuple((model, *(own.get(key) for key in keys)) for model, own in columns.items())
+    lines = tuple((model, *(values.get(key) for key in keys)) for model, values in columns.items())
     return ScoreTable(name, title, head, lines, intervals, notes)
 
 
@@ -231,7 +242,7 @@ def rank_table(
     check_same_images(results)
     cells = benchmark.cells()
     chosen = list(results.models_with(cells) if models is None else models)
-    shared = sorted(set.intersection(*({cell.severity for cell in own} for own in _cells_of(benchmark).values())))
+    shared = sorted(set.intersection(*({cell.severity for cell in group} for group in _cells_of(benchmark).values())))
     if by is None:
         by = "severity" if len(shared) > 1 else "corruption"
     if by not in get_args(By):
@@ -243,14 +254,14 @@ def rank_table(
         note = f"τ is Kendall's τ-b to the ranking at {next(iter(parts))}; accuracies are means over corruptions."
     else:
         names = _short_names(benchmark)
-        parts = {names[c]: [cells.index(cell) for cell in own] for c, own in _cells_of(benchmark).items()}
+        parts = {names[c]: [cells.index(cell) for cell in group] for c, group in _cells_of(benchmark).items()}
         note = "τ is Kendall's τ-b to the ranking on all corruptions; accuracies are means over severities."
     rows = np.stack(shared_rows(results, chosen, cells))
     shares = np.stack([rows[..., at].mean(-1) for at in parts.values()], axis=-1)  # model × image × part
     if by == "corruption":
         parts["all"] = []
         shares = np.concatenate([shares, shares.mean(-1, keepdims=True)], axis=-1)
-    drawn = np.stack([resampled_means(own, seed=seed, resamples=resamples) for own in shares])
+    drawn = np.stack([resampled_means(by_image, seed=seed, resamples=resamples) for by_image in shares])
     values, ends = shares.mean(1), [share_intervals(o, resampled=d) for o, d in zip(shares, drawn, strict=True)]
     ranks = _ranks(values)
     low, high = np.percentile(_ranks(drawn), [2.5, 97.5], axis=1, method="nearest")
@@ -263,9 +274,9 @@ def rank_table(
             ends = float(low[place]), float(high[place])  # noqa: B023 - called at once
             return Estimate(name, float(value[place]), *ends, n=shares.shape[1], percent=percent)  # noqa: B023
 
-        own = [estimate("rank", ranks[m], low[m], high[m], percent=False) for m in order]
+        ranked = [estimate("rank", ranks[m], low[m], high[m], percent=False) for m in order]
         accuracies = [estimate("accuracy", values[m], ends[m][0], ends[m][1], percent=True) for m in order]
-        lines.append((key, *own, _tau(first, values[:, place].round(12)), *accuracies))
+        lines.append((key, *ranked, _tau(first, values[:, place].round(12)), *accuracies))
     columns = [Column(by), *(Column(chosen[m], "lower", digits=0) for m in order), Column("Kendall's τ")]
     columns += [Column(f"accuracy of {chosen[m]}", data_only=True) for m in order]
     return ScoreTable(
@@ -298,13 +309,13 @@ def agreement_table(results: Results, benchmarks: Sequence[Benchmark]) -> ScoreT
     """
     check_same_images(results)
     names = _distinct(benchmarks)
-    found: dict[str, dict[str, float]] = {}
+    accuracies: dict[str, dict[str, float]] = {}
     for name, benchmark in zip(names, benchmarks, strict=True):
-        found[name] = {row.model: row.mean_accuracy.value for row in scores(results, benchmark, resamples=1)}
+        accuracies[name] = {row.model: row.mean_accuracy.value for row in scores(results, benchmark, resamples=1)}
     lines = []
     for a, b in combinations(names, 2):
-        models = sorted(found[a].keys() & found[b].keys())
-        tau = _tau(*(np.array([found[name][model] for model in models]) for name in (a, b)))
+        models = sorted(accuracies[a].keys() & accuracies[b].keys())
+        tau = _tau(*(np.array([accuracies[name][model] for model in models]) for name in (a, b)))
         p = getattr(tau, "p", None)
         lines.append((a, b, len(models), tau, None if p is None else Estimate("p", p, percent=False)))
     return ScoreTable(
@@ -332,12 +343,12 @@ def printed_table(name: str) -> ScoreTable:
     """A bundled published table as it was printed, with its source and year; see `list_published_tables`."""
     table = published_table(name)
     columns, values = [], []
-    for column, own in table.columns.items():
-        numbers = isinstance(own, np.ndarray)
+    for column, printed in table.columns.items():
+        numbers = isinstance(printed, np.ndarray)
         better = table.better if numbers and not column.endswith(NO_SCORES) else None
-        digits = max((len(f"{v:.10f}".rstrip("0").partition(".")[2]) for v in own), default=0) if numbers else None
+        digits = max((len(f"{v:.10f}".rstrip("0").partition(".")[2]) for v in printed), default=0) if numbers else None
         columns.append(Column(column, better, digits=digits))
-        values.append([None if numbers and np.isnan(v) else float(v) if numbers else str(v) for v in own])
+        values.append([None if numbers and np.isnan(v) else float(v) if numbers else str(v) for v in printed])
     return ScoreTable(
         table.name,
         f"{table.name}: {table.what}",
@@ -360,13 +371,13 @@ def published_index() -> ScoreTable:
 
 def _others(beside: Comparable, benchmark: Benchmark) -> dict[tuple[str, str], dict[str, PublishedScore]]:
     """By whose they are and where they were printed: published scores of each corruption, where they are comparable."""
-    found: dict[tuple[str, str], dict[str, PublishedScore]] = {}
+    published: dict[tuple[str, str], dict[str, PublishedScore]] = {}
     if beside.published_name:
         by_name = published_by_corruption(beside.published_name, [entry.id for entry in benchmark.entries])
-        for corruption, own in by_name.items():
-            for score in own:
-                found.setdefault((score.who, score.citation), {})[corruption] = score
-    return found
+        for corruption, of_corruption in by_name.items():
+            for score in of_corruption:
+                published.setdefault((score.who, score.citation), {})[corruption] = score
+    return published
 
 
 def as_printed(score: PublishedScore) -> Estimate:

@@ -47,7 +47,7 @@ class Trajectories:
 def trajectories(results: Results, *, models: Sequence[str] | None = None) -> list[Trajectories]:
     """The trajectories of each shift, from results on a CNS-Bench folder.
 
-    A trajectory that lacks a scale for some model, because an image was filtered or could not be read, is dropped for
+    A trajectory with a missing scale for some model, because an image was filtered or could not be read, is dropped for
     all, so that every number is about the same images. Models that were not run on all shifts and scales raise.
     """
     cells = [cell for cell in results.cells if cell.corruption.startswith(SHIFT)]
@@ -57,9 +57,9 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
             "run evaluate_stored on slides_set(folder)"
         )
     chosen = results.models_with(cells) if models is None else list(models)
-    lacking = [model for model in chosen if model not in results.models_with(cells)]
-    if lacking or not chosen:
-        what = f"{lacking[0]!r} was not" if lacking else "no model was"
+    missing = [model for model in chosen if model not in results.models_with(cells)]
+    if missing or not chosen:
+        what = f"{missing[0]!r} was not" if missing else "no model was"
         raise BrittleError(f"{what} run on all {len(cells)} cells; there are models {', '.join(results.models)}")
     rows = (
         results.rows.filter(pl.col("corruption").str.starts_with(SHIFT) & pl.col("model").is_in(chosen))
@@ -67,11 +67,11 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
         .with_columns(pl.col("sample").str.replace(SCALE.pattern, "").alias("trajectory"))
         .collect()
     )
-    found = []
+    by_shift = []
     for name in sorted({cell.corruption for cell in cells}):
         scales = np.array(sorted(cell.severity for cell in cells if cell.corruption == name))
-        found.append(_shift(rows.filter(pl.col("corruption") == name), name.removeprefix(SHIFT), chosen, scales))
-    return found
+        by_shift.append(_shift(rows.filter(pl.col("corruption") == name), name.removeprefix(SHIFT), chosen, scales))
+    return by_shift
 
 
 def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray) -> Trajectories:
@@ -89,20 +89,20 @@ def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray
     )
     np.add.at(seen, index, 1)
     if seen.max() > 1:
-        raise BrittleError(f"some images of {shift!r} are there twice; load each run once")
+        raise BrittleError(f"some images of {shift!r} appear twice; load each run once")
     correct[index] = rows["correct"].to_numpy()
-    whole = np.asarray(seen.all(axis=(0, 2)))
-    if not whole.any():
+    complete = np.asarray(seen.all(axis=(0, 2)))
+    if not complete.any():
         raise BrittleError(f"no trajectory of {shift!r} has all scales {scales.tolist()} for all models")
-    kept = [name for name, good in zip(names, whole, strict=True) if good]
-    return Trajectories(shift, models, scales, correct[:, whole], kept, int((~whole).sum()))
+    kept = [name for name, good in zip(names, complete, strict=True) if good]
+    return Trajectories(shift, models, scales, correct[:, complete], kept, int((~complete).sum()))
 
 
 MEAN = "mean"
 
 
 def accuracy_table(
-    shifts: Sequence[Trajectories], together: Sequence[Trajectories], *, level: float, resamples: int, seed: int
+    shifts: Sequence[Trajectories], with_pooled: Sequence[Trajectories], *, level: float, resamples: int, seed: int
 ) -> pl.DataFrame:
     """Accuracy with Wilson's interval, and the drop since scale 0 with a bootstrap over trajectories.
 
@@ -110,7 +110,7 @@ def accuracy_table(
     wide as the intervals of the shifts make them.
     """
     rows = []
-    for part in together:
+    for part in with_pooled:
         for number, model in enumerate(part.models):
             right = part.correct[number]
             low, high = wilson(right.sum(0), len(right), level=level)
@@ -125,18 +125,18 @@ def accuracy_table(
                     level=level,
                     resampled=drawn,
                 )
-                mine = (right[:, i].mean(), low[i], high[i], drop.value, drop.low, drop.high)
-                rows.append((model, part.shift, scale, len(right), *map(float, mine)))
+                numbers = (right[:, i].mean(), low[i], high[i], drop.value, drop.low, drop.high)
+                rows.append((model, part.shift, scale, len(right), *map(float, numbers)))
     if len(shifts) > 1:
-        rows += _mean_rows(shifts, together[-1].scales, level, resamples, seed)
+        rows += _mean_rows(shifts, with_pooled[-1].scales, level, resamples, seed)
     ends = ("accuracy", "low", "high", "drop", "drop_low", "drop_high")
     return pl.DataFrame(rows, schema=["model", "shift", "scale", "trajectories", *ends], orient="row")
 
 
-def failure_table(together: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
+def failure_table(shifts: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
     """The histogram of failure points over all trajectories, with Wilson's intervals."""
     rows = []
-    for part in together:
+    for part in shifts:
         for number, model in enumerate(part.models):
             points = failure_points(part.correct[number], part.scales)
             shares = points.histogram()
@@ -146,10 +146,10 @@ def failure_table(together: Sequence[Trajectories], *, level: float) -> pl.DataF
     return pl.DataFrame(rows, schema=["model", "shift", "scale", "share", "low", "high", "trajectories"], orient="row")
 
 
-def margin_table(together: Sequence[Trajectories]) -> pl.DataFrame:
+def margin_table(shifts: Sequence[Trajectories]) -> pl.DataFrame:
     """The mean margin of CNS-Bench, which is only defined up to its scale 3."""
     rows = []
-    for part in together:
+    for part in shifts:
         for number, model in enumerate(part.models):
             points = failure_points(part.correct[number], part.scales)
             margin = points.mean_margin() if part.scales[-1] <= 3 else None
@@ -160,7 +160,7 @@ def margin_table(together: Sequence[Trajectories]) -> pl.DataFrame:
 
 
 def drawn_means(part: Trajectories, model: int, place: int, *, resamples: int, seed: int) -> FloatArray:
-    """Resampled accuracies [resample, scale]; models share the draws of a shift, and shifts have draws of their own."""
+    """Resampled accuracies [resample, scale]; models share the draws of a shift, and every shift has separate draws."""
     return resampled_means(part.correct[model], seed=seed + 1000003 * (place + 1), resamples=resamples)
 
 
@@ -188,26 +188,26 @@ def _mean_rows(
     for number, model in enumerate(shifts[0].models):
         where = [np.isin(part.scales, scales) for part in shifts]
         value = np.mean([p.correct[number].mean(0)[w] for p, w in zip(shifts, where, strict=True)], axis=0)
-        several = [
+        each = [
             drawn_means(part, number, i, resamples=resamples, seed=seed)[:, w]
             for i, (part, w) in enumerate(zip(shifts, where, strict=True))
         ]
-        drawn = np.mean(several, axis=0)
+        drawn = np.mean(each, axis=0)
         right = [part.correct[number][:, w].astype(float) for part, w in zip(shifts, where, strict=True)]
         low, high = mean_of_parts([(one, *mean_interval(one, 0, 1, level=level)) for one in right], drawn, tail)
         drops = [(one[:, :1] - one, *gap_interval(one[:, :1], one, 1, 1, level=level)) for one in right]
         drop_low, drop_high = mean_of_parts(drops, drawn[:, :1] - drawn, tail)
         drop_low[0] = drop_high[0] = 0.0  # by definition
         for i, scale in enumerate(scales):
-            mine = (value[i], low[i], high[i], value[0] - value[i], drop_low[i], drop_high[i])
-            rows.append((model, MEAN, float(scale), count, *map(float, mine)))
+            numbers = (value[i], low[i], high[i], value[0] - value[i], drop_low[i], drop_high[i])
+            rows.append((model, MEAN, float(scale), count, *map(float, numbers)))
     return rows
 
 
-def ranking_table(together: Sequence[Trajectories]) -> pl.DataFrame:
+def ranking_table(shifts: Sequence[Trajectories]) -> pl.DataFrame:
     """Models by accuracy at each scale, and how far each has fallen since scale 0."""
     rows = []
-    for part in together:
+    for part in shifts:
         accuracy = part.correct.mean(1)
         ranks = 1 + (accuracy[:, None] < accuracy[None]).sum(1)
         for i, scale in enumerate(part.scales):
@@ -219,10 +219,10 @@ def ranking_table(together: Sequence[Trajectories]) -> pl.DataFrame:
     return table.sort("shift", "scale", "rank", "model", maintain_order=True)
 
 
-def agreement_table(together: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
+def agreement_table(shifts: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
     """Kendall's τ-b of the accuracies at each scale with those at scale 0; null for fewer than three models."""
     rows: list[tuple[str, float, float | None, float | None, float | None, int]] = []
-    for part in together:
+    for part in shifts:
         accuracy = part.correct.mean(1)
         for i, scale in enumerate(part.scales):
             try:
@@ -235,7 +235,7 @@ def agreement_table(together: Sequence[Trajectories], *, level: float) -> pl.Dat
 
 
 def slope_table(
-    together: Sequence[Trajectories],
+    shifts: Sequence[Trajectories],
     models: Sequence[str],
     id_accuracy: Mapping[str, float] | None,
     *,
@@ -249,11 +249,11 @@ def slope_table(
     if axes not in AXES:
         raise BrittleError(f"axes must be one of {', '.join(AXES)}, got {axes!r}")
     if id_accuracy is not None:
-        lacking = [model for model in models if model not in id_accuracy]
-        if lacking:
-            raise BrittleError(f"there is no ID accuracy of {lacking[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
+        missing = [model for model in models if model not in id_accuracy]
+        if missing:
+            raise BrittleError(f"there is no ID accuracy of {missing[0]!r}; id_accuracy has {', '.join(id_accuracy)}")
         check_fractions([id_accuracy[model] for model in models], "the ID accuracy")
-    for part in together if len(models) >= 3 else ():
+    for part in shifts if len(models) >= 3 else ():
         accuracy = part.correct.mean(1)[[part.models.index(model) for model in models]]
         known = accuracy[:, 0] if id_accuracy is None else [id_accuracy[model] for model in models]
         for i, scale in enumerate(part.scales):
@@ -298,8 +298,10 @@ def rce_table(
                 raise BrittleError(
                     f"rCE of the shift {part.shift!r} is undefined: the errors of {baseline!r} do not rise there"
                 ) from problem
-            mine, base = (1 - drawn_means(part, i, place, resamples=resamples, seed=seed) for i in (number, reference))
-            rise = (base[:, 1:] - base[:, :1]).sum(1)
+            model_errors, baseline_errors = (
+                1 - drawn_means(part, i, place, resamples=resamples, seed=seed) for i in (number, reference)
+            )
+            rise = (baseline_errors[:, 1:] - baseline_errors[:, :1]).sum(1)
             steady = (rise > 0).all() or (rise < 0).all()
             if number == reference:
                 ends.append((1.0, 1.0))  # by definition
@@ -310,7 +312,7 @@ def rce_table(
                     name="rCE",
                     resamples=resamples,
                     level=level,
-                    resampled=1 - np.hstack([mine, base]),
+                    resampled=1 - np.hstack([model_errors, baseline_errors]),
                 )
                 ends.append((ratio.low, ratio.high))
             else:
@@ -344,7 +346,7 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False)
 class CnsScores:
-    """One table for each question; `shift` is a shift or, if there are several, "all" images together or the "mean".
+    """One table for each question; `shift` is a shift or, if there are more, "all" (pooled images) or the "mean".
 
     Attributes:
         accuracy: model, shift, scale: accuracy and its drop since scale 0 of the same shift, with intervals.
@@ -392,11 +394,11 @@ def cns_scores(
         slope_models: those the line is fitted over; the paper takes 16 trained with labels on ImageNet alone.
         axes: of the line, "linear" as in the paper, "probit" or "logit".
     """
-    found = trajectories(results, models=models)
-    names = found[0].models
+    shifts = trajectories(results, models=models)
+    names = shifts[0].models
     if baseline is not None and baseline not in names:
         raise BrittleError(f"the baseline {baseline!r} was not run; there are models {', '.join(names)}")
-    together = [*found, *([_together(found)] if len(found) > 1 else [])]
+    with_pooled = [*shifts, *([_pooled(shifts)] if len(shifts) > 1 else [])]
     options = {"level": level, "resamples": resamples, "seed": seed}
     fitted = list(names if slope_models is None else slope_models)
     unknown = [model for model in fitted if model not in names]
@@ -404,26 +406,26 @@ def cns_scores(
         raise BrittleError(f"the slope model {unknown[0]!r} was not run; there are models {', '.join(names)}")
     known = id_accuracy if id_accuracy is not None else _clean(results, fitted)
     return CnsScores(
-        accuracy=accuracy_table(found, together, **options),  # type: ignore[arg-type]
-        failure_points=failure_table(together, level=level),
-        margins=margin_table(together),
-        rce=rce_table(found, baseline, **options),  # type: ignore[arg-type]
-        rankings=ranking_table(together),
-        agreement=agreement_table(together, level=level),
-        slopes=slope_table(together, fitted, known, axes=axes, level=level),
-        dropped={part.shift: part.dropped for part in found},
+        accuracy=accuracy_table(shifts, with_pooled, **options),  # type: ignore[arg-type]
+        failure_points=failure_table(with_pooled, level=level),
+        margins=margin_table(with_pooled),
+        rce=rce_table(shifts, baseline, **options),  # type: ignore[arg-type]
+        rankings=ranking_table(with_pooled),
+        agreement=agreement_table(with_pooled, level=level),
+        slopes=slope_table(with_pooled, fitted, known, axes=axes, level=level),
+        dropped={part.shift: part.dropped for part in shifts},
     )
 
 
-def _together(found: list[Trajectories]) -> Trajectories:
+def _pooled(shifts: list[Trajectories]) -> Trajectories:
     """All shifts as one, images counting alike, as in the authors' notebook; at the scales that all shifts have."""
-    scales = found[0].scales
-    for part in found[1:]:
+    scales = shifts[0].scales
+    for part in shifts[1:]:
         scales = np.intersect1d(scales, part.scales)
-    blocks = [part.correct[:, :, np.isin(part.scales, scales)] for part in found]
-    names = [f"{part.shift}/{name}" for part in found for name in part.names]
-    dropped = sum(part.dropped for part in found)
-    return Trajectories(ALL, found[0].models, scales, np.concatenate(blocks, axis=1), names, dropped)
+    blocks = [part.correct[:, :, np.isin(part.scales, scales)] for part in shifts]
+    names = [f"{part.shift}/{name}" for part in shifts for name in part.names]
+    dropped = sum(part.dropped for part in shifts)
+    return Trajectories(ALL, shifts[0].models, scales, np.concatenate(blocks, axis=1), names, dropped)
 
 
 def _clean(results: Results, models: Sequence[str]) -> Mapping[str, float] | None:

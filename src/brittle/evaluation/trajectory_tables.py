@@ -8,7 +8,7 @@ import polars as pl
 
 from brittle.evaluation.results import Results
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
-from brittle.evaluation.tables import OVER_MODELS, crossed_table
+from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
 from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores
 from brittle.metrics import Estimate
 
@@ -20,34 +20,34 @@ def slide_tables(results: Results, *, baseline: str | None = None) -> list[Score
 
     See `cns_scores`, which computes them; `baseline` is the model whose errors divide those of others in rCE.
     """
-    found = cns_scores(results, baseline=baseline)
-    count = sum(row["trajectories"] for row in found.margins.iter_rows(named=True) if row["shift"] != ALL)
-    count //= max(1, found.margins["model"].n_unique())
-    lost = sum(found.dropped.values())
+    scores = cns_scores(results, baseline=baseline)
+    count = sum(row["trajectories"] for row in scores.margins.iter_rows(named=True) if row["shift"] != ALL)
+    count //= max(1, scores.margins["model"].n_unique())
+    lost = sum(scores.dropped.values())
     about = f"{count:,} trajectories" + (f", {lost:,} incomplete ones left out" if lost else "")
-    return list(_slide_tables(found, about, baseline))
+    return list(_slide_tables(scores, about, baseline))
 
 
-def _slide_tables(found: CnsScores, about: str, baseline: str | None) -> Iterator[ScoreTable]:
-    shifts = [shift for shift in found.accuracy["shift"].unique(maintain_order=True) if shift != ALL]
-    models = found.accuracy["model"].unique(maintain_order=True).to_list()
+def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterator[ScoreTable]:
+    shifts = [shift for shift in scores.accuracy["shift"].unique(maintain_order=True) if shift != ALL]
+    models = scores.accuracy["model"].unique(maintain_order=True).to_list()
     if baseline is not None:
         rce: dict[str, dict[str, Value]] = {model: {} for model in models}
-        for row in found.rce.iter_rows(named=True):
+        for row in scores.rce.iter_rows(named=True):
             ratio = Estimate("rCE", row["rce"], row["low"], row["high"], percent=False)
             rce[row["model"]][row["shift"]] = ratio
         keys = [*(shift for shift in shifts if shift != MEAN), MEAN]
         title = f"rCE of each shift (rise of the error over all scales, divided by that of {baseline}), {about}"
-        yield crossed_table("slides-rce", "shift", keys, rce, "lower", title, OVER_TRAJECTORIES, ())
+        yield crossed_table(Caption("slides-rce", title, OVER_TRAJECTORIES), "shift", keys, rce, "lower")
     title = f"Accuracy drop since scale 0 in percentage points at each scale, {about}"
-    drops = found.accuracy.filter((pl.col("shift") != ALL) & (pl.col("scale") > 0))
+    drops = scores.accuracy.filter((pl.col("shift") != ALL) & (pl.col("scale") > 0))
     yield _by_scale("slides-drop", title, drops, ("drop", "drop_low", "drop_high"), "accuracy drop")
     title = f"Share of trajectories in percent that fail first at each scale, {about}"
     never = {
         (row["shift"], row["model"]): row["never_failed"] / row["trajectories"]
-        for row in found.margins.iter_rows(named=True)
+        for row in scores.margins.iter_rows(named=True)
     }
-    shares = _by_scale("slides-failure-points", title, found.failure_points, ("share", "low", "high"), "share")
+    shares = _by_scale("slides-failure-points", title, scores.failure_points, ("share", "low", "high"), "share")
     yield ScoreTable(
         shares.name,
         shares.title,
@@ -56,17 +56,17 @@ def _slide_tables(found: CnsScores, about: str, baseline: str | None) -> Iterato
         OVER_TRAJECTORIES,
         ("At scale 0 are those that were never right.",),
     )
-    ranks = found.rankings.filter(pl.col("shift") == (ALL if ALL in found.rankings["shift"] else shifts[0]))
+    ranks = scores.rankings.filter(pl.col("shift") == (ALL if ALL in scores.rankings["shift"] else shifts[0]))
     taus = {
         (row["shift"], row["scale"]): Estimate("τ", row["kendall"], row["low"], row["high"], percent=False)
-        for row in found.agreement.iter_rows(named=True)
+        for row in scores.agreement.iter_rows(named=True)
         if row["kendall"] is not None
     }
     lines = []
     for part in ranks.partition_by("scale", maintain_order=True):
-        own = dict(zip(part["model"], part["rank"], strict=True))
+        rank_of = dict(zip(part["model"], part["rank"], strict=True))
         key = (part["shift"][0], part["scale"][0])
-        lines.append((f"scale {key[1]:g}", *(own[model] for model in models), taus.get(key)))
+        lines.append((f"scale {key[1]:g}", *(rank_of[model] for model in models), taus.get(key)))
     yield ScoreTable(
         "slides-ranks",
         f"Rank of each model by accuracy at each scale, all shifts together, {about}",
@@ -76,9 +76,9 @@ def _slide_tables(found: CnsScores, about: str, baseline: str | None) -> Iterato
         ("τ is Kendall's τ-b to the ranking at scale 0; it needs three models.",),
         "row",
     )
-    if len(found.slopes):
+    if len(scores.slopes):
         title = f"Slope of accuracy under a shift on accuracy without it over {len(models)} models, {about}"
-        yield _by_scale("slides-slopes", title, found.slopes, ("slope", "low", "high"), "slope", OVER_MODELS)
+        yield _by_scale("slides-slopes", title, scores.slopes, ("slope", "low", "high"), "slope", OVER_MODELS)
 
 
 def _by_scale(
@@ -94,11 +94,11 @@ def _by_scale(
     scales = sorted(frame["scale"].unique())
     lines: list[tuple[Value, ...]] = []
     for part in frame.partition_by(*keys, maintain_order=True):
-        own = {
+        estimates = {
             row["scale"]: Estimate(what, row[fields[0]], row[fields[1]], row[fields[2]], percent=what != "slope")
             for row in part.iter_rows(named=True)
         }
-        lines.append((*(part[key][0] for key in keys), *(own.get(scale) for scale in scales)))
+        lines.append((*(part[key][0] for key in keys), *(estimates.get(scale) for scale in scales)))
     lines.sort(key=lambda line: str(line[0]) in (MEAN, ALL))  # what is over all shifts comes last
     columns = (*map(Column, keys), *(Column(f"scale {scale:g}") for scale in scales))
     return ScoreTable(name, title, columns, tuple(lines), intervals)

@@ -5,6 +5,7 @@ Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them a
 
 from brittle.metrics.bounded_means import gap_interval, mean_interval
 from brittle.metrics.correlation import (
+    AXES,
     Correlation,
     LinearFit,
     correlate,
@@ -17,12 +18,15 @@ from brittle.metrics.correlation import (
 )
 from brittle.metrics.corruption_error import (
     Balance,
+    Metric,
     accuracy_drop,
     balance,
     corruption_errors,
     errors_from_relative,
+    list_metrics,
     mce,
     mean_accuracy_drop,
+    metric,
     rce,
     relative_corruption_errors,
     relative_mce,
@@ -34,14 +38,17 @@ from brittle.metrics.corruption_error import (
 from brittle.metrics.failures import FailurePoints, failure_points, quantile_difference
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 from brittle.metrics.intervals import (
+    WIDENED,
     Estimate,
-    Metric,
+    Statistic,
     accuracy,
     accuracy_estimate,
+    bootstrap,
     clopper_pearson,
     error,
-    list_metrics,
-    metric,
+    means,
+    resampled_means,
+    share_intervals,
     wilson,
 )
 from brittle.metrics.paired import McNemar, difference, differences, holm, mcnemar
@@ -56,7 +63,6 @@ from brittle.metrics.published_tables import (
     published_scores,
     published_table,
 )
-from brittle.metrics.resampling import Statistic, bootstrap, means, resampled_means, share_intervals
 from brittle.metrics.sequences import (
     flip_probability,
     flips,
@@ -73,7 +79,9 @@ from brittle.metrics.sequences import (
 )
 
 __all__ = [
+    "AXES",
     "BASELINES",
+    "WIDENED",
     "Balance",
     "Baseline",
     "Correlation",

@@ -32,8 +32,8 @@ def mean_interval(
     bound, and its mean gets Wilson's interval with continuity correction at the effective sample size: the number of
     binary samples with a mean of the same variance (Korn and Graubard, 1998), at least the number of samples. The two
     are combined as in the intervals of differences of Newcombe and of Zou and Donner. For values that lie only at the
-    bounds, this is Wilson's interval with continuity correction. `counts` say how often each of different values, in
-    one column, is there.
+    bounds, this is Wilson's interval with continuity correction. `counts` are how often each of different values, in
+    one column, occurs.
     """
     table, floor, ceiling = np.asarray(values, dtype=np.float64), np.asarray(lowest), np.asarray(highest)
     check_level(level)

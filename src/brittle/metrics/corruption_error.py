@@ -1,15 +1,80 @@
-"""Errors of a benchmark in one number: unnormalised error, mCE, relative mCE, robustness, drops, rCE, balance."""
+"""Errors of a benchmark in one number: unnormalised error, mCE, relative mCE, robustness, drops, rCE, balance.
+
+`metric` registers one, so that every run is scored by it.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions, divide
-from brittle.metrics.intervals import metric
+
+ARGUMENTS = ("accuracy", "clean", "reference", "clean_reference")
+"""Allowed argument names of a metric."""
+
+Function = TypeVar("Function", bound=Callable[..., FloatArray])
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A function of accuracies with its field name in Python and JSON, and its display name."""
+
+    field: str
+    name: str
+    function: Callable[..., FloatArray]
+    needs: tuple[str, ...]
+
+    def __call__(self, **arguments: Any) -> FloatArray:
+        """The score, from those arguments that the metric needs."""
+        return self.function(**{need: arguments[need] for need in self.needs})
+
+
+_metrics: dict[str, Metric] = {}
+
+
+def metric(name: str, *, field: str | None = None) -> Callable[[Function], Function]:
+    """Register a function as a score of every model on a benchmark, with an interval over images.
+
+    The names of its arguments declare its inputs. `accuracy` is that of each corruption, the mean over its levels, on
+    the last axis; `clean` the accuracy on clean images; `reference` the error of the reference model under each
+    corruption, and `clean_reference` its clean error. If one of them is missing, such as `reference` without a
+    comparable one, the score is omitted. The function is also applied to resamples, so leading axes must be kept.
+
+    Args:
+        name: the name in tables and reports.
+        field: its key in JSON and in `Scores.more`; by default the function's name.
+    """
+
+    def register(function: Function) -> Function:
+        key, needs = field or function.__name__.strip("_"), tuple(inspect.signature(function).parameters)
+        for need in needs:
+            if need not in ARGUMENTS:
+                raise BrittleError(f"the metric {name!r} has an argument {need!r}; allowed are {', '.join(ARGUMENTS)}")
+        registered = _metrics.get(key)
+        if registered is not None and registered.function.__module__ != function.__module__:
+            raise BrittleError(
+                f"the metric {key!r} is already registered by {registered.function.__module__}; choose another name"
+            )
+        _metrics[key] = Metric(key, name, function, needs)
+        return function
+
+    return register
+
+
+def list_metrics() -> list[Metric]:
+    """All metrics of this package and of all imported modules."""
+    for module in iter_modules(import_module("brittle.metrics").__path__):
+        import_module(f"brittle.metrics.{module.name}")
+    return list(_metrics.values())
 
 
 def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:

@@ -137,7 +137,7 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
     """The quantile of the first model's failure points minus that of the second's, on the same samples in one order.
 
     Each is of the samples that its own model gets right at severity 0. The ends are those of the two quantiles from
-    order statistics, put together with the correlation of the two models' failures as in Zou and Donner's intervals
+    order statistics, combined with the correlation of the two models' failures as in Zou and Donner's intervals
     of differences, and go out to whole steps between severities. What lies beyond the last severity counts as the last
     severity.
     """
@@ -151,10 +151,10 @@ def quantile_difference(first: FailurePoints, second: FailurePoints, share: floa
         for one, at in zip((first, second), value, strict=True)
     ]
     spread = float(np.sqrt((off[0] ** 2).sum() * (off[1] ** 2).sum()))
-    together = float((off[0] * off[1]).sum()) / spread if spread else 0.0
+    correlation = float((off[0] * off[1]).sum()) / spread if spread else 0.0
 
     def reach(down: float, up: float) -> float:
-        return math.sqrt(max(down**2 + up**2 - 2 * together * down * up, 0.0))
+        return math.sqrt(max(down**2 + up**2 - 2 * correlation * down * up, 0.0))
 
     gap = value[0] - value[1]
     step = min(float(np.diff(one.severities).min(initial=math.inf)) for one in (first, second))

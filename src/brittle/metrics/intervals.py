@@ -1,20 +1,22 @@
-"""Scores with a name and an interval, and the metrics that every run is scored by."""
+"""Scores with a name and an interval: of proportions, and of means over images and cells by the bootstrap.
+
+The bootstrap is widened where samples are few.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from statistics import NormalDist
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
-from brittle._types import FloatArray, as_bool_array, check_level
+from brittle._types import FloatArray, as_bool_array, check_level, check_seed
+from brittle.metrics.bounded_means import linear_fraction, linearised, mean_interval
 
 
 @dataclass(frozen=True)
@@ -111,60 +113,190 @@ def accuracy_estimate(
     return Estimate(name, float(right.mean()), float(low), float(high), level, right.size, method)
 
 
-ARGUMENTS = ("accuracy", "clean", "reference", "clean_reference")
-"""Allowed argument names of a metric."""
+Statistic = Callable[[FloatArray], ArrayLike]
+"""From the means of the columns, on the last axis, to one number for each leading index."""
 
-Function = TypeVar("Function", bound=Callable[..., FloatArray])
+WIDENED = ", widened for few samples"
+"""Suffix of the method of an interval that contains the one of `widened`."""
 
-
-@dataclass(frozen=True)
-class Metric:
-    """A function of accuracies with its field name in Python and JSON, and its display name."""
-
-    field: str
-    name: str
-    function: Callable[..., FloatArray]
-    needs: tuple[str, ...]
-
-    def __call__(self, **arguments: Any) -> FloatArray:
-        """The score, from those arguments that the metric needs."""
-        return self.function(**{need: arguments[need] for need in self.needs})
+BLOCK = 32
+"""Number of resamples per matrix product."""
 
 
-_metrics: dict[str, Metric] = {}
+def bootstrap(
+    rows: ArrayLike,
+    statistic: Statistic | None = None,
+    *,
+    name: str,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+    percent: bool = True,
+    resampled: FloatArray | None = None,
+    bounded: bool | None = None,
+) -> Estimate:
+    """A statistic of the column means of per-sample rows, with its bootstrap interval over samples.
 
+    A row holds one sample: right or wrong in each cell, for one model or for several side by side. Rows are resampled,
+    so cells that share images stay together. The default statistic is the mean of the columns. `resampled` are the
+    `resampled_means` with this seed, if several statistics share them.
 
-def metric(name: str, *, field: str | None = None) -> Callable[[Function], Function]:
-    """Register a function as a score of every model on a benchmark, with an interval over images.
+        bootstrap(correct, lambda accuracy: mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), alexnet), name="mCE")
 
-    The names of its arguments declare its inputs. `accuracy` is that of each corruption, the mean over its levels, on
-    the last axis; `clean` the accuracy on clean images; `reference` the error of the reference model under each
-    corruption, and `clean_reference` its clean error. If one of them is missing, such as `reference` without a
-    comparable one, the score is omitted. The function is also applied to resamples, so leading axes must be kept.
+    It replaces `scipy.stats.bootstrap`, because one set of draws serves all scores and pairs all models, as one matrix
+    product.
 
-    Args:
-        name: the name in tables and reports.
-        field: its key in JSON and in `Scores.more`; by default the function's name.
+    A percentile bootstrap alone is too narrow for few samples, and has zero width if all are right or all wrong. So the
+    interval also contains the one of `mean_interval` for statistics that are linear in the means, the one by Fieller's
+    method for ratios of such, and that of the first-order approximation for all others; the case is found numerically.
+    Rows other than right or wrong (1 or 0) are not `bounded`: the interval of their mean contains Student's.
     """
+    table = check_rows(rows)
+    bounded = _is_right_or_wrong(table) if bounded is None else bounded
+    statistic = statistic or _mean
+    tail = (1 - check_level(level)) / 2
+    centre = means(table)
+    value = float(np.asarray(statistic(centre[np.newaxis])).reshape(()))
+    if resampled is None:
+        with _undefined_in_a_resample(name):
+            resampled = resampled_means(table, seed=seed, resamples=resamples)
+    method = f"bootstrap, {resamples} resamples, seed {seed}"
+    try:
+        values = np.asarray(statistic(resampled), dtype=np.float64)
+    except ValueError:
+        if not bounded or linear_fraction(statistic, table.shape[1]) is None:
+            with _undefined_in_a_resample(name):
+                raise
+        values, method = np.full(resamples, value), "Fieller's"  # a ratio that divides by 0 in some resample
+    if values.shape != (resamples,):
+        raise BrittleError(f"the statistic must give one number for each resample, got shape {values.shape}")
+    low, high = np.quantile(values, [tail, 1 - tail])
+    wider = widened(table, statistic, level=level) if bounded else _t_interval(table, statistic, level)
+    if wider is not None:
+        low, high, method = min(low, wider[0]), max(high, wider[1]), method + WIDENED
+    return Estimate(name, value, float(low), float(high), level, len(table), method, percent)
 
-    def register(function: Function) -> Function:
-        key, needs = field or function.__name__.strip("_"), tuple(inspect.signature(function).parameters)
-        for need in needs:
-            if need not in ARGUMENTS:
-                raise BrittleError(f"the metric {name!r} has an argument {need!r}; allowed are {', '.join(ARGUMENTS)}")
-        registered = _metrics.get(key)
-        if registered is not None and registered.function.__module__ != function.__module__:
-            raise BrittleError(
-                f"the metric {key!r} is already registered by {registered.function.__module__}; choose another name"
-            )
-        _metrics[key] = Metric(key, name, function, needs)
-        return function
 
-    return register
+def widened(rows: ArrayLike, statistic: Statistic, *, level: float = 0.95) -> tuple[float, float] | None:
+    """The interval of a statistic of binary rows that also holds for few samples and close to the bounds.
+
+    None if the statistic has no finite derivative there.
+    """
+    table = check_rows(rows)
+    fraction = linear_fraction(statistic, table.shape[1]) or linearised(statistic, means(table), len(table))
+    return None if fraction is None else fraction.interval(table.astype(np.float64), level=level)
 
 
-def list_metrics() -> list[Metric]:
-    """All metrics of this package and of all imported modules."""
-    for module in iter_modules(import_module("brittle.metrics").__path__):
-        import_module(f"brittle.metrics.{module.name}")
-    return list(_metrics.values())
+def share_intervals(
+    shares: ArrayLike, *, resampled: FloatArray | None = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
+) -> tuple[FloatArray, FloatArray]:
+    """The intervals of the means of the columns, for values from 0 to 1, such as each image's share of right cells.
+
+    They equal those of `bootstrap`, for many columns at once; `resampled` are the `resampled_means` of these columns.
+    """
+    table = np.asarray(check_rows(shares), dtype=np.float64)
+    tail = (1 - check_level(level)) / 2
+    column_means = resampled_means(table, seed=seed, resamples=resamples) if resampled is None else resampled
+    low, high = np.quantile(column_means, [tail, 1 - tail], axis=0)
+    wider = mean_interval(table, 0, 1, level=level)
+    return np.minimum(low, wider[0]), np.maximum(high, wider[1])
+
+
+def means(rows: ArrayLike) -> FloatArray:
+    """The mean of each column; NaN marks a missing sample."""
+    values, measured = _split(check_rows(rows))
+    count = len(values) if measured is None else _check_measured(measured.sum(axis=0, dtype=np.float64))
+    return np.asarray(values.sum(axis=0, dtype=np.float64) / count)
+
+
+def resampled_means(rows: ArrayLike, *, seed: int = 0, resamples: int = 1000) -> FloatArray:
+    """The column means of many resamples of the rows, resamples × columns.
+
+    The same seed and number of samples give the same resamples, so means of two models on the same images are
+    paired, and more resamples extend fewer.
+    """
+    table = check_rows(rows)
+    values, measured = _split(table)
+    out = np.empty((resamples, table.shape[1]))
+    start = 0
+    for weights in _weights(len(table), resamples, seed, values.dtype):
+        total = (weights @ values).astype(np.float64)
+        count = len(table) if measured is None else _check_measured((weights @ measured).astype(np.float64))
+        out[start : start + len(weights)] = total / count
+        start += len(weights)
+    return out
+
+
+def check_rows(rows: ArrayLike) -> NDArray[np.generic]:
+    """Rows as samples × columns."""
+    table = np.asarray(rows)
+    table = table[:, np.newaxis] if table.ndim == 1 else table
+    if table.ndim != 2 or 0 in table.shape:
+        raise BrittleError(f"rows are samples × columns with at least one of each, got shape {np.shape(rows)}")
+    return table
+
+
+def _mean(columns: FloatArray) -> FloatArray:
+    return np.asarray(columns.mean(axis=-1))
+
+
+@contextmanager
+def _undefined_in_a_resample(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise BrittleError(f"{name} is undefined in a resample ({error}); it needs more samples") from error
+
+
+def _is_right_or_wrong(table: NDArray[np.generic]) -> bool:
+    return table.dtype == np.bool_ or bool(np.isin(table, (0, 1)).all())
+
+
+def _t_interval(table: NDArray[np.generic], statistic: Statistic, level: float) -> tuple[float, float] | None:
+    """Student's t interval of the mean of the columns; other statistics of unbounded rows have the bootstrap alone."""
+    if statistic is not _mean or len(table) < 2:
+        return None
+    from scipy.special import stdtrit
+
+    values, measured = _split(table)
+    centre = means(table)
+    value = float(centre.mean())
+    deviations = (
+        values - centre if measured is None else (values - centre) * measured * (len(table) / measured.sum(axis=0))
+    )
+    half = deviations.mean(axis=1).std(ddof=1) / len(table) ** 0.5 * float(stdtrit(len(table) - 1, (1 + level) / 2))
+    return value - half, value + half
+
+
+def _split(table: NDArray[np.generic]) -> tuple[FloatArray, FloatArray | None]:
+    """Values with 0 where missing, and the mask of measured values; float32 is exact for right and wrong."""
+    if table.dtype == np.bool_ and len(table) < 2**24:
+        return table.astype(np.float32), None
+    values = table.astype(np.float64)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, None
+    return np.where(missing, 0.0, values), (~missing).astype(np.float64)
+
+
+def _check_measured(count: FloatArray) -> FloatArray:
+    if (count == 0).any():
+        raise BrittleError("a column has no measured sample")
+    return count
+
+
+def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> Iterator[FloatArray]:
+    """How often each sample is drawn, for a block of resamples at a time.
+
+    Raw Philox output is the same in every version of NumPy; `Generator.integers` may change.
+    """
+    if resamples < 1:
+        raise BrittleError(f"a bootstrap needs at least one resample, got {resamples!r}")
+    philox = np.random.Philox(key=check_seed(seed) % 2**128)
+    for start in range(0, resamples, BLOCK):
+        size = min(BLOCK, resamples - start)
+        weights = np.empty((size, n), dtype=dtype)
+        for row in weights:
+            drawn = (philox.random_raw(n) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32)
+            row[:] = np.bincount(drawn.view(np.int64), minlength=n)
+        yield weights

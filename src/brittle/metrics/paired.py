@@ -11,8 +11,16 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_level
-from brittle.metrics.intervals import Estimate
-from brittle.metrics.resampling import WIDENED, Statistic, bootstrap, check_rows, means, resampled_means, widened
+from brittle.metrics.intervals import (
+    WIDENED,
+    Estimate,
+    Statistic,
+    bootstrap,
+    check_rows,
+    means,
+    resampled_means,
+    widened,
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ def differences(
     tables = [check_rows(rows) for rows in models]
     if len(tables) < 2 or len(names) != len(tables) - 1:
         raise BrittleError(
-            f"differences to the first of several models need a name for each further one, got {len(tables)} models "
+            f"differences to the first model need a name for each further one, got {len(tables)} models "
             f"and {len(names)} names"
         )
     if len({table.shape for table in tables}) > 1:
@@ -117,7 +125,7 @@ def differences(
     critical_t = largest_t(resampled - values, level)
     half_widths = ((resampled - resampled[:, :1]) - (values - values[0])).std(axis=0) * critical_t
     single_level = level_alone(critical_t, level, len(tables))
-    method = f"bootstrap, {resamples} resamples, seed {seed}; together for all pairs of {len(tables)} models"
+    method = f"bootstrap, {resamples} resamples, seed {seed}; simultaneous for all pairs of {len(tables)} models"
     estimates = []
     for name, table, gap, half_width in zip(names, tables[1:], values[1:] - values[0], half_widths[1:], strict=True):
         low, high = gap - half_width, gap + half_width

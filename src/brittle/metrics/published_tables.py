@@ -292,7 +292,7 @@ def published_by_corruption(benchmark: str, corruptions: Sequence[str]) -> dict[
     Corruptions are named with or without their source. Whether such numbers may stand beside a run's is for
     `brittle.evaluation.comparable` to say.
     """
-    found: dict[str, list[PublishedScore]] = {corruption: [] for corruption in corruptions}
+    scores: dict[str, list[PublishedScore]] = {corruption: [] for corruption in corruptions}
     for name, _, metric in COLUMNS.get(benchmark, ()):
         table, full = published_table(name), FULL_NAMES.get(name, {})
         people = table.text(next(iter(table.columns)))
@@ -303,5 +303,5 @@ def published_by_corruption(benchmark: str, corruptions: Sequence[str]) -> dict[
                     score = PublishedScore(
                         full.get(who, who), BY_CORRUPTION[metric], float(value) / 100, *PRINTED[name]
                     )
-                    found[corruption].append(score)
-    return found
+                    scores[corruption].append(score)
+    return scores

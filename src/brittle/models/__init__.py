@@ -15,6 +15,7 @@ from brittle.models.load import (
 from brittle.models.model import Model, Scores, from_callable, model_source
 from brittle.models.networks import (
     DEMO_MODELS,
+    DEMO_WEIGHTS,
     build_network,
     demo_model,
     from_weights,
@@ -30,8 +31,10 @@ from brittle.models.preprocessing import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Preprocessing,
-    preprocessing_in_words,
+    central_crop,
+    preprocessing_text,
     resize,
+    wanted_square,
 )
 from brittle.models.torch import TorchModel, find_device, from_torch
 
@@ -39,6 +42,7 @@ __all__ = [
     "CIFAR_MEAN",
     "CIFAR_STD",
     "DEMO_MODELS",
+    "DEMO_WEIGHTS",
     "IMAGENET_MEAN",
     "IMAGENET_STD",
     "Model",
@@ -49,6 +53,7 @@ __all__ = [
     "TorchModel",
     "as_pipeline",
     "build_network",
+    "central_crop",
     "demo_model",
     "find_device",
     "from_callable",
@@ -69,9 +74,10 @@ __all__ = [
     "model_texts",
     "option_value",
     "options_of",
-    "preprocessing_in_words",
+    "preprocessing_text",
     "resize",
     "save_trained",
     "save_weights",
+    "wanted_square",
     "wrap_model",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import canonical
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle._types import Image
 from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import resize
@@ -38,7 +38,7 @@ def load_pipeline(folder: str | Path, *, device: str = "auto", dtype: str = "aut
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
     disabled = {key: None for key in ("safety_checker",) if key in index}
-    with quiet():
+    with quiet_libraries():
         try:
             pipeline = diffusers.DiffusionPipeline.from_pretrained(
                 str(path),
@@ -88,23 +88,6 @@ def _index(folder: Path) -> dict[str, Any]:
     return index
 
 
-@contextmanager
-def quiet(*packages: str) -> Iterator[None]:
-    """Suppress progress bars and warnings of other libraries; by default of diffusers and transformers."""
-    loggers = [require(f"{package}.utils.logging", "sliders") for package in packages or ("diffusers", "transformers")]
-    states = [(logging.is_progress_bar_enabled(), logging.get_verbosity()) for logging in loggers]
-    try:
-        for logging in loggers:
-            logging.disable_progress_bar()
-            logging.set_verbosity_error()
-        yield
-    finally:
-        for logging, (progress_bar, verbosity) in zip(loggers, states, strict=True):
-            logging.set_verbosity(verbosity)
-            if progress_bar:
-                logging.enable_progress_bar()
-
-
 LOSSES = ("l1", "l2")
 
 
@@ -145,27 +128,30 @@ def from_diffusion(
     if isinstance(class_prompts, str) or len(prompts) < 2:
         raise BrittleError(f"class_prompts are two or more prompts, one for each class, got {class_prompts!r}")
     levels = _levels(timesteps, num_timesteps)
-    return DiffusionModel(pipeline, prompts, model_name, levels, samples, loss, seed, batch_size, device, bf16)
+    noise = NoiseSampling(levels, samples, loss, seed, batch_size)
+    return DiffusionModel(pipeline, prompts, model_name, noise, device=device, bf16=bf16)
+
+
+@dataclass(frozen=True)
+class NoiseSampling:
+    """How the noise that a network must predict is drawn, and how its errors are measured; see `from_diffusion`."""
+
+    timesteps: list[int]
+    samples: int
+    loss: str
+    seed: int
+    batch_size: int
 
 
 class DiffusionModel:
     """A classifier built by `from_diffusion`. A pickle of it holds the weights on the CPU."""
 
     def __init__(
-        self,
-        pipeline: Any,
-        prompts: list[str],
-        name: str,
-        timesteps: list[int],
-        samples: int,
-        loss: str,
-        seed: int,
-        batch_size: int,
-        device: str,
-        bf16: bool,
+        self, pipeline: Any, prompts: list[str], name: str, noise: NoiseSampling, *, device: str, bf16: bool
     ) -> None:
         torch = require("torch")
-        self.name, self.loss, self.bf16, self.batch_size, self._requested_device = name, loss, bf16, batch_size, device
+        self.name, self.bf16, self._requested_device = name, bf16, device
+        self.loss, self.batch_size = noise.loss, noise.batch_size
         self.device = find_device(device)
         self.unet, self.vae = pipeline.unet.eval().to(self.device), pipeline.vae.eval().to(self.device)
         self.prediction = str(pipeline.scheduler.config.prediction_type)
@@ -175,16 +161,16 @@ class DiffusionModel:
         with torch.inference_mode():
             encoder = pipeline.text_encoder.to(self.device)
             self.embeddings = pipeline.encode_prompt(prompts, self.device, 1, False)[0].clone()
-        alphas = [float(pipeline.scheduler.alphas_cumprod[t]) for t in timesteps]
-        generator = torch.Generator().manual_seed(seed)
+        alphas = [float(pipeline.scheduler.alphas_cumprod[t]) for t in noise.timesteps]
+        generator = torch.Generator().manual_seed(noise.seed)
         shape = (self.unet.config.in_channels, self.unet.config.sample_size, self.unet.config.sample_size)
         self.levels = [
             (t, alpha, torch.randn(shape, generator=generator))
-            for t, alpha in zip(timesteps, alphas, strict=True)
-            for _ in range(samples)
+            for t, alpha in zip(noise.timesteps, alphas, strict=True)
+            for _ in range(noise.samples)
         ]
-        description = {"prompts": prompts, "timesteps": timesteps, "samples": samples, "loss": loss, "seed": seed}
-        description |= {"bf16": bf16, "kept": alphas, "prediction": self.prediction}
+        description = {"prompts": prompts, "timesteps": noise.timesteps, "samples": noise.samples, "loss": noise.loss}
+        description |= {"seed": noise.seed, "bf16": bf16, "kept": alphas, "prediction": self.prediction}
         digest = sha256(canonical(description).encode())
         for module in (self.unet, self.vae, encoder):
             for key, value in sorted(module.state_dict().items()):

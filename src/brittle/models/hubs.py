@@ -219,7 +219,7 @@ class Processor:
         return cropped or (_side(getattr(self.processor, "size", None)) if self._does("resize") else None)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Size, crop, mean and std in one line."""
         steps = [f"resized to {_side(self.processor.size) or self.processor.size}"] if self._does("resize") else []
         if self._does("center_crop"):

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
-from brittle._user_code import load_module, public_callables
+from brittle._optional import load_module, public_callables
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
 from brittle.models.preprocessing import Sides
@@ -199,8 +199,8 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
     device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
     if bf16 and "bf16" not in allowed:
         raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
-    device_options = {"device": device, **({"bf16": bf16} if "bf16" in allowed else {})}
-    return builder(location, **device_options, **options)
+    shared = {"device": device, "bf16": bf16}  # not every source has a use for them
+    return builder(location, **{name: value for name, value in shared.items() if name in allowed}, **options)
 
 
 def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
+from brittle._identity import code_digest
 from brittle._types import Image
-from brittle._user_code import code_digest
 
 Scores = NDArray[np.float32]
 """N×classes; the largest is the prediction."""

@@ -37,9 +37,9 @@ class OnnxModel:
         return f"<OnnxModel {self.name!r}: {str(self.path)!r}>"
 
     @property
-    def preprocessing_in_words(self) -> str:
+    def preprocessing_text(self) -> str:
         """Size, crop, mean and std in one line; a graph that takes uint8 normalises images itself."""
-        description = self.prepare.in_words
+        description = self.prepare.description
         return f"{description.partition(';')[0]}; uint8, not normalised" if self._dtype == np.uint8 else description
 
     def scores(self, images: Image) -> Scores:

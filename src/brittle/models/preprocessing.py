@@ -113,7 +113,7 @@ class Preprocessing:
         return self.shown[0] if self.shown is not None and self.shown[0] == self.shown[1] else None
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Size, crop, mean and std in one line."""
         size, crop = (None if sides is None else _size_text(sides) for sides in (self.size, self.crop))
         if size is None and crop is None:
@@ -173,10 +173,10 @@ def wanted_square(models: Sequence[Any]) -> int | None:
     return squares.pop() if len(squares) == 1 else None
 
 
-def preprocessing_in_words(model: Any) -> str:
+def preprocessing_text(model: Any) -> str:
     """The preprocessing of a model in one line."""
-    description = getattr(model, "preprocessing_in_words", None) or getattr(
-        getattr(model, "prepare", None), "in_words", None
+    description = getattr(model, "preprocessing_text", None) or getattr(
+        getattr(model, "prepare", None), "description", None
     )
     return description if isinstance(description, str) else "its own; it is given the images as they are"
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._identity import canonical
+from brittle._identity import canonical, class_digest, code_digest
 from brittle._optional import require
 from brittle._types import Image
-from brittle._user_code import class_digest, code_digest
 from brittle.models.model import Scores
 from brittle.models.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Prepare, Preprocessing, Sides
 

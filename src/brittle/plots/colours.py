@@ -35,7 +35,7 @@ STEPS = 20
 """Heat maps have this many steps, and one more."""
 
 HEAT = (("#a8321b", "#efb28f", "#faf6ef"), ("#e8765a", "#7a4331", "#262b30"))
-"""From nothing right to everything right, light and dark: what is broken stands out."""
+"""From nothing right to everything right, light and dark: failures stand out."""
 
 SHIFT = (("#b4501e", "#faf6ef", "#3f7cc4"), ("#d9784a", "#262b30", "#6fa3e0"))
 """From worse to better than another model."""
@@ -49,17 +49,17 @@ FAMILY_COLOURS = {
     "geometry": "#946200",
     "occlusion": "#4b5563",
 }
-"""Dark enough to be read as text on white, and told apart by people with any colour vision beside their names."""
+"""Dark enough to be read as text on white, and distinguishable by people with any colour vision beside their names."""
 
 
 def colour_scale(anchors: Sequence[str]) -> list[str]:
     """STEPS + 1 colours through the anchors."""
-    found = []
+    colours = []
     for i in range(STEPS + 1):
         at = i / STEPS * (len(anchors) - 1)
         left = min(int(at), len(anchors) - 2)
-        found.append(mix_colours(anchors[left], anchors[left + 1], at - left))
-    return found
+        colours.append(mix_colours(anchors[left], anchors[left + 1], at - left))
+    return colours
 
 
 def ramp_step(share: float) -> int:

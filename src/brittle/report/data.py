@@ -21,8 +21,7 @@ from brittle.evaluation.results import COLUMNS, Results
 from brittle.evaluation.score import Scores, by_corruption, scores
 from brittle.evaluation.store import Store, scan
 from brittle.evaluation.trajectory_scores import SHIFT
-from brittle.metrics import Estimate, failure_points, resampled_means, wilson
-from brittle.metrics.resampling import WIDENED, share_intervals
+from brittle.metrics import WIDENED, Estimate, failure_points, resampled_means, share_intervals, wilson
 from brittle.report.html import severity
 
 

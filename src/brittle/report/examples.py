@@ -11,7 +11,7 @@ import polars as pl
 from PIL import Image as Pil
 from PIL import features
 
-from brittle._io import is_whole
+from brittle._io import is_complete
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
 from brittle.evaluation import Run
@@ -207,7 +207,7 @@ class Pictures:
 def pictures(part: Part) -> Pictures | None:
     """The pictures of the first run that holds the recipe and its images."""
     for run in part.results.runs:
-        there = part.has_clean and all(is_whole(run.folder / name) for name in (IMAGES, READ))
+        there = part.has_clean and all(is_complete(run.folder / name) for name in (IMAGES, READ))
         if there and part.benchmark is not None and part.benchmark.hash in run.recipes:
             return Pictures(run, part.benchmark)
     return None

@@ -58,11 +58,11 @@ from brittle.sliders.pipeline import (
     published_shifts,
     save_tokens,
     shift_folder,
-    shift_words,
+    shift_text,
     token_text,
 )
 from brittle.sliders.sampling import SCHEDULERS, Sampling, draw_trajectory, two_prompts
-from brittle.sliders.slider import FoundSlider, Slider, find_sliders, load_published_slider, load_slider, slider_layers
+from brittle.sliders.slider import Slider, SliderFile, find_sliders, load_published_slider, load_slider, slider_layers
 from brittle.sliders.tokens import train_token
 from brittle.sliders.training import (
     TrainedSliders,
@@ -103,13 +103,13 @@ __all__ = [
     "ClipPrompts",
     "DemoPipeline",
     "FilterQuality",
-    "FoundSlider",
     "ImageEncoder",
     "ImageScores",
     "OpenClip",
     "Pick",
     "Sampling",
     "Slider",
+    "SliderFile",
     "TargetClass",
     "TrainedSliders",
     "WrittenTrajectories",
@@ -143,7 +143,7 @@ __all__ = [
     "save_tokens",
     "shift_curves",
     "shift_folder",
-    "shift_words",
+    "shift_text",
     "slider_layers",
     "slider_loss",
     "slider_name",

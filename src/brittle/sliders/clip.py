@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle._types import FloatArray, Image
 from brittle.datasets import Dataset, UnreadableImage
 from brittle.metrics import bootstrap, resampled_means
-from brittle.models.diffusion import quiet
 from brittle.models.preprocessing import Preprocessing
 from brittle.models.torch import find_device
-from brittle.sliders.pipeline import shift_folder, shift_words
+from brittle.sliders.pipeline import shift_folder, shift_text
 from brittle.sliders.training import check_integers
 
 Embeddings = NDArray[np.float32]
@@ -105,7 +104,7 @@ def _load(loader: Any, folder: str | Path, **options: Any) -> Any:
     if loader.__name__ == "AutoModel":
         options["use_safetensors"] = True
     try:
-        with quiet("transformers"):
+        with quiet_libraries("transformers"):
             return loader.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0]
@@ -181,7 +180,7 @@ class ClipPrompts:
 
     def texts(self, name: str, shift: str) -> tuple[str, str, str]:
         """The prompts of the shift, of the class and of both."""
-        noun = shift_folder(shift) if self.underscores else shift_words(shift)
+        noun = shift_folder(shift) if self.underscores else shift_text(shift)
         filled = (text.replace("{shift}", noun).replace("{name}", name) for text in (self.shift, self.name, self.both))
         of_shift, of_class, of_both = filled
         return of_shift, of_class, of_both
@@ -203,14 +202,14 @@ TRAJECTORY = ["shift", "label", "seed"]
 
 @dataclass(frozen=True, eq=False)
 class ImageScores:
-    """A table with one row per image, and the unreadable images with their errors (`broken`).
+    """A table with one row per image, and the `unreadable` images with their errors.
 
     Columns: sample, shift, label, name, seed, scale; CLIP_shift, CLIP_class, CLIP_class_shift: 100 times the cosine of
     image and prompt; CLIP_ref and DINO_ref_no_head: the cosine to the image at scale 0, null where that is missing.
     """
 
     table: pl.DataFrame
-    broken: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
 def image_scores(
@@ -241,7 +240,7 @@ def image_scores(
         (names or {}).get(label) or class_name(str(sample)) for sample, label in zip(dataset.ids, labels, strict=True)
     ]
     readable: list[int] = []
-    broken: dict[str, str] = {}
+    unreadable: dict[str, str] = {}
     clip_features: list[Embeddings] = []
     dino_features: list[Embeddings] = []
     for start in range(0, len(dataset), batch_size):
@@ -252,7 +251,7 @@ def image_scores(
                 images.append(dataset.image(index))
                 readable.append(index)
             except UnreadableImage as error:
-                broken[str(dataset.ids[index])] = str(error)
+                unreadable[str(dataset.ids[index])] = str(error)
         if images:
             clip_features.append(clip.images(images))
             if dino is not None:
@@ -282,7 +281,7 @@ def image_scores(
     if dino is not None:
         features = np.concatenate(dino_features)
         table = table.with_columns(pl.Series("DINO_ref_no_head", _reference_cosines(table, features), nan_to_null=True))
-    return ImageScores(table.sort("shift", "label", "seed", "scale"), broken)
+    return ImageScores(table.sort("shift", "label", "seed", "scale"), unreadable)
 
 
 def class_name(sample: str) -> str:

@@ -105,5 +105,5 @@ def demo_model(name: str, *, device: str = "auto") -> Model:
     demo = load_demo_pipeline()
     if name != DIFFUSION:
         return demo.classifier(name, device=device)
-    prompts = [DEMO_SAMPLING.words(each) for each in demo.classes]
+    prompts = [DEMO_SAMPLING.prompt_of(each) for each in demo.classes]
     return from_diffusion(demo.folder / "pipeline", prompts, name="world-diffusion", device=device)

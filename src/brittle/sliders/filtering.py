@@ -352,8 +352,8 @@ UNSURE = 0.1
 """An image whose class the oracle gives a lower probability than this is out of class."""
 
 
-def oracle_labels(data: Dataset, judge: Model, *, unsure: float = UNSURE, batch_size: int = 256) -> dict[str, str]:
-    """Labels by sample id from an oracle classifier (`judge`), in the form of `read_labels`.
+def oracle_labels(data: Dataset, oracle: Model, *, unsure: float = UNSURE, batch_size: int = 256) -> dict[str, str]:
+    """Labels by sample id from an oracle classifier, in the form of `read_labels`.
 
     An image is "class" if the oracle predicts its class, "not class" if the class has a probability below `unsure`, and
     "partial" otherwise.
@@ -363,7 +363,7 @@ def oracle_labels(data: Dataset, judge: Model, *, unsure: float = UNSURE, batch_
     labels: dict[str, str] = {}
     for start in range(0, len(data), batch_size):
         indices = range(start, min(start + batch_size, len(data)))
-        logits = judge.scores(np.stack([data.image(i) for i in indices])).astype(np.float64)
+        logits = oracle.scores(np.stack([data.image(i) for i in indices])).astype(np.float64)
         exp = np.exp(logits - logits.max(1, keepdims=True))
         for i, top, probs in zip(indices, logits.argmax(1), exp / exp.sum(1, keepdims=True), strict=True):
             label = int(data.labels[i])

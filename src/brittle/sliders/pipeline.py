@@ -13,10 +13,10 @@ from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
-from brittle._optional import require
+from brittle._optional import quiet_libraries, require
 from brittle.datasets.classes import imagenet_names
 from brittle.metrics import published_table
-from brittle.models.diffusion import load_pipeline, quiet
+from brittle.models.diffusion import load_pipeline
 from brittle.models.networks import load_weights
 
 TOKEN_FILES = ("tokenizer", "text_encoder", "tokens.pt")
@@ -113,7 +113,7 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
 
 def _load_pretrained(loader: Any, folder: Path, **options: Any) -> Any:
     try:
-        with quiet("transformers"):
+        with quiet_libraries("transformers"):
             return loader.from_pretrained(str(folder), local_files_only=True, **options)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = str(error).partition("\n")[0]
@@ -249,7 +249,7 @@ def published_shift(shift: str) -> str:
     return folder
 
 
-def shift_words(shift: str) -> str:
+def shift_text(shift: str) -> str:
     """A shift as in prompts: "heavy_snow" as "heavy snow". Any text may be a shift."""
     text = " ".join(str(shift).replace("_", " ").split())
     if not text:
@@ -259,7 +259,7 @@ def shift_words(shift: str) -> str:
 
 def shift_folder(shift: str) -> str:
     """A shift as a folder name: "heavy snow" as "heavy_snow"."""
-    folder = shift_words(shift).replace(" ", "_")
+    folder = shift_text(shift).replace(" ", "_")
     if re.search(r'[/\\:*?"<>|\x00-\x1f]', folder) or folder.startswith(".") or len(folder.encode()) > MAX_SHIFT_BYTES:
         raise BrittleError(
             f"the shift {shift[:MAX_SHIFT_BYTES]!r} cannot be a folder name; use letters, digits and _, "
@@ -270,7 +270,7 @@ def shift_folder(shift: str) -> str:
 
 def positive_prompt(prompt: str, shift: str) -> str:
     """The positive prompt of slider training, as published: class, comma, shift."""
-    return f"{prompt}, in {shift_words(shift)}"
+    return f"{prompt}, in {shift_text(shift)}"
 
 
 TOKEN = re.compile(r"<[^<>|]+-\d+>")

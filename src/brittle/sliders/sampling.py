@@ -15,7 +15,7 @@ from brittle._optional import require
 from brittle._types import Image
 from brittle.models.diffusion import as_pipeline
 from brittle.models.preprocessing import resize
-from brittle.sliders.pipeline import NEGATIVE_PROMPT, SCALES, check_prompt, shift_words
+from brittle.sliders.pipeline import NEGATIVE_PROMPT, SCALES, check_prompt, shift_text
 from brittle.sliders.slider import Slider, scheduled_scales, slider_on
 from brittle.sliders.training import check_integers
 
@@ -87,7 +87,7 @@ class Sampling:
             if value is not None:
                 check_integers(**{option: (value, 1)})
 
-    def words(self, name: str) -> str:
+    def prompt_of(self, name: str) -> str:
         """The prompt for a class."""
         return self.prompt.replace("{}", name)
 
@@ -181,7 +181,7 @@ def slider_draw(
     if not 0 <= active <= 1:
         raise BrittleError(f"active is a share of the timesteps between 0 and 1, got {active!r}")
     settings = sampling or Sampling()
-    prompt = settings.words(slider.prompt)
+    prompt = settings.prompt_of(slider.prompt)
     timesteps = int(pipeline.scheduler.config.num_train_timesteps)
     with slider_on(pipeline, slider) as adapter:
 
@@ -247,8 +247,8 @@ def two_prompts(
 def two_prompt_draw(pipeline: Any, name: str, shift: str, *, sampling: Sampling | None = None) -> Iterator[Draw]:
     """Yields a function that draws a batch of (seed, scale) pairs: scale 0 is without the shift, 1 with it."""
     settings = sampling or Sampling()
-    plain = settings.words(name)
-    prompts = dict(zip(TWO_SCALES, (plain, f"{plain} in {shift_words(shift)}"), strict=True))
+    plain = settings.prompt_of(name)
+    prompts = dict(zip(TWO_SCALES, (plain, f"{plain} in {shift_text(shift)}"), strict=True))
 
     def draw(pairs: Sequence[tuple[int, float]]) -> Image:
         return draw_images(pipeline, [prompts[scale] for _, scale in pairs], [seed for seed, _ in pairs], settings)

@@ -292,7 +292,7 @@ def load_published_slider(path: str | Path, pipeline: Any, *, prompt: str, shift
 
 
 @dataclass(frozen=True)
-class FoundSlider:
+class SliderFile:
     """A slider on disk: a folder written by `Slider.save`, or a published .pt file."""
 
     path: str
@@ -306,7 +306,7 @@ class FoundSlider:
         return load_published_slider(self.path, pipeline, prompt=prompt, shift=self.shift.replace("_", " "))
 
 
-def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Sequence[int] = ()) -> list[FoundSlider]:
+def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Sequence[int] = ()) -> list[SliderFile]:
     """All sliders below a folder, sorted by shift and class; `shifts` and `numbers` (class numbers) select.
 
     `folder` may also be a single slider. Folders and files are named as the published ones, `heavy_snow_class_022…`.
@@ -322,7 +322,7 @@ def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Seq
         paths += _last_checkpoints(sorted(path for path in root.rglob("*.pt") if path.name != CHECKPOINT))
     if not paths:
         raise BrittleError(f"{str(folder)!r} has no sliders: no folder with {CARD}, and no .pt file")
-    sliders: dict[tuple[str, int], FoundSlider] = {}
+    sliders: dict[tuple[str, int], SliderFile] = {}
     for path in paths:
         slider = _slider_at(path)
         first = sliders.setdefault((slider.shift, slider.number), slider)
@@ -347,7 +347,7 @@ def find_sliders(folder: str | Path, *, shifts: Sequence[str] = (), numbers: Seq
     ]
 
 
-def _slider_at(path: Path) -> FoundSlider:
+def _slider_at(path: Path) -> SliderFile:
     match = PUBLISHED_NAME.match(path.stem if path.suffix == ".pt" else path.resolve().name)
     if match is None:
         raise BrittleError(f"{str(path)!r} does not say for which shift and class it is, as heavy_snow_class_022 does")
@@ -357,7 +357,7 @@ def _slider_at(path: Path) -> FoundSlider:
             shift = shift_folder(json.loads((path / CARD).read_text(encoding="utf-8"))["shift"])
         except (ValueError, KeyError, TypeError) as error:
             raise BrittleError(f"the card {str(path / CARD)!r} is damaged: {error!r}") from error
-    return FoundSlider(str(path), shift, int(match["number"]))
+    return SliderFile(str(path), shift, int(match["number"]))
 
 
 def _last_checkpoints(files: list[Path]) -> list[Path]:

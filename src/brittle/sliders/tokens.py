@@ -207,8 +207,8 @@ def _square_crops(images: Sequence[Image], side: int) -> Image:
         array = np.asarray(image)
         if array.ndim != 3 or array.shape[-1] != 3 or array.dtype != np.uint8:
             raise BrittleError(f"images are H×W×3 of uint8, got shape {array.shape} of {array.dtype}")
-        short = min(array.shape[:2])
-        crops.append(resize(central_crop(array[None], (short, short)), (side, side), "bicubic")[0])
+        short_side = min(array.shape[:2])
+        crops.append(resize(central_crop(array[None], (short_side, short_side)), (side, side), "bicubic")[0])
     if not crops:
         raise BrittleError("a token is trained on at least one image, got none")
     return np.stack(crops)

@@ -18,7 +18,7 @@ from brittle._optional import require
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import check_seed
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import (
     Base,
@@ -29,7 +29,7 @@ from brittle.sliders.pipeline import (
     pipeline_key,
     positive_prompt,
     shift_folder,
-    shift_words,
+    shift_text,
     wants_gpu,
 )
 from brittle.sliders.slider import CARD, CHECKPOINT, NAME, WEIGHTS, Adapter, Slider, adapter_on
@@ -180,21 +180,25 @@ def load_checkpoint(path: str | Path | None, config: Mapping[str, Any], steps: i
 
     A training may resume with more `steps` than before, not with fewer than are done.
     """
-    if path is None or missing_or_damaged(Path(path), "the training starts anew"):
+    if path is None or missing_or_damaged(Path(path), "the training starts from scratch"):
         return None
     try:
         state: dict[str, Any] = require("torch").load(path, map_location="cpu", weights_only=True)
         saved, done = json.loads(state["recipe"]), len(state["losses"])
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise BrittleError(f"{str(path)!r} is no checkpoint of brittle, remove it to start anew: {reason}") from error
+        raise BrittleError(
+            f"{str(path)!r} is no checkpoint of brittle, remove it to start from scratch: {reason}"
+        ) from error
     requested = json.loads(json.dumps(config))
     different = sorted(key for key in saved.keys() | requested.keys() if saved.get(key) != requested.get(key))
     if different:
         change = ", ".join(f"{key} = {saved.get(key)!r} and not {requested.get(key)!r}" for key in different)
-        raise BrittleError(f"{str(path)!r} holds a training with {change}; remove it to start anew")
+        raise BrittleError(f"{str(path)!r} holds a training with {change}; remove it to start from scratch")
     if done > steps:
-        raise BrittleError(f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start anew")
+        raise BrittleError(
+            f"{str(path)!r} holds a training of {done} steps and not {steps}; remove it to start from scratch"
+        )
     return state
 
 
@@ -256,7 +260,7 @@ def train_slider(
     of_negative = None if negative is None else encode_prompt(pipeline, negative)
     config: dict[str, Any] = {
         "prompt": prompt,
-        "shift": shift_words(shift),
+        "shift": shift_text(shift),
         "batch_size": batch_size,
         "strength": strength,
         "rank": rank,
@@ -318,7 +322,7 @@ def train_slider(
     training = {key: value for key, value in config.items() if key not in ("prompt", "shift", "rank", "alpha")}
     versions = {package: version(package) for package in ("torch", "diffusers", "peft", "transformers")}
     training |= {"steps": steps, "base": Path(str(pipeline.config.get("_name_or_path", ""))).name, "versions": versions}
-    return Slider(prompt, shift_words(shift), weights, rank, float(alpha), training, tuple(losses))
+    return Slider(prompt, shift_text(shift), weights, rank, float(alpha), training, tuple(losses))
 
 
 def initialise(adapter: Adapter, seed: int) -> None:
@@ -343,10 +347,10 @@ CARD_SETTINGS = ("steps", "batch_size", "strength", "rank", "alpha", "learning_r
 
 @dataclass(frozen=True)
 class TrainedSliders:
-    """The result of `train_sliders`: the folders of all sliders, and how many existed before (`there`)."""
+    """The result of `train_sliders`: the folders of all sliders, and how many existed before (`existing`)."""
 
     folders: list[Path]
-    there: int
+    existing: int
 
 
 def slider_name(shift: str, number: int) -> str:
@@ -375,7 +379,7 @@ def train_sliders(
     if not classes or not shifts:
         raise BrittleError("name at least one class and one shift to train")
     steps = int(settings.get("steps", DEFAULTS["steps"]))
-    folders = {(c, shift_words(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
+    folders = {(c, shift_text(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
     todo = [pair for pair, path in folders.items() if not _is_trained(path, base, pair, settings)]
     total = len(todo) * steps
     if todo and engine == "ray":

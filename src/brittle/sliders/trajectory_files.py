@@ -15,11 +15,11 @@ from typing import Any
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle._io import atomic_write, is_whole, missing_or_damaged
+from brittle._io import atomic_write, is_complete, missing_or_damaged
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import Progress
-from brittle.datasets.cns import CLASSES, cns_bench
+from brittle.datasets.cns import CLASSES_FILE, cns_bench
 from brittle.datasets.load import StoredSet, shift_cells
 from brittle.models.diffusion import as_pipeline
 from brittle.sliders.pipeline import SCALES, Base, TargetClass, pipeline_key, precision_of, shift_folder, wants_gpu
@@ -33,7 +33,7 @@ from brittle.sliders.sampling import (
     slider_draw,
     two_prompt_draw,
 )
-from brittle.sliders.slider import FoundSlider, Slider
+from brittle.sliders.slider import Slider, SliderFile
 from brittle.sliders.training import check_integers
 
 ANNOTATIONS = "annotations_cns.json"
@@ -118,11 +118,11 @@ FORMATS: dict[str, dict[str, Any]] = {"jpg": {"format": "JPEG", "quality": 95}, 
 
 @dataclass(frozen=True)
 class WrittenTrajectories:
-    """The result of a call: the folder, how many images were drawn, and how many existed before (`there`)."""
+    """The result of a call: the folder, how many images were drawn, and how many existed before (`existing`)."""
 
     folder: Path
     drawn: int
-    there: int
+    existing: int
 
 
 def write_trajectories(
@@ -155,7 +155,7 @@ def write_trajectories(
     settings = {"slider": _slider_settings(slider), "active": active, **_network_settings(pipeline, slider.prompt)}
     target = trajectory_folder(folder, slider.shift, number, name)
     draw = slider_draw(pipeline, slider, active=active, sampling=sampling)
-    return _write(target, draw, scales, seeds, settings, sampling, batch_size, file_format, progress)
+    return _write(_Files(target, scales, seeds, file_format), draw, settings, sampling, batch_size, progress)
 
 
 def write_two_prompts(
@@ -177,22 +177,30 @@ def write_two_prompts(
     settings = {"two_prompts": [prompt, shift], **_network_settings(pipeline, prompt)}
     target = trajectory_folder(folder, shift, number, name)
     draw = two_prompt_draw(pipeline, prompt, shift, sampling=sampling)
-    return _write(target, draw, (0.0, 1.0), seeds, settings, sampling, batch_size, file_format, progress)
+    return _write(_Files(target, (0.0, 1.0), seeds, file_format), draw, settings, sampling, batch_size, progress)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The images of a shift and a class that are wanted."""
+
+    folder: Path
+    scales: Sequence[float]
+    seeds: Sequence[int]
+    file_format: str
 
 
 def _write(
-    target: Path,
+    wanted: _Files,
     drawing: AbstractContextManager[Draw],
-    scales: Sequence[float],
-    seeds: Sequence[int],
     settings: Mapping[str, Any],
     sampling: Sampling | None,
     batch_size: int,
-    file_format: str,
     progress: StepProgress | None,
 ) -> WrittenTrajectories:
     check_integers(batch_size=(batch_size, 1))
-    files = trajectory_paths(target, scales, seeds, file_format)
+    target, file_format = wanted.folder, wanted.file_format
+    files = trajectory_paths(target, wanted.scales, wanted.seeds, file_format)
     card = {**settings, "sampling": asdict(sampling or Sampling()), "file_format": file_format}
     check_card(target, card)
     missing = [pair for pair, path in files.items() if missing_or_damaged(path, "it is drawn again")]
@@ -271,7 +279,7 @@ class Pick:
 
     one: TargetClass
     shift: str
-    slider: FoundSlider | None = None
+    slider: SliderFile | None = None
 
     @property
     def title(self) -> str:
@@ -312,7 +320,7 @@ def sample_sliders(
     root = Path(folder)
     file_format = settings.get("file_format", "jpg")
     files = {pick: trajectory_paths(pick.place(root), pick.scales(scales), seeds, file_format) for pick in picks}
-    missing = {p: [pair for pair, path in paths.items() if not is_whole(path)] for p, paths in files.items()}
+    missing = {p: [pair for pair, path in paths.items() if not is_complete(path)] for p, paths in files.items()}
     total = sum(map(len, files.values()))
     existing = total - sum(map(len, missing.values()))
     for pick in picks:
@@ -377,7 +385,7 @@ def _on_ray(
         for pick, files in map_on_ray(ray, _drawn_files, tasks, gpu=gpu, title=lambda pick: pick.title):
             target = pick.place(root)
             write_card(target, json.loads(files.pop(CARD)))
-            new = {name: content for name, content in files.items() if not is_whole(target / name)}
+            new = {name: content for name, content in files.items() if not is_complete(target / name)}
             for name, content in new.items():
                 with atomic_write(target / name) as part:
                     part.write_bytes(content)
@@ -404,7 +412,7 @@ def _partial_card(pick: Pick, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_names(root: Path, names: Sequence[str] | None) -> None:
     """Write the class names, unless they are ImageNet's; raise if the folder's images have other class names."""
-    path = root / CLASSES
+    path = root / CLASSES_FILE
     existing = path.read_text(encoding="utf-8").splitlines() if path.is_file() else None
     if existing == (None if names is None else list(names)):
         return

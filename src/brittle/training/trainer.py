@@ -19,7 +19,7 @@ from brittle._errors import BrittleError
 from brittle._identity import canonical
 from brittle._io import atomic_write, missing_or_damaged, sweep
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD
 from brittle.training.augmentation.consistency import jsd_loss
 from brittle.training.augmentation.schemes import augmented

@@ -122,7 +122,13 @@ def distance_study_verb(
     with each, tests all of them on the benchmark, measures the distance of each scheme to each corruption, and ranks
     both. The same command again resumes where it stopped.
     """
-    from brittle.design.studies import run_together, scheme_correlations, scheme_features, scheme_models, scheme_points
+    from brittle.design.studies import (
+        evaluate_schemes,
+        scheme_correlations,
+        scheme_features,
+        scheme_models,
+        scheme_points,
+    )
     from brittle.distance import corruption_features, feature_images
     from brittle.report.figures import save_figure, study_figure
     from brittle.training.augmentation import some_schemes
@@ -149,7 +155,7 @@ def distance_study_verb(
         told = follow(bar)
         models = scheme_models(chosen, taught, output / "models", plan, start=weights, progress=told)
         standard = models.pop("standard")
-        results = run_together(models, test, recipe, output / "run", batch_size=batch_size, progress=told)
+        results = evaluate_schemes(models, test, recipe, output / "run", batch_size=batch_size, progress=told)
         how: dict[str, Any] = {"folder": output / "features", "batch_size": batch_size}
         cells = corruption_features(
             standard,
@@ -248,7 +254,7 @@ def mixing_study_verb(
     a few samples are left, and in the paper so does the error of the models trained with the mixtures.
     """
     from brittle._io import claim
-    from brittle.design.studies import mixing_points, mixture_of, run_together, scheme_features, scheme_models
+    from brittle.design.studies import evaluate_schemes, mixing_points, mixture_of, scheme_features, scheme_models
     from brittle.distance import corruption_features, feature_images
     from brittle.report.figures import mixing_figure, save_figure
 
@@ -288,7 +294,7 @@ def mixing_study_verb(
         mine, others = features.values()
         points = mixing_points(mine, others, cells, wanted, seed=seed)
         if not no_errors:
-            run = run_together(models, test, target, output / "run", batch_size=batch_size, progress=told)
+            run = evaluate_schemes(models, test, target, output / "run", batch_size=batch_size, progress=told)
             points = points.with_columns(_errors(run, list(models), target))
     if as_json:
         print_json(points)

@@ -139,7 +139,7 @@ def _print(found: Sequence[Calibration], wanted: Sequence[float]) -> None:
         low, high = min(one.severities), max(one.severities)
         note = "" if all(one.reached) else "[yellow]not reached[/]"
         there = " … ".join(f"{value:.2f}" for value in one.robustness)
-        table.add_row(one.corruption, f"{low:.2f}", f"{high:.2f}", there, str(len(one.looked) - 1), note)
+        table.add_row(one.corruption, f"{low:.2f}", f"{high:.2f}", there, str(len(one.evaluations) - 1), note)
     console().print(table)
     console().print(
         f"[dim]R is the share of the clean accuracy that is left; wanted {wanted[0]:g} and {wanted[1]:g}[/]\n"

@@ -99,7 +99,7 @@ def _sample(world: DemoPipeline, classes: Any, output: Path, seeds: int) -> None
             batch_size=12,
             file_format="png",
         )
-    console().print(f"{done.drawn:,} images drawn, {done.there:,} were there")
+    console().print(f"{done.drawn:,} images drawn, {done.existing:,} were there")
     sheet = output / "slides.png"
     save_picture(slide_sheet(cns_bench(output / "slides"), thumb=96), sheet)
     tell_files(sheet)

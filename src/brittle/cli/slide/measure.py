@@ -85,9 +85,11 @@ def scored(folder: Path, clip: str | None, dino: str | None, prompts: str, batch
             batch_size=batch_size,
             progress=lambda done, total: report("scoring", done, total),
         )
-    if scores.broken:
-        first, reason = next(iter(scores.broken.items()))
-        text = f"[yellow]{len(scores.broken)} images could not be read and were left out[/], such as {first}: {reason}"
+    if scores.unreadable:
+        first, reason = next(iter(scores.unreadable.items()))
+        text = (
+            f"[yellow]{len(scores.unreadable)} images could not be read and were left out[/], such as {first}: {reason}"
+        )
         console().print(text, soft_wrap=True)
     return scores
 

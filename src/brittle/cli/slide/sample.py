@@ -109,7 +109,7 @@ def sample_verb(
             batch_size=batch_size,
             file_format="jpg" if file_format == "jpeg" else file_format,
         )
-    console().print(f"{done.drawn:,} images drawn, {done.there:,} were there, of {len(picks)} classes in shifts")
+    console().print(f"{done.drawn:,} images drawn, {done.existing:,} were there, of {len(picks)} classes in shifts")
     clip = "tiny" if pipeline == "tiny" else "clip-vit-base-patch16"
     say_next("slide", "measure", output, "--clip", clip, "-o", "measured", after=output)
     if clip != "tiny":

@@ -123,6 +123,6 @@ def print_sliders(done: TrainedSliders) -> None:
         first, last = losses[:tenth].mean(), losses[-tenth:].mean()
         table.add_row(folder.name, str(len(losses)), f"{first:.3g}", f"{last:.3g}")
     console().print(table)
-    new = len(done.folders) - done.there
+    new = len(done.folders) - done.existing
     more = f", the first {SHOWN} shown" if len(done.folders) > SHOWN else ""
-    console().print(f"{new} sliders trained, {done.there} were there{more}")
+    console().print(f"{new} sliders trained, {done.existing} were there{more}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, inlined
 from brittle.corruptions.kernels.resampling import scatter as read_nearby
 from brittle.corruptions.kernels.splines import cubic_weights, read_smoothed, spline_coefficients

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.layers import enlarge

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from brittle._types import Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, inlined
 from brittle.corruptions.kernels.noise import blue_noise
 from brittle.corruptions.kernels.random_words import unit, word

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur
@@ -342,7 +342,7 @@ def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Ima
         at64=(7, 12, 16, 21, 26),
         at299=(12, 16, 11, 13, 11),
         clean=None,
-        whole=True,
+        integer=True,
     ),
 )
 def zoom_blur(image: Image, rng: Draws, *, largest_zoom: float, layers: float) -> Image:  # noqa: ARG001

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws, jpeg
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation, draw_towards_mean
-from brittle.corruptions.kernels.jpeg import jpeg
 from brittle.corruptions.kernels.random_words import uniforms
 from brittle.corruptions.kernels.resampling import jittered_square
 from brittle.corruptions.registry import corruption
@@ -308,7 +307,7 @@ def elastic_transform(image: Image, rng: Draws, *, alpha: float, sigma: float, a
         at64=(65, 58, 50, 40, 25),
         at299=(23, 16, 13, 8, 5),
         clean=100,
-        whole=True,
+        integer=True,
     ),
 )
 def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # noqa: ARG001

@@ -3,7 +3,7 @@
 import math
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.noise import add_normal, count_photons, replace_with_extremes
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels

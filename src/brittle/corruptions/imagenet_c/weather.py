@@ -10,13 +10,12 @@ import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
-from brittle.corruptions.images import LUMINANCE
-from brittle.corruptions.kernels.arithmetic import compiled
+from brittle.corruptions.images import LUMINANCE, Draws
+from brittle.corruptions.kernels.arithmetic import compiled, to_byte
 from brittle.corruptions.kernels.blur import gaussian, motion_blur
 from brittle.corruptions.kernels.blur import zoom as enlarge
 from brittle.corruptions.kernels.colour import shift_value
-from brittle.corruptions.kernels.layers import add_and_dim, tint, weighted_sum
+from brittle.corruptions.kernels.layers import tint, weighted_sum
 from brittle.corruptions.kernels.random_words import normals, unit, word
 from brittle.corruptions.kernels.shapes import flakes, mud_layer, water_layer, whiten_and_add
 from brittle.corruptions.registry import corruption
@@ -174,7 +173,28 @@ def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
     height, width = image.shape[:2]
     side = min(1 << (max(height, width) - 1).bit_length(), LARGEST_MAP)
     cloud = plasma(rng.key("plasma"), side, decay)
-    return add_and_dim(image, cloud, strength)
+    return _add_and_dim(image, cloud, strength)
+
+
+def _add_and_dim(image: Image, layer: Field, strength: float) -> Image:
+    """(x + c·layer)·m/(m + c) with x and layer in [0, 1] and m the largest x; a small layer is repeated."""
+    brightest = int(image.max()) / 255
+    dim = brightest / (brightest + strength) if brightest else 0.0
+    return _add_and_scale(image, layer, np.float32(255 * strength), np.float32(dim))
+
+
+@compiled
+def _add_and_scale(image, layer, gain, scale):
+    height, width, channels = image.shape
+    out = np.empty(image.shape, np.uint8)
+    for y in range(height):
+        row = layer[y % layer.shape[0]]
+        for start in range(0, width, layer.shape[1]):
+            for x in range(start, min(start + layer.shape[1], width)):
+                cloud = gain * row[x - start]
+                for c in range(channels):
+                    out[y, x, c] = to_byte((np.float32(image[y, x, c]) + cloud) * scale)
+    return out
 
 
 BUNDLED = Path(__file__).parent / "frost_textures"

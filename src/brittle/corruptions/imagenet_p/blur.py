@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
 from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import truncate
 from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur

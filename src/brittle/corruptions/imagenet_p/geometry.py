@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
 from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
+from brittle.corruptions.images import Draws
 
 
 @perturbation(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
 from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.noise import add_normal, count_photons
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from brittle._errors import BrittleError
 from brittle._types import Image, check_seed
 from brittle.corruptions import images
-from brittle.corruptions.draws import Draws, Sample, check_sample
+from brittle.corruptions.images import Draws, Sample, check_sample
 from brittle.corruptions.severity import choose_table
 
 MODULES = ("noise", "blur", "weather", "geometry")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from brittle._types import Field, Image
-from brittle.corruptions.draws import Draws
 from brittle.corruptions.imagenet_p.perturbation import DrawFrame, perturbation
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.blur import gaussian, motion_blur
 from brittle.corruptions.kernels.blur import zoom as enlarge
 from brittle.corruptions.kernels.colour import shift_value

@@ -8,27 +8,6 @@ from brittle._types import Field, Image
 from brittle.corruptions.kernels.arithmetic import compiled, to_byte
 
 
-def add_and_dim(image: Image, layer: Field, strength: float) -> Image:
-    """(x + c·layer)·m/(m + c) with x and layer in [0, 1] and m the largest x; a small layer is repeated."""
-    brightest = int(image.max()) / 255
-    dim = brightest / (brightest + strength) if brightest else 0.0
-    return _add_and_scale(image, layer, np.float32(255 * strength), np.float32(dim))
-
-
-@compiled
-def _add_and_scale(image, layer, gain, scale):
-    height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
-    for y in range(height):
-        row = layer[y % layer.shape[0]]
-        for start in range(0, width, layer.shape[1]):
-            for x in range(start, min(start + layer.shape[1], width)):
-                cloud = gain * row[x - start]
-                for c in range(channels):
-                    out[y, x, c] = to_byte((np.float32(image[y, x, c]) + cloud) * scale)
-    return out
-
-
 def weighted_sum(image: Image, texture: Image, image_weight: float, texture_weight: float) -> Image:
     """a·image + b·texture, saturated."""
     return _weighted_sum(image, texture, np.float32(image_weight), np.float32(texture_weight))
@@ -72,11 +51,11 @@ def add_layer(image: Image, layer: Field, gain: float, *, keep: float = 1.0) -> 
 def _add_layer(image, planes, gain, keep):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
-    own = planes.shape[0] > 1
+    per_channel = planes.shape[0] > 1
     for y in range(height):
         source, target = image[y], out[y]
         for c in range(channels):
-            row = planes[c if own else 0, y]
+            row = planes[c if per_channel else 0, y]
             for x in range(width):
                 target[x, c] = to_byte(keep * np.float32(source[x, c]) + gain * row[x])
     return out

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image as Pil
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_bytes, to_nearest_byte
 from brittle.corruptions.kernels.colour import look_up
 from brittle.corruptions.kernels.shapes import dashes

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image as Pil
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.resampling import affine_nearest, shift
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, integers, levels

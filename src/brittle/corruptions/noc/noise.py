@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, mix, to_nearest_byte
 from brittle.corruptions.kernels.noise import replace_with_extremes
 from brittle.corruptions.kernels.random_words import normal_table, quarter, word

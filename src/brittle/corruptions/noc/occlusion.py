@@ -3,7 +3,7 @@
 import numpy as np
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import nearest_bytes
 from brittle.corruptions.kernels.colour import look_up
 from brittle.corruptions.kernels.shapes import DIAMOND, DISC, stamp_greys

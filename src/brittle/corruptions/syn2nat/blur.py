@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.blur import between_sizes, box, correlate
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly

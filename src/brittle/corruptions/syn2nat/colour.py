@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, mix, to_nearest_byte
 from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_table
 from brittle.corruptions.registry import corruption

@@ -5,10 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws, jpeg
 from brittle.corruptions.kernels.blur import correlate
 from brittle.corruptions.kernels.colour import convert
-from brittle.corruptions.kernels.jpeg import jpeg
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 

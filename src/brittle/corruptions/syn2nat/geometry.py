@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.resampling import jittered_square, project, read_axes, undistort
 from brittle.corruptions.registry import corruption
@@ -112,7 +112,7 @@ def perspective(image: Image, rng: Draws, *, smallest: float, largest: float) ->
 GRID = 4
 
 
-@corruption(family="geometry", source="syn2nat", exchanges=evenly(GRID**2 - 1, clean=0, whole=True))
+@corruption(family="geometry", source="syn2nat", exchanges=evenly(GRID**2 - 1, clean=0, integer=True))
 def random_grid_shuffle(image: Image, rng: Draws, *, exchanges: float) -> Image:
     """A puzzle that is put together wrongly: the 4×4 tiles of the picture in random order.
 

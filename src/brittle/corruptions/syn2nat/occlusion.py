@@ -1,7 +1,7 @@
 """Occlusion of Syn2Nat's candidates."""
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.random_words import uniforms
 from brittle.corruptions.kernels.shapes import black_frame, black_rectangle
 from brittle.corruptions.registry import corruption

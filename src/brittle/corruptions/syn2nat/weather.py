@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.draws import Draws
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import mix
 from brittle.corruptions.kernels.blur import between_sizes, box
 from brittle.corruptions.kernels.colour import GREYS, map_lightness, through_table

@@ -159,7 +159,7 @@ def calibration_figure(
 
 def _calibration_panel(one: Calibration, name: str, plot: Plot, robustness: Sequence[float]) -> Html:
     low, high = min(one.severities), max(one.severities)
-    points = [(severity, min(max(value, 0.0), 1.1)) for severity, value in one.looked]
+    points = [(severity, min(max(value, 0.0), 1.1)) for severity, value in one.evaluations]
     band = {
         "x": fmt(plot.x(low)),
         "y": fmt(plot.top),
@@ -175,7 +175,7 @@ def _calibration_panel(one: Calibration, name: str, plot: Plot, robustness: Sequ
             r=2.6,
             class_="mark",
         )
-        for severity, value in one.looked
+        for severity, value in one.evaluations
     ]
     missed = [value for value, reached in zip(one.robustness, one.reached, strict=True) if not reached]
     words = f"{low:.2f} to {high:.2f}" if low < high else f"{high:.2f}"

@@ -13,7 +13,7 @@ from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.evaluation import Results
 from brittle.evaluation.score import by_corruption
-from brittle.metrics.resampling import means, resampled_means, share_intervals
+from brittle.metrics import means, resampled_means, share_intervals
 from brittle.report.figures.drawing import (
     BANDS,
     KEY,

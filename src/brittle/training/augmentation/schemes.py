@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._types import Image, check_seed
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.training.augmentation import pillow_operations
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, Base

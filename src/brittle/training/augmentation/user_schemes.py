@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
+from brittle._optional import load_module, public_callables
 from brittle._types import Image
-from brittle._user_code import load_module, public_callables
 from brittle.benchmarks import Benchmark, Entry, load_benchmark
-from brittle.corruptions.draws import Draws
+from brittle.corruptions import Draws
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC
 from brittle.training.augmentation.schemes import (
     AugMix,

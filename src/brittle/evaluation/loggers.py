@@ -1,129 +1,22 @@
-"""Follow a run from other programs: a protocol of callbacks, and adapters for TensorBoard, MLflow and W&B.
-
-The packages of the adapters are imported when one is made, and not before.
-"""
+"""Callbacks that log a run to TensorBoard, MLflow or Weights & Biases; their packages are imported when one is made."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from brittle._errors import BrittleError, CallbackFailed, did_you_mean
+from brittle._errors import BrittleError, did_you_mean
 from brittle._optional import require
 from brittle.benchmarks import Cell
-from brittle.evaluation.records import Call, versions
+from brittle.evaluation.records import Callback, StartedRun
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import scores
 
 PROJECT = "brittle"
 """The name of the experiment or project that runs go to if none is given."""
-
-
-@dataclass(frozen=True)
-class StartedRun:
-    """What a run is going to do: its folder, its models by their names, and the cells that some of them lack.
-
-    `settings` are plain values: data, images, benchmark, recipe, seed, engine, batch_size, as far as they are known.
-    """
-
-    folder: Path
-    models: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    settings: dict[str, str | int | float] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """What is run on what."""
-        return f"{self.settings.get('benchmark', 'clean images')} on {self.settings.get('data', 'images')}"
-
-    @property
-    def steps_per_severity(self) -> int:
-        """1, or 10, 100 or 1000 where severities are not whole: loggers count steps in whole numbers."""
-        return next((n for n in (1, 10, 100) if all((n * c.severity) % 1 == 0 for c in self.cells)), 1000)
-
-
-def started_run(folder: str | Path, data: str, images: int, call: Call, cells: Sequence[Cell]) -> StartedRun:
-    """The account of a run that a call starts."""
-    settings: dict[str, Any] = {"data": data, "images": images, "models": ", ".join(call.models)}
-    settings |= {"benchmark": call.benchmark or call.stored, "recipe": call.recipe, "seed": call.seed}
-    settings |= {"engine": call.engine, "batch_size": call.batch_size}
-    settings |= {"folder": str(folder), "brittle": versions().get("brittle", "")}
-    known = {name: value for name, value in settings.items() if value is not None}
-    return StartedRun(Path(folder), tuple(call.models), tuple(cells), known)
-
-
-class Callback(Protocol):
-    """Follows a run. Inherit it and write the methods that you need; all are called in the process of `evaluate`.
-
-    An error in `on_run_start` ends the run, before anything is computed. After an error in another method, which is
-    shown as a `CallbackFailed` warning, the run goes on without this callback.
-    """
-
-    def on_run_start(self, run: StartedRun) -> None:
-        """Called once, when it is known which cells are missing, also if none is."""
-
-    def on_cell_end(self, model: str, cell: Cell, accuracy: float, images: int) -> None:
-        """Called for each model and cell that was computed, after its predictions are stored.
-
-        Not for cells that a resumed run holds already. On Ray cells come in the order in which they are finished.
-        """
-
-    def on_run_end(self, results: Results) -> None:
-        """Called once with all results in the run's folder, those of earlier calls too."""
-
-    def on_exception(self, error: BaseException) -> None:
-        """Called in place of `on_run_end` if the run ends with an error or is interrupted."""
-
-
-METHODS = ("on_run_start", "on_cell_end", "on_run_end", "on_exception")
-
-
-class CallbackList:
-    """The callbacks of one run."""
-
-    def __init__(self, callbacks: Sequence[Callback | str] = ()) -> None:
-        if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
-            raise BrittleError(f"callbacks are a list, such as [TensorBoardCallback('logs')], got {callbacks!r}")
-        self.callbacks: list[Any] = [load_callback(one) if isinstance(one, str) else one for one in callbacks]
-        for one in self.callbacks:
-            if isinstance(one, type) or not any(callable(getattr(one, method, None)) for method in METHODS):
-                known = ", ".join(METHODS)
-                raise BrittleError(f"a callback is an object with some of the methods {known}; got {one!r}")
-        self._started: list[Any] = []
-
-    def start(self, run: StartedRun) -> None:
-        """Tell all that a run starts; the first error is raised, with the name of its callback."""
-        for one in self.callbacks:
-            try:
-                getattr(one, "on_run_start", _nothing)(run)
-                self._started.append(one)
-            except Exception as error:
-                raise BrittleError(
-                    f"{_name(one)}.on_run_start failed, so the run was not started: {type(error).__name__}: {error}"
-                ) from error
-
-    def call(self, method: str, *arguments: Any) -> None:
-        """Call a method of all that were told of the start; one that raises an error is named, and not called again."""
-        for one in list(self._started):
-            try:
-                getattr(one, method, _nothing)(*arguments)
-            except Exception as error:
-                self._started.remove(one)
-                words = f"{_name(one)}.{method} failed ({type(error).__name__}: {error}); the run goes on without it"
-                warnings.warn(CallbackFailed(words), stacklevel=4)
-
-
-def _nothing(*_: Any) -> None:
-    """In place of a method that a callback lacks."""
-
-
-def _name(callback: Any) -> str:
-    return type(callback).__name__
 
 
 def final_scores(results: Results, models: Sequence[str] | None = None) -> dict[str, float]:
@@ -132,18 +25,18 @@ def final_scores(results: Results, models: Sequence[str] | None = None) -> dict[
     Without a benchmark it is `resnet/clean_accuracy`.
     """
     chosen = results.models if models is None else models
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     recipes = results.benchmarks()
     for recipe in recipes:
         for score in scores(results, recipe):
             for one in score.all() if score.model in chosen else ():
                 key = f"{score.model}/{recipe.name}/{one.name.replace(' ', '_')}"
                 ends = {} if one.low is None or one.high is None else {f"{key}_low": one.low, f"{key}_high": one.high}
-                found |= {key: one.value, **ends}
+                values |= {key: one.value, **ends}
     if not recipes:
         clean = [model for model in results.models_with([Cell()]) if model in chosen]
-        found |= {f"{model}/clean_accuracy": results.clean_accuracy(model) for model in clean}
-    return {key: value for key, value in found.items() if isfinite(value)}
+        values |= {f"{model}/clean_accuracy": results.clean_accuracy(model) for model in clean}
+    return {key: value for key, value in values.items() if isfinite(value)}
 
 
 class TensorBoardCallback(Callback):
@@ -174,7 +67,7 @@ class TensorBoardCallback(Callback):
 class MLflowCallback(Callback):
     """Log to MLflow: metrics `model/corruption` with severity as the step, scores, and the settings as parameters.
 
-    A run of its own in the experiment, by default "brittle"; or the run that is active, if neither is given.
+    A new run in the experiment, by default "brittle"; or the run that is active, if neither is given.
     """
 
     def __init__(self, tracking_uri: str | None = None, experiment: str | None = None) -> None:
@@ -253,7 +146,7 @@ def load_callback(text: str) -> Callback:
     if name not in LOGGERS:
         raise BrittleError(f"there is no logger {text!r}; {did_you_mean(name, LOGGERS)}")
     if name == "tensorboard" and not value:
-        raise BrittleError(f"{text!r} does not say where to; name the folder: tensorboard:FOLDER")
+        raise BrittleError(f"{text!r} names no folder; write: tensorboard:FOLDER")
     kind: Any = LOGGERS[name]
     loaded: Callback = kind(value or None)
     return loaded
