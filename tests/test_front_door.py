@@ -8,6 +8,7 @@ import pytest
 
 import brittle
 from brittle.models import from_torch
+from tests.errors import naming
 
 
 def test_dir_lists_the_public_names_and_nothing_else() -> None:
@@ -26,14 +27,14 @@ def test_rooms_need_no_import_of_their_own() -> None:
 
 @pytest.mark.parametrize(("wrong", "meant"), [("evalute", "evaluate"), ("load_results_", "load_results")])
 def test_a_wrong_name_is_answered_by_the_one_that_was_meant(wrong: str, meant: str) -> None:
-    with pytest.raises(AttributeError, match=f"{wrong!r}.*{meant!r}"):
+    with pytest.raises(AttributeError, match=naming(repr(wrong), repr(meant))):
         getattr(brittle, wrong)
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
-    with pytest.raises(AttributeError, match=r"'xyzzy'.*evaluate.*load_model"):
+    with pytest.raises(AttributeError, match=naming("'xyzzy'", "evaluate", "load_model")):
         _ = brittle.xyzzy
-    with pytest.raises(AttributeError, match="_repr_png_"):
+    with pytest.raises(AttributeError, match=naming("'_repr_png_'")):
         _ = brittle._repr_png_
 
 
