@@ -38,6 +38,26 @@ def test_a_name_like_no_other_gets_the_list() -> None:
         _ = brittle._repr_png_
 
 
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: brittle.evalute, "brittle has no 'evalute'; did you mean 'evaluate'?"),
+        (lambda: brittle.get_corruption("fogg"), "there is no corruption 'fogg'; did you mean 'imagenet-c/fog'?"),
+        (lambda: brittle.load_model("tim:resnet50"), "there is no model scheme 'tim'; did you mean 'timm'?"),
+        (lambda: brittle.load_dataset("cifer10:x"), "there is no dataset scheme 'cifer10'; did you mean 'cifar10'?"),
+        (
+            lambda: brittle.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", 9),
+            "severity must lie between 0 (clean) and 5, got 9",
+        ),
+    ],
+)
+def test_the_first_sentences_that_a_user_meets_are_as_they_are_documented(call, sentence: str) -> None:
+    """The one place that pins wording, on purpose: all other tests of errors ask for values (tests/errors.py)."""
+    with pytest.raises((brittle.BrittleError, AttributeError)) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
 def test_nouns_show_themselves_in_a_line_or_three() -> None:
     torch = pytest.importorskip("torch")
     network = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 10))

@@ -147,7 +147,7 @@ def test_quiet_prints_results_only_and_verbose_settings_and_cost(run: Run, tmp_p
 
 def test_a_choice_is_shown_and_checked(run: Run) -> None:
     assert "ray" in good(run("run", "--help"))
-    refused(run("run", "-m", "a", "-d", "b", "-o", "c", "--engine", "dask"), "'local', 'ray'")
+    refused(run("run", "-m", "a", "-d", "b", "-o", "c", "--engine", "dask"), "'dask'", "'local'", "'ray'")
 
 
 def test_json_is_json(run: Run, tmp_path: Path) -> None:
