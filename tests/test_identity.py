@@ -46,17 +46,17 @@ def test_a_new_field_of_a_benchmark_with_a_default_changes_no_key():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("one", "other", "text"),
     [
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        ((1, 2), [1.0, 2.0]),
-        (np.float64(0.5), 0.5),
-        (np.int32(3), 3),
-        (Path("a/b"), "a/b"),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, '{"a":1,"b":2}'),
+        ((1, 2), [1.0, 2.0], "[1,2]"),
+        (np.float64(0.5), 0.5, "0.5"),
+        (np.int32(3), 3, "3"),
+        (Path("a/b"), "a/b", '"a/b"'),
     ],
 )
-def test_equal_things_have_one_text(one, other):
-    assert canonical(one) == canonical(other)
+def test_equal_things_have_one_text(one, other, text):
+    assert canonical(one) == canonical(other) == text
     assert digest(one) == digest(other)
 
 

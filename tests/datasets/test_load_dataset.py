@@ -54,6 +54,7 @@ def test_what_a_text_means(disk: Path, spec: str, options: dict[str, Any], name:
 
 def test_paths_and_datasets_are_taken_too(disk: Path) -> None:
     data = load_dataset(disk / "folder")
+    assert data.key == load_dataset(str(disk / "folder")).key
     assert load_dataset(data) is data
 
 
