@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from brittle.datasets import cns_bench
-from tests.cli.slide.slide_cases import Run, good, told
+from tests.cli.slide.slide_cases import Run, good, refusal
 from tests.errors import unnamed
 from tests.sliders.cns_folder import cns_folder
 
@@ -39,7 +39,7 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     again = ("--scores", "out/scores.csv", "--thresholds", "out/thresholds.json")
     assert "at least 1 of CLIP_class" in good(run("slide", "filter", "slides", *again, "-o", "c"))
     assert pl.read_csv("c/kept.csv").equals(kept)
-    assert "--published-thresholds" in told(
+    assert "--published-thresholds" in refusal(
         run("slide", "filter", "slides", *again, "--published-thresholds", "-o", "c")
     )
 
@@ -52,15 +52,15 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     assert "How much accuracy a shift takes" in Path("drop.svg").read_text()
     told_as_json = json.loads(run("compare", "run", "--json").stdout)
     assert {row["scale"] for row in told_as_json} == set(rows["level"])
-    assert "imagenet-c" in told(run("compare", "run", "-b", "imagenet-c"))
+    assert "imagenet-c" in refusal(run("compare", "run", "-b", "imagenet-c"))
 
 
 @pytest.mark.usefixtures("slides")
 def test_published_thresholds_need_all_four_scores(run: Run, parts: Path) -> None:
     eyes = ("--clip", parts / "clip")
-    assert "--dino" in told(run("slide", "filter", "slides", *eyes, "--published-thresholds", "-o", "out"))
+    assert "--dino" in refusal(run("slide", "filter", "slides", *eyes, "--published-thresholds", "-o", "out"))
     result = run("slide", "filter", "slides", *eyes, "--dino", parts / "encoder", "--published-thresholds", "-o", "out")
-    words = told(result) if result.exit_code else good(result)  # untrained networks may keep nothing
+    words = refusal(result) if result.exit_code else good(result)  # untrained networks may keep nothing
     assert "no trajectory is left" in words or "CLIP_class > 28.74" in words
 
 
@@ -70,7 +70,7 @@ def test_the_labelling_page_comes_first(run: Run) -> None:
     assert "label with the keys 1, 2, 3" in words
     assert Path("label.html").read_text().count("seed_0001") == 3
     assert (
-        unnamed(told(run("slide", "filter", "slides", "-o", "out")), "--labels FILE", "--thresholds FILE", "--page")
+        unnamed(refusal(run("slide", "filter", "slides", "-o", "out")), "--labels FILE", "--thresholds FILE", "--page")
         == []
     )
 
@@ -97,7 +97,7 @@ BAD: dict[str, tuple[str, Callable]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
     values, call = BAD[case]
-    assert unnamed(told(call(run, parts)), *values) == []
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 def test_thresholds_are_judged_on_other_labels(run: Run) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from brittle._optional import how_to_install
-from tests.cli.slide.slide_cases import Run, good, told
+from tests.cli.slide.slide_cases import Run, good, refusal
 from tests.errors import unnamed
 from tests.sliders.cns_folder import cns_folder
 
@@ -40,7 +40,7 @@ def test_a_corrupt_image_leaves_its_trajectory_out_and_is_told(scale: str, run: 
 def test_only_corrupt_images_are_said(run: Run, parts: Path, cns: Path) -> None:
     for path in cns.rglob("*.jpg"):
         path.write_text("nothing")
-    assert "72 images" in told(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
+    assert "72 images" in refusal(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
 
 
 def open_clip() -> Path:
@@ -99,11 +99,11 @@ BAD: dict[str, tuple[str, Callable]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
     values, call = BAD[case]
-    assert unnamed(told(call(run, parts)), *values) == []
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 def test_a_missing_extra_names_the_command(run: Run, parts: Path, cns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    words = told(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
+    words = refusal(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
     assert "transformers" in words
     assert how_to_install("sliders") in words

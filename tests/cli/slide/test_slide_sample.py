@@ -16,7 +16,7 @@ from brittle.datasets import cns_bench
 from brittle.sliders import load_slider
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
 from brittle.sliders.pipeline import _opened
-from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, sample, told
+from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, refusal, sample
 from tests.errors import unnamed
 
 
@@ -43,13 +43,13 @@ def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
 
 @pytest.mark.usefixtures("slides")
 def test_a_folder_holds_images_of_one_kind(run: Run, parts: Path) -> None:
-    assert unnamed(told(sample(run, parts, "sliders", "--active", 0.5)), "active", "0.5") == []
-    assert unnamed(told(sample(run, parts, "sliders", "--guidance", 3)), "sampling", "'guidance': 3.0") == []
-    assert unnamed(told(sample(run, parts, "sliders", "--dtype", "bfloat16")), "precision", "bfloat16") == []
-    assert "classes" in told(sample(run, parts, "sliders", "--classes", other_names()))
+    assert unnamed(refusal(sample(run, parts, "sliders", "--active", 0.5)), "active", "0.5") == []
+    assert unnamed(refusal(sample(run, parts, "sliders", "--guidance", 3)), "sampling", "'guidance': 3.0") == []
+    assert unnamed(refusal(sample(run, parts, "sliders", "--dtype", "bfloat16")), "precision", "bfloat16") == []
+    assert "classes" in refusal(sample(run, parts, "sliders", "--classes", other_names()))
     card = Path("slides/heavy_snow/008_bag/sampling.json")
     card.write_text(card.read_text()[:20])
-    assert "card.json" in told(sample(run, parts, "sliders"))
+    assert "card.json" in refusal(sample(run, parts, "sliders"))
 
 
 @pytest.mark.usefixtures("slides")
@@ -60,12 +60,12 @@ def test_images_of_another_network_are_not_added(run: Run, parts: Path) -> None:
     weights = Path(world) / "pipeline" / "unet" / "diffusion_pytorch_model.safetensors"
     save_file({name: value * 1.01 for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
     next(Path("slides").rglob("seed_0002_scale_1000.png")).unlink()
-    assert unnamed(told(sample(run, Path(world), "sliders")), "slides/heavy_snow", "network") == []
+    assert unnamed(refusal(sample(run, Path(world), "sliders")), "slides/heavy_snow", "network") == []
 
 
 @pytest.mark.usefixtures("slides")
 def test_settings_that_cannot_be_drawn_with_do_not_bind_the_folder(run: Run, parts: Path) -> None:
-    wrong = told(sample(run, parts, "sliders", "--active", 75, out="fresh"))
+    wrong = refusal(sample(run, parts, "sliders", "--active", 75, out="fresh"))
     assert unnamed(wrong, "active", 0, 1, "75.0") == []
     assert "6 images drawn" in good(sample(run, parts, "sliders", out="fresh"))
 
@@ -74,9 +74,9 @@ def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
     words = good(sample(run, parts, "--two-prompts", "--class", "bag", "--shift", "heavy_fog", out="two"))
     assert "4 images drawn" in words
     assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
-    assert unnamed(told(sample(run, parts, "--two-prompts", "--class", "bag")), "--class", "--shift") == []
-    refusal = told(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
-    assert unnamed(refusal, "--two-prompts", "--scale") == []
+    assert unnamed(refusal(sample(run, parts, "--two-prompts", "--class", "bag")), "--class", "--shift") == []
+    message = refusal(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
+    assert unnamed(message, "--two-prompts", "--scale") == []
 
 
 @pytest.mark.usefixtures("slides")
@@ -158,13 +158,13 @@ BAD: dict[str, tuple[str, Callable]] = {
 @pytest.mark.usefixtures("slides")
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
     values, call = BAD[case]
-    assert unnamed(told(call(run, parts)), *values) == []
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 @pytest.mark.usefixtures("slides")
 def test_a_missing_extra_names_the_command(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _opened.cache_clear()
     monkeypatch.setitem(sys.modules, "diffusers", None)
-    words = told(sample(run, parts, "sliders", out="y"))
+    words = refusal(sample(run, parts, "sliders", out="y"))
     assert "diffusers" in words
     assert how_to_install("sliders") in words

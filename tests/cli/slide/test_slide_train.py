@@ -11,7 +11,7 @@ import torch
 from brittle._optional import how_to_install
 from brittle.sliders import load_slider
 from brittle.sliders.pipeline import _opened
-from tests.cli.slide.slide_cases import SLIDER, Run, good, told, train
+from tests.cli.slide.slide_cases import SLIDER, Run, good, refusal, train
 from tests.errors import unnamed
 
 
@@ -42,7 +42,7 @@ OTHER: dict[str, tuple[tuple[object, ...], str]] = {
 @pytest.mark.usefixtures("slides")
 def test_a_folder_holds_sliders_of_one_kind(setting: str, run: Run, parts: Path) -> None:
     more, words = OTHER[setting]
-    assert unnamed(told(train(run, parts, *more)), "sliders/heavy_snow_class_008", words) == []
+    assert unnamed(refusal(train(run, parts, *more)), "sliders/heavy_snow_class_008", words) == []
 
 
 @pytest.mark.usefixtures("slides")
@@ -51,9 +51,9 @@ def test_a_slider_of_another_pipeline_is_not_taken_for_this_ones(run: Run, parts
     about = json.loads(card.read_text())
     about["training"]["base"] = "sd2"
     card.write_text(json.dumps(about))
-    assert unnamed(told(train(run, parts)), "base", "'sd2'", "'pipeline'") == []
+    assert unnamed(refusal(train(run, parts)), "base", "'sd2'", "'pipeline'") == []
     card.write_text("[]")
-    assert "slider.json" in told(train(run, parts))
+    assert "slider.json" in refusal(train(run, parts))
 
 
 def test_an_interrupted_training_goes_on_and_gives_the_same(
@@ -78,7 +78,7 @@ def test_an_interrupted_training_goes_on_and_gives_the_same(
     left = {path.relative_to("cut").as_posix() for path in Path("cut").rglob("*")}
     assert left == {"command.toml", SLIDER, f"{SLIDER}/training.pt"}
     monkeypatch.setattr(module, "train_slider", whole)
-    assert unnamed(told(train(run, parts, "--strength", 2, out="cut")), "strength", "4.0", "2.0") == []
+    assert unnamed(refusal(train(run, parts, "--strength", 2, out="cut")), "strength", "4.0", "2.0") == []
     good(train(run, parts, out="cut"))
     one, other = (load_slider(f"{name}/{SLIDER}").weights for name in ("straight", "cut"))
     assert all(torch.equal(one[key], other[key]) for key in one)
@@ -131,7 +131,7 @@ BAD: dict[str, tuple[str, Callable]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
     values, call = BAD[case]
-    assert unnamed(told(call(run, parts)), *values) == []
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 @pytest.mark.parametrize("package", ["diffusers", "peft"])
@@ -142,6 +142,6 @@ def test_a_missing_extra_names_the_command(
     monkeypatch.setitem(sys.modules, package, None)
     if package == "diffusers":
         _opened.cache_clear()
-    words = told(train(run, parts, out="y"))
+    words = refusal(train(run, parts, out="y"))
     assert package in words
     assert how_to_install("sliders") in words
