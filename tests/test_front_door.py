@@ -8,6 +8,7 @@ import pytest
 
 import brittle
 from brittle.models import from_torch
+from tests.errors import naming
 
 
 def test_dir_lists_the_public_names_and_nothing_else() -> None:
@@ -26,15 +27,35 @@ def test_rooms_need_no_import_of_their_own() -> None:
 
 @pytest.mark.parametrize(("wrong", "meant"), [("evalute", "evaluate"), ("load_results_", "load_results")])
 def test_a_wrong_name_is_answered_by_the_one_that_was_meant(wrong: str, meant: str) -> None:
-    with pytest.raises(AttributeError, match=f"{wrong!r}.*{meant!r}"):
+    with pytest.raises(AttributeError, match=naming(repr(wrong), repr(meant))):
         getattr(brittle, wrong)
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
-    with pytest.raises(AttributeError, match=r"'xyzzy'.*evaluate.*load_model"):
+    with pytest.raises(AttributeError, match=naming("'xyzzy'", "evaluate", "load_model")):
         _ = brittle.xyzzy
-    with pytest.raises(AttributeError, match="_repr_png_"):
+    with pytest.raises(AttributeError, match=naming("'_repr_png_'")):
         _ = brittle._repr_png_
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: brittle.evalute, "brittle has no 'evalute'; did you mean 'evaluate'?"),
+        (lambda: brittle.get_corruption("fogg"), "there is no corruption 'fogg'; did you mean 'imagenet-c/fog'?"),
+        (lambda: brittle.load_model("tim:resnet50"), "there is no model scheme 'tim'; did you mean 'timm'?"),
+        (lambda: brittle.load_dataset("cifer10:x"), "there is no dataset scheme 'cifer10'; did you mean 'cifar10'?"),
+        (
+            lambda: brittle.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", 9),
+            "severity must lie between 0 (clean) and 5, got 9",
+        ),
+    ],
+)
+def test_the_first_sentences_that_a_user_meets_are_as_they_are_documented(call, sentence: str) -> None:
+    """The one place that pins wording, on purpose: all other tests of errors ask for values (tests/errors.py)."""
+    with pytest.raises((brittle.BrittleError, AttributeError)) as caught:
+        call()
+    assert str(caught.value) == sentence
 
 
 def test_nouns_show_themselves_in_a_line_or_three() -> None:

@@ -18,6 +18,7 @@ from brittle.evaluation import scores
 from brittle.metrics import corruption_error, list_metrics, metric
 from brittle.models import Model, from_callable, model_source, model_sources
 from brittle.models import model as models
+from tests.errors import naming
 
 MINE = """
 import numpy as np
@@ -92,17 +93,17 @@ def test_a_scheme_is_registered_once_and_named_by_a_word(register, known) -> Non
         raise NotImplementedError(path)
 
     assert known()["lab"] is mine
-    with pytest.raises(brittle.BrittleError, match="x"):
+    with pytest.raises(brittle.BrittleError, match=naming("'x'")):
         register("x")
     taken = next(iter(known()))
-    with pytest.raises(brittle.BrittleError, match=taken):
+    with pytest.raises(brittle.BrittleError, match=naming(repr(taken))):
         register(taken)(mine)
 
 
 def test_metrics_are_registered_once_and_ask_for_what_there_is() -> None:
-    with pytest.raises(brittle.BrittleError, match="colour"):
+    with pytest.raises(brittle.BrittleError, match=naming("'of colours'", "'colour'", "accuracy", "clean_reference")):
         metric("of colours")(lambda colour: colour)
-    with pytest.raises(brittle.BrittleError, match="mce"):
+    with pytest.raises(brittle.BrittleError, match=naming("'mce'", "brittle.metrics.corruption_error")):
         metric("another", field="mce")(lambda accuracy: accuracy)
     assert [one.field for one in list_metrics()][:2] == ["mean_accuracy", "error"]
 

@@ -347,10 +347,21 @@ def claim(path: Path, settings: Mapping[str, Any], contents: str) -> None:
         recorded = json.loads(path.read_text(encoding="utf-8"))
     for key, value in requested.items():
         if recorded.get(key) != value:
+            name, recorded_value, requested_value = _first_difference(key, recorded.get(key), value)
             raise BrittleError(
-                f"{str(path.parent)!r} holds {contents} with {key} {recorded.get(key)}, and this asks for {value}; "
-                "choose another folder"
+                f"{str(path.parent)!r} holds {contents} with {name} {recorded_value}, and this asks for "
+                f"{requested_value}; choose another folder"
             )
+
+
+def _first_difference(name: str, recorded: Any, requested: Any) -> tuple[str, Any, Any]:
+    """The first setting that differs, by its dotted name; settings that are not written have their default."""
+    if isinstance(recorded, dict) and isinstance(requested, dict):
+        for key in [*requested, *recorded]:
+            pair = recorded.get(key, "the default"), requested.get(key, "the default")
+            if pair[0] != pair[1]:
+                return _first_difference(f"{name}.{key}", *pair)
+    return name, recorded, requested
 
 
 def weights_key(path: str | Path | None) -> str | None:

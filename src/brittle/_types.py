@@ -42,7 +42,8 @@ def check_fractions(values: ArrayLike, name: str) -> FloatArray:
     valid = (array >= 0) & (array <= 1)
     if not valid.all():
         invalid = float(array[~valid].flat[0])
-        raise BrittleError(f"{name} must lie between 0 and 1, got {invalid:g}; divide percents by 100")
+        hint = "; divide percents by 100" if 1 < invalid <= 100 else ""
+        raise BrittleError(f"{name} must lie between 0 and 1, got {invalid:g}{hint}")
     return array
 
 

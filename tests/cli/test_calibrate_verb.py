@@ -39,20 +39,20 @@ def test_calibration_goes_on_where_it_was(run: Run, design_folder: Path) -> None
         assert f"{low:.2f}" in printed
     assert (design_folder / "ours.svg").is_file()
     other = run("design", "calibrate", "-m", "nets.py:by_heart", *how, "--robustness", "0.9,0.5", columns=400)
-    refused(other, "remove it or choose another file")
+    refused(other, "ours.calibration.json", "0.9", "0.95")
 
 
 CALIBRATE = ["design", "calibrate", "-m", "nets.py:by_heart", "-d", "demo", "--candidates", "two.toml"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "values"),
     [
-        ([*CALIBRATE, "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
-        ([*CALIBRATE, "--robustness", "0.9", "-o", "r.toml"], "takes two shares, such as 0.95,0.5"),
-        ([*CALIBRATE, "--robustness", "95,50", "-o", "r.toml"], "a share of the clean accuracy between 0 and 1"),
-        ([*CALIBRATE, "--figure", "f.pdf", "-o", "r.toml"], "a figure is an .svg file"),
+        ([*CALIBRATE, "-o", "r.csv"], (".toml", "r.csv")),
+        ([*CALIBRATE, "--robustness", "0.9", "-o", "r.toml"], ("--robustness", "0.95,0.5", "0.9")),
+        ([*CALIBRATE, "--robustness", "95,50", "-o", "r.toml"], ("robustness", 0, 1, "[95.0, 50.0]")),
+        ([*CALIBRATE, "--figure", "f.pdf", "-o", "r.toml"], (".svg", "f.pdf")),
     ],
 )
-def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:
-    refused(run(*arguments, columns=400), sentence)
+def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], values: tuple) -> None:
+    refused(run(*arguments, columns=400), *values)

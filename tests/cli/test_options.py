@@ -17,6 +17,7 @@ import brittle
 from brittle.cli import app
 from brittle.cli.options import OPTIONS, option
 from tests.cli.verb_checks import good, refused
+from tests.errors import naming
 
 Run = Callable[..., Result]
 ROOT = typer.main.get_command(app)
@@ -65,7 +66,7 @@ def test_every_help_is_a_phrase_that_stands_alone() -> None:
 
 
 def test_only_the_output_says_what_it_is() -> None:
-    with pytest.raises(ValueError, match="--limit"):
+    with pytest.raises(ValueError, match=naming("--limit", "OPTIONS")):
         option("--limit", help="Something else.")
 
 
@@ -76,7 +77,7 @@ def test_there_are_at_most_seventeen_words_and_they_stand_in_panels(run: Run) ->
         assert panel in printed
 
 
-CALL = ("run", "-m", "demo:standard", "-d", "demo", "--limit", 10, "-c", "fog", "-s", "1,3")
+CALL = ("run", "-m", "demo:standard", "-d", "demo", ("--limit", "OPTIONS"), 10, "-c", "fog", "-s", "1,3")
 
 
 def test_a_refused_call_leaves_a_folder_in_use_as_it_was(run: Run, tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_quiet_prints_results_only_and_verbose_settings_and_cost(run: Run, tmp_p
 
 def test_a_choice_is_shown_and_checked(run: Run) -> None:
     assert "ray" in good(run("run", "--help"))
-    refused(run("run", "-m", "a", "-d", "b", "-o", "c", "--engine", "dask"), "'local', 'ray'")
+    refused(run("run", "-m", "a", "-d", "b", "-o", "c", "--engine", "dask"), "'dask'", "'local'", "'ray'")
 
 
 def test_json_is_json(run: Run, tmp_path: Path) -> None:

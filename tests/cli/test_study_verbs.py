@@ -30,7 +30,7 @@ def test_a_study_of_distance_and_error_in_one_command(run: Run) -> None:
     assert words_of("out/study.svg").count("ρ =") + words_of("out/study.svg").count("no correlation") == 3
     assert len(brittle.load_results("out/run").models) == 5
     assert good(run(*how, "--train-limit", 64)) == printed
-    refused(run(*how, "--train-limit", 96, columns=400), "choose another folder")
+    refused(run(*how, "--train-limit", 96, columns=400), 96)
 
 
 def test_a_study_of_mixtures_in_one_command(run: Run) -> None:
@@ -55,9 +55,7 @@ def test_a_study_of_mixtures_in_one_command(run: Run) -> None:
     assert table["mmd"][0] < 0.5 * table["mmd"][2]
     assert "error" in printed
     assert "share of the right augmentation" in words_of("out/mixing.svg")
-    refused(
-        run(*mix, "--far", "none", "-o", "out", columns=400), "holds mixtures with far contrast, and this asks for none"
-    )
+    refused(run(*mix, "--far", "none", "-o", "out", columns=400), "far contrast", "none")
     good(run(*mix, "--far", "none", "--shares", "1,0", "--no-errors", "-o", "plain"))
     assert "error" not in pl.read_csv("plain/mixing.csv").columns
 
@@ -87,34 +85,32 @@ def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
         save_trained(network, f"{folder}/net.safetensors", *about)
     good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))
     good(run(*mix, "--start", "a/net.safetensors", "-o", "out"))
-    refused(
-        run(*mix, "--start", "b/net.safetensors", "-o", "out", columns=400), "holds models with start net.safetensors"
-    )
+    refused(run(*mix, "--start", "b/net.safetensors", "-o", "out", columns=400), "start net.safetensors")
 
 
 @pytest.mark.parametrize(
-    ("line", "sentence"),
+    ("line", "values"),
     [
-        ("augment study distance -d test.npz --train-data train.npz --schemes 3 -o out", "take 4 to 512 schemes"),
-        ("augment study distance -d bare.npz -o out", "bare.npz"),
-        ("augment study mixing -d test.npz --train-data train.npz --shares 0.5 -o out", "two --shares or more"),
+        ("augment study distance -d test.npz --train-data train.npz --schemes 3 -o out", (4, 512, 3)),
+        ("augment study distance -d bare.npz -o out", ("'bare.npz'", "array:PATH")),
+        ("augment study mixing -d test.npz --train-data train.npz --shares 0.5 -o out", ("--shares", "0.5")),
         (
             "augment study mixing -d test.npz --train-data train.npz --shares 0.5,2 -o out",
-            "a share lies between 0 and 1",
+            (0, 1, "2.0"),
         ),
         (
             "augment study mixing -d test.npz --train-data train.npz --far blurr -o out",
-            "there is no augmentation 'blurr'",
+            ("blurr", "affine", "augmix", "flip-crop", "none"),
         ),
         (
             "augment study distance -d test.npz --train-data train.npz --feature-images 9 --samples 0 -o out",
-            "--samples must be at least 1",
+            ("--samples", 1, 0),
         ),
         (
             "augment study distance -d test.npz --train-data train.npz --train-limit 8 -o out",
-            "--train-limit 8 do not fill a batch of 128",
+            ("--train-limit", 8, 128, "--batch-size"),
         ),
     ],
 )
-def test_a_mistake_is_one_sentence(run: Run, line: str, sentence: str) -> None:
-    refused(run(*line.split(), columns=400), sentence)
+def test_a_mistake_is_one_sentence(run: Run, line: str, values: tuple) -> None:
+    refused(run(*line.split(), columns=400), *values)

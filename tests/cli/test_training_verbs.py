@@ -11,6 +11,7 @@ import torch
 from typer.testing import Result
 
 from brittle.models import load_model
+from tests.errors import unnamed
 
 Run = Callable[..., Result]
 COLOURS = np.random.default_rng(0).integers(40, 216, (4, 3))
@@ -79,23 +80,23 @@ def test_training_goes_on_from_its_checkpoint_and_from_no_other(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "values"),
     [
-        (["-o", "net.pt"], "change the ending"),
-        (["-o", "n.safetensors", "-a", "augmux"], "did you mean 'augmix'?"),
-        (["-o", "n.safetensors", "--network", "large"], "small:WIDTH"),
-        (["-o", "n.safetensors", "--optimizer", "lion"], "'sgd', 'adamw'"),
-        (["-o", "n.safetensors", "--start", "nowhere.pt"], "no file of weights"),
-        (["-o", "n.safetensors", "--train-limit", "8"], "do not fill a batch"),
+        (["-o", "net.pt"], (".safetensors", "net.pt")),
+        (["-o", "n.safetensors", "-a", "augmux"], ("augmux", "augmix", "affine", "flip-crop", "none")),
+        (["-o", "n.safetensors", "--network", "large"], ("small:WIDTH", "'large'")),
+        (["-o", "n.safetensors", "--optimizer", "lion"], ("--optimizer", "lion", "sgd", "adamw")),
+        (["-o", "n.safetensors", "--start", "nowhere.pt"], ("nowhere.pt",)),
+        (["-o", "n.safetensors", "--train-limit", "8"], (8, 32)),
     ],
 )
-def test_bad_trainings_are_told(run: Run, arguments: list[str], words: str) -> None:
-    assert words in refused(run(*TRAIN, *arguments))
+def test_bad_trainings_are_told(run: Run, arguments: list[str], values: tuple) -> None:
+    assert unnamed(refused(run(*TRAIN, *arguments)), *values) == []
 
 
 def test_nothing_is_written_over(run: Run) -> None:
     Path("net.safetensors").touch()
-    assert "there already" in refused(run(*TRAIN, "-o", "net.safetensors"))
+    assert "'net.safetensors'" in refused(run(*TRAIN, "-o", "net.safetensors"))
 
 
 def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
@@ -131,10 +132,10 @@ def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
     )
     refusal = refused(run("design", "balance", "overlap", "--reference", "alexnet"))
     assert "noc/contrast of 'three' has other levels" in refusal
-    assert "got 'nowhere'" in refused(run("design", "balance", "overlap", "--reference", "nowhere"))
+    assert "'nowhere'" in refused(run("design", "balance", "overlap", "--reference", "nowhere"))
     assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,hue"]
     assert len(table) == 5
     assert (folder / "sub" / "balance.svg").is_file()
-    assert "no models that know one corruption" in refused(run("design", "balance", "sub"))
+    assert "'sub'" in refused(run("design", "balance", "sub"))
     assert "snow" in refused(run("design", "balance", "overlap", "-b", "snow,contrast"))
-    assert "change the ending" in refused(run("design", "balance", "overlap", "-o", "balance.txt"))
+    assert "'balance.txt'" in refused(run("design", "balance", "overlap", "-o", "balance.txt"))

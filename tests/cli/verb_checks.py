@@ -4,6 +4,8 @@ from xml.etree import ElementTree
 
 from typer.testing import Result
 
+from tests.errors import unnamed
+
 
 def good(result: Result) -> str:
     """What was printed, in 80 columns, by a verb that ended well."""
@@ -12,11 +14,11 @@ def good(result: Result) -> str:
     return result.stdout
 
 
-def refused(result: Result, sentence: str) -> None:
-    """A mistake is one red sentence."""
+def refused(result: Result, *values: object) -> None:
+    """A mistake is one red sentence that names these values."""
     assert result.exit_code == 2, result.exception or result.output
     assert result.stderr.startswith("Error: ")
-    assert sentence in result.stderr
+    assert unnamed(result.stderr, *values) == [], result.stderr
     assert result.stderr.count("\n") <= 2
 
 

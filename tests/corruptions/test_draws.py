@@ -10,6 +10,7 @@ import brittle
 from brittle.corruptions import Draws
 from brittle.corruptions.kernels.arithmetic import compiled
 from brittle.corruptions.kernels.random_words import normal_table, normals, uniforms, word
+from tests.errors import naming
 
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
 
@@ -100,11 +101,11 @@ def test_a_file_name_of_any_bytes_is_a_sample_id() -> None:
 
 @pytest.mark.parametrize("sample", [1.5, (1,), True, b"x"])
 def test_a_sample_id_is_a_number_or_a_string(sample: object) -> None:
-    with pytest.raises(TypeError, match="a sample id is a whole number or a string"):
+    with pytest.raises(TypeError, match=naming(repr(sample), type(sample).__name__)):
         brittle.corrupt(np.zeros((4, 4, 3), np.uint8), "fog", 1, sample=sample)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", [1.0, "0", None])
 def test_a_seed_is_a_whole_number(seed: object) -> None:
-    with pytest.raises(TypeError, match="seed must be a whole number"):
+    with pytest.raises(TypeError, match=naming("seed", repr(seed), type(seed).__name__)):
         brittle.corrupt(np.zeros((4, 4, 3), np.uint8), "fog", 1, seed=seed)  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.shapes import mud_layer, water_layer
 from brittle.datasets import photo
 from tests.corruptions.reference import DETERMINISTIC, REFERENCE, plasma
+from tests.errors import naming
 
 RANDOM = [name for name in REFERENCE if name not in DETERMINISTIC]
 
@@ -214,14 +215,14 @@ def test_frost_takes_textures_from_a_folder(tmp_path) -> None:
         cv2.imwrite(str(tmp_path / name), np.full((50, 80, 3), 200, np.uint8))
     out = brittle.corrupt(image, "frost", 5, table=224, textures=tmp_path)
     np.testing.assert_array_equal(out, np.clip(0.6 * image + 0.75 * 200, 0, 255).astype(np.uint8))
-    with pytest.raises(BrittleError, match="is not a folder"):
+    with pytest.raises(BrittleError, match=naming("textures", "none")):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BrittleError, match="holds no pictures"):
+    with pytest.raises(BrittleError, match=naming("empty", ".jpg", ".png")):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "empty")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "x.jpg").write_text("no picture")
-    with pytest.raises(BrittleError, match="cannot be read as a picture"):
+    with pytest.raises(BrittleError, match=naming("x.jpg")):
         brittle.corrupt(image, "frost", 5, textures=tmp_path / "broken")
 
 

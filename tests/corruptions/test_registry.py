@@ -49,20 +49,20 @@ def test_calling_it_is_corrupting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
+    ("name", "hints"),
     [
-        ("fogg", "did you mean 'imagenet-c/fog'"),
-        ("gaussian-noise", "did you mean 'imagenet-c/gaussian_noise'"),
-        ("Defocus Blur", "did you mean 'imagenet-c/defocus_blur'"),
-        ("xyzzy", "`brittle list` lists them all"),
-        ("imagenet-c/fgo", "did you mean 'imagenet-c/fog'"),
-        ("imagenet_c/fog", "did you mean 'imagenet-c/fog'"),
-        ("motion blur", "did you mean 'imagenet-c/motion_blur' or 'syn2nat/motion_blur'"),
-        ("noc", "'noc' is a set of corruptions: `brittle list --source noc`"),
+        ("fogg", ("'imagenet-c/fog'",)),
+        ("gaussian-noise", ("'imagenet-c/gaussian_noise'",)),
+        ("Defocus Blur", ("'imagenet-c/defocus_blur'",)),
+        ("xyzzy", ("`brittle list`",)),
+        ("imagenet-c/fgo", ("'imagenet-c/fog'",)),
+        ("imagenet_c/fog", ("'imagenet-c/fog'",)),
+        ("motion blur", ("'imagenet-c/motion_blur'", "'syn2nat/motion_blur'")),
+        ("noc", ("`brittle list --source noc`",)),
     ],
 )
-def test_unknown_names_get_a_hint(name: str, hint: str) -> None:
-    with pytest.raises(BrittleError, match=f"there is no corruption '{name}'; {hint}"):
+def test_unknown_names_get_a_hint(name: str, hints: tuple[str, ...]) -> None:
+    with pytest.raises(BrittleError, match=naming(repr(name), *hints)):
         brittle.get_corruption(name)
 
 
@@ -72,20 +72,24 @@ def test_a_bare_name_means_imagenet_c(name: str) -> None:
 
 
 def test_a_name_that_only_other_sets_share_is_refused_with_the_choices() -> None:
-    with pytest.raises(BrittleError, match=r"'blur'.*noc/blur, syn2nat/blur"):
+    with pytest.raises(BrittleError, match=naming("'blur'", "noc/blur", "syn2nat/blur")):
         brittle.get_corruption("blur")
 
 
 def test_names_are_strings() -> None:
-    with pytest.raises(TypeError, match=naming("fog", 2)):
+    with pytest.raises(TypeError, match=naming("fog", -2)):
         brittle.get_corruption(-2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [({"source": "x"}, "there is no source 'x'"), ({"family": "y"}, "no family 'y'")]
+    ("given", "values"),
+    [
+        ({"source": "x"}, ("source", "'x'", "imagenet-c", "c-bar", "noc", "syn2nat")),
+        ({"family": "y"}, ("family", "'y'", "noise", "occlusion")),
+    ],
 )
-def test_unknown_sources_and_families_are_named(given: dict[str, str], message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_unknown_sources_and_families_are_named(given: dict[str, str], values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         brittle.list_corruptions(**given)  # type: ignore[arg-type]
 
 
@@ -121,20 +125,20 @@ def test_a_new_corruption_is_one_function(own_corruption: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "what"),
+    ("answer", "returned"),
     [
-        (lambda image: image * 0.5, r"float64 of shape \(6, 5, 3\)"),
-        (lambda image: image[:2], r"uint8 of shape \(2, 5, 3\)"),
+        (lambda image: image * 0.5, "float64 of shape (6, 5, 3)"),
+        (lambda image: image[:2], "uint8 of shape (2, 5, 3)"),
         (lambda _: None, "NoneType"),
     ],
 )
-def test_a_function_that_returns_something_else_is_named(answer, what: str) -> None:
+def test_a_function_that_returns_something_else_is_named(answer, returned: str) -> None:
     @corruption(family="colour", source="mine", amount=levels(1, clean=0))
     def odd(image: Image, rng: Draws, *, amount: float) -> Image:  # noqa: ARG001
         return answer(image)
 
     try:
-        with pytest.raises(TypeError, match=rf"mine/odd must return uint8 of shape \(6, 5, 3\).* it returned {what}"):
+        with pytest.raises(TypeError, match=naming("mine/odd", "uint8 of shape (6, 5, 3)", returned)):
             brittle.corrupt(np.ones((6, 5, 3), np.uint8), "mine/odd", 1)
     finally:
         del registry._by_id["mine/odd"]
@@ -163,17 +167,17 @@ def test_a_published_name_cannot_be_taken() -> None:
 
 
 def test_a_wrong_declaration_is_refused() -> None:
-    with pytest.raises(TypeError, match="give every keyword-only argument without a default its levels"):
+    with pytest.raises(TypeError, match=naming("wrong", "radius", "sigma")):
 
         @corruption(family="blur", source="mine", sigma=levels(1, clean=0))
         def wrong(image: Image, rng: Draws, *, radius: float) -> Image:  # noqa: ARG001
             return image
 
-    with pytest.raises(BrittleError, match="family must be one of noise"):
+    with pytest.raises(BrittleError, match=naming("family", "funny", "noise", "occlusion")):
         corruption(family="funny", source="mine", sigma=levels(1, clean=0))
-    with pytest.raises(BrittleError, match="the same number of severities"):
+    with pytest.raises(BrittleError, match=naming("a", "b", 1, 2)):
         corruption(family="blur", source="mine", a=levels(1, clean=0), b=levels(1, 2, clean=0))
-    with pytest.raises(BrittleError, match="needs the same number of values"):
+    with pytest.raises(BrittleError, match=naming("{224: (1.0, 2.0), 32: (1.0,)}")):
         levels(1, 2, clean=0, at32=(1,))
 
 

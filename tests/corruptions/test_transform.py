@@ -60,7 +60,7 @@ class BoundingBoxes(torch.Tensor):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "named", "told"),
+    ("inputs", "named", "left_behind"),
     [
         ((), {"image": IMAGE, "mask": np.zeros((32, 32))}, "mask"),
         ((), {"image": IMAGE, "bboxes": [(1, 2, 3, 4)]}, "bboxes"),
@@ -73,9 +73,9 @@ class BoundingBoxes(torch.Tensor):
         ((TENSOR, torch.zeros(1, 4).as_subclass(BoundingBoxes)), {}, "input 2"),
     ],
 )
-def test_labels_that_would_stay_behind_are_refused(inputs: tuple, named: dict, told: str) -> None:
+def test_labels_that_would_stay_behind_are_refused(inputs: tuple, named: dict, left_behind: str) -> None:
     moving = brittle.Transform(["fog", "noc/rotation"], severity=5, p=0)
-    with pytest.raises(BrittleError, match=f"noc/rotation moves pixels, .* {told} ") as caught:
+    with pytest.raises(BrittleError, match=naming("noc/rotation", left_behind, "`brittle list`")) as caught:
         moving(*inputs, **named)
     assert "imagenet-c/fog" not in str(caught.value)
     out = brittle.Transform(["fog", "glass_blur"], severity=5)(*inputs, **named)
@@ -98,37 +98,37 @@ def test_labels_of_whole_images_pass_whatever_moves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "values"),
     [
-        ((TENSOR.float() / 255 - 0.5) / 0.25, "values from -1.8"),
-        (TENSOR.float(), "divide by 255"),
-        (IMAGE.astype(np.float32) / 100, r"\[0, 1\]; got values from 0"),
-        (np.stack([IMAGE, IMAGE]), "one image at a time"),
+        ((TENSOR.float() / 255 - 0.5) / 0.25, ("[0, 1]", "-1.85882", "1.16863")),
+        (TENSOR.float(), ("[0, 1]", 9, 202, 255)),
+        (IMAGE.astype(np.float32) / 100, ("[0, 1]", "0.09", "2.02", 255)),
+        (np.stack([IMAGE, IMAGE]), ("(2, 32, 32, 3)",)),
     ],
 )
-def test_a_wrong_input_fails_at_the_first_call_also_if_it_is_not_drawn(wrong: object, told: str) -> None:
-    with pytest.raises(BrittleError, match=told):
+def test_a_wrong_input_fails_at_the_first_call_also_if_it_is_not_drawn(wrong: object, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         brittle.Transform("fog", p=0)(wrong)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "values"),
     [
-        (lambda: brittle.Transform("fog", severity=(3, 1)), "goes from low to high"),
-        (lambda: brittle.Transform("fog", severity=(0, 6)), "between 0"),
-        (lambda: brittle.Transform("fog", p=2), "p is a probability between 0 and 1, got 2"),
-        (lambda: brittle.Transform([]), "at least one corruption"),
-        (lambda: brittle.Transform("fgo"), "did you mean"),
+        (lambda: brittle.Transform("fog", severity=(3, 1)), ("(3, 1)",)),
+        (lambda: brittle.Transform("fog", severity=(0, 6)), ("severity", 0, 5, 6)),
+        (lambda: brittle.Transform("fog", p=2), ("p", 0, 1, 2)),
+        (lambda: brittle.Transform([]), ("Transform", "corruption", "empty")),
+        (lambda: brittle.Transform("fgo"), ("fgo", "imagenet-c/fog")),
     ],
 )
-def test_bad_settings_are_named(make, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_bad_settings_are_named(make, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         make()
 
 
 def test_it_says_what_it_is() -> None:
     assert repr(brittle.Transform("fog", severity=2)) == "Transform(imagenet-c/fog, severity=(2, 2), seed=0, p=1)"
-    with pytest.raises(TypeError, match="needs an image"):
+    with pytest.raises(TypeError, match=naming("Transform", "t(image)")):
         brittle.Transform("fog")()
 
 

@@ -11,6 +11,7 @@ from brittle import BrittleError
 from brittle.datasets import cifar10, cifar10_digest, cifar100, demo, fashion_mnist
 from brittle.datasets.cifar import CIFAR10, CIFAR100
 from tests.datasets.fake_layouts import cifar_batches, cifar_sheets, idx, old_pickle, pixels
+from tests.errors import naming
 
 IMAGES, LABELS = pixels(10, 32, 32, 3), [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
 BATCHES = [f"data_batch_{number}" for number in range(1, 6)]
@@ -66,7 +67,7 @@ class _Evil:
 def test_a_pickle_that_would_run_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_batch").write_bytes(pickle.dumps({"data": _Evil()}))
-    with pytest.raises(BrittleError, match=r"system, which is not plain data"):
+    with pytest.raises(BrittleError, match=naming("test_batch", "system")):
         cifar10(tmp_path)
     assert not (tmp_path / "evil").exists()
 
@@ -77,40 +78,40 @@ def _cut(root: Path) -> None:
 
 
 BAD = {
-    "nothing there": (lambda _: None, "neither test_batch"),
-    "cut off": (_cut, "not a pickle of plain data"),
-    "no batch": (lambda root: old_pickle(root / "test_batch", [1, 2]), "not a CIFAR batch"),
+    "nothing there": (lambda _: None, ("test_batch", "test_batch.png")),
+    "cut off": (_cut, ("test_batch",)),
+    "no batch": (lambda root: old_pickle(root / "test_batch", [1, 2]), ("test_batch", "data", "labels")),
     "wrong shape": (
         lambda root: old_pickle(root / "test_batch", {b"data": pixels(2, 100), b"labels": [0, 1]}),
-        "N×3072 uint8",
+        ("test_batch", "uint8", "(2, 100)", "N×3072"),
     ),
     "wrong count": (
         lambda root: old_pickle(root / "test_batch", {b"data": pixels(2, 3072), b"labels": [0]}),
-        "2 images and labels of shape",
+        ("test_batch", 2, "(1,)"),
     ),
     "label out of range": (
         lambda root: cifar_batches(root, IMAGES, [*LABELS[:9], 10], key=b"labels", name="test_batch"),
-        "the first is 10 at image 9",
+        ("cifar10", 10, 9),
     ),
     "sheets without labels": (
         lambda root: cifar_sheets(root, IMAGES, LABELS, name="test_batch", part="train"),
-        "no test_lables.json",
+        ("test_lables.json",),
     ),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_wrong_with_a_copy_is_told(tmp_path: Path, case: str) -> None:
-    make, sentence = BAD[case]
+    make, values = BAD[case]
     make(tmp_path)
-    with pytest.raises((ValueError, FileNotFoundError), match=sentence):
+    with pytest.raises((BrittleError, FileNotFoundError), match=naming(*values)):
         cifar10(tmp_path)
 
 
 def test_a_missing_training_batch_is_named(tmp_path: Path) -> None:
     _write(tmp_path, "batches", train=True)
     (tmp_path / "data_batch_3").unlink()
-    with pytest.raises(FileNotFoundError, match="data_batch_3"):
+    with pytest.raises(FileNotFoundError, match=naming("data_batch_3")):
         cifar10(tmp_path, train=True)
 
 
@@ -147,7 +148,7 @@ def test_fashion_mnist(tmp_path: Path, suffix: str) -> None:
     assert np.array_equal(data.image(1), np.stack([images[1]] * 3, -1))
     path = tmp_path / f"t10k-images-idx3-ubyte{suffix}"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(BrittleError, match=r"truncated|decompressed"):
+    with pytest.raises(BrittleError, match=naming(path.name)):
         fashion_mnist(tmp_path)
-    with pytest.raises(FileNotFoundError, match="train-images"):
+    with pytest.raises(FileNotFoundError, match=naming("train-images-idx3-ubyte.gz", "train-images-idx3-ubyte")):
         fashion_mnist(tmp_path, train=True)

@@ -21,7 +21,7 @@ def test_arrays_are_a_dataset() -> None:
     assert data.labels.dtype == np.int64
     assert np.array_equal(np.stack(list(data.images())), IMAGES)
     assert repr(data) == "<Dataset 'mine': 4 images, 3 classes>"
-    with pytest.raises(IndexError, match="0 to 3"):
+    with pytest.raises(IndexError, match=naming("mine", 0, 3, 4)):
         data.image(4)
 
 
@@ -42,9 +42,9 @@ def test_a_subset_keeps_ids_labels_and_order_and_has_a_key_of_its_own() -> None:
     assert len({data.key, some.key, data.subset([3, 0]).key}) == 3
     with pytest.raises(IndexError, match=naming(0, 3, 1, 9)):
         data.subset([1, 9])
-    with pytest.raises(TypeError, match="whole numbers"):
+    with pytest.raises(TypeError, match=naming("float64", "(1,)")):
         data.subset([0.5])
-    with pytest.raises(BrittleError, match="at least one image"):
+    with pytest.raises(BrittleError, match=naming("'arrays'")):
         data.subset([])
 
 
@@ -58,17 +58,17 @@ def test_the_key_of_arrays_is_their_content() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes", "sentence"),
+    ("labels", "classes", "values"),
     [
-        ([0, 1, 2, 3], "abc", "1 labels are out of range, the first is 3 at image 3; labels are 0 to 2 for 3 classes"),
-        ([0, -1, -1, 0], "", "2 labels are out of range, the first is -1"),
-        ([0, 1], "", "4 images need 4 labels"),
-        ([0.0, 1.0, 2.0, 3.0], "", "class numbers from 0, got float64"),
-        (["a", "b", "c", "d"], "", "class numbers"),
+        ([0, 1, 2, 3], "abc", ("arrays", 1, 3, 0, 2)),
+        ([0, -1, -1, 0], "", ("arrays", 2, -1, 1, 0)),
+        ([0, 1], "", ("arrays", 4, "(2,)")),
+        ([0.0, 1.0, 2.0, 3.0], "", ("arrays", 0, "float64")),
+        (["a", "b", "c", "d"], "", ("arrays", 0, "<U1")),
     ],
 )
-def test_bad_labels_are_told(labels: list[float], classes: str, sentence: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=sentence):
+def test_bad_labels_are_told(labels: list[float], classes: str, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         arrays(IMAGES, labels, tuple(classes))
 
 
@@ -163,7 +163,7 @@ def test_broken_files_are_counted_each_with_its_reason(tmp_path: Path) -> None:
     assert "not an image" in reasons["a/text.jpg"]
     assert "truncated" in reasons["a/cut.png"]
     (tmp_path / "a" / "good.png").unlink()
-    with pytest.raises(UnreadableImage, match="No such file"):
+    with pytest.raises(UnreadableImage):
         data.image(2)
 
 

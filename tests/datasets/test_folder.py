@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image as Pil
 
+from brittle import BrittleError
 from brittle.datasets import UnreadableImage, find_images, photo, read_image
+from tests.errors import naming
 
 PHOTO = Pil.fromarray(photo(size=40)).crop((0, 0, 40, 30))
 GREY = PHOTO.convert("L")
@@ -23,11 +25,11 @@ def test_images_are_found_at_every_depth_in_a_stable_order(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("nowhere", "does not exist"), ("file", "is a file"), ("", "no images")]
+    ("name", "values"), [("nowhere", ("nowhere",)), ("file", ("file",)), ("", (".jpg", ".png", ".webp"))]
 )
-def test_a_folder_without_images_is_a_mistake(tmp_path: Path, name: str, sentence: str) -> None:
+def test_a_folder_without_images_is_a_mistake(tmp_path: Path, name: str, values: tuple) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises((ValueError, FileNotFoundError), match=sentence):
+    with pytest.raises((BrittleError, FileNotFoundError), match=naming(*values)):
         find_images(tmp_path / name)
 
 
@@ -83,8 +85,8 @@ def test_every_kind_of_image_becomes_upright_rgb(tmp_path: Path, kind: str) -> N
 BROKEN = {
     "cut jpeg": (_saved(PHOTO, "JPEG")[:700], "truncated"),
     "cut png": (_saved(PHOTO, "PNG")[:700], "truncated"),
-    "nothing": (b"", "the file is empty"),
-    "text": (b"not a picture", "not an image"),
+    "nothing": (b"", "empty"),
+    "text": (b"not a picture", "Pillow"),
     "not numbers": (_saved(Pil.fromarray(np.full((4, 4), np.nan, np.float32)), "TIFF"), "NaN"),
 }
 
@@ -93,7 +95,7 @@ BROKEN = {
 def test_a_broken_file_says_why(tmp_path: Path, kind: str) -> None:
     data, reason = BROKEN[kind]
     (tmp_path / "file.jpg").write_bytes(data)
-    with pytest.raises(UnreadableImage, match=reason):
+    with pytest.raises(UnreadableImage, match=naming(reason)):
         read_image(tmp_path / "file.jpg")
 
 

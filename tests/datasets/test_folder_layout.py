@@ -13,6 +13,7 @@ from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import photo, write_folders
 from brittle.datasets.export import output_names
+from tests.errors import naming
 
 RECIPE = Benchmark("two", (Entry("fog", (1, 2.5)), Entry("saturate", (5,))), seed=3)
 
@@ -94,19 +95,22 @@ def test_two_images_never_share_a_file(images: list[str], outputs: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "values"),
     [
-        ({"benchmark": Benchmark("other", RECIPE.entries, seed=4)}, "another recipe.*seed 3.*seed 4.*--overwrite"),
-        ({"format": "png"}, "made with format 'jpeg', not 'png'"),
-        ({"prepare": "imagenet"}, "made with prepare 'none'"),
-        ({"format": "bmp"}, "format must be one of jpeg, png"),
-        ({"prepare": "resize"}, "prepare must be one of"),
-        ({"jobs": 0}, "jobs must be at least 1"),
-        ({"inside": True}, "lies inside the source"),
-        ({"foreign": True}, "brittle did not write it"),
+        (
+            {"benchmark": Benchmark("other", RECIPE.entries, seed=4)},
+            ("'two'", "seed 3", "'other'", "seed 4", "--overwrite"),
+        ),
+        ({"format": "png"}, ("format", "'jpeg'", "'png'", "--overwrite")),
+        ({"prepare": "imagenet"}, ("prepare", "'none'", "'imagenet'", "--overwrite")),
+        ({"format": "bmp"}, ("format", "jpeg", "png", "bmp")),
+        ({"prepare": "resize"}, ("prepare", "imagenet", "none", "resize")),
+        ({"jobs": 0}, ("jobs", 1, 0)),
+        ({"inside": True}, ("src/out",)),
+        ({"foreign": True}, ("out", "recipe.toml")),
     ],
 )
-def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dict[str, object], sentence: str) -> None:
+def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dict[str, object], values: tuple) -> None:
     out = tmp_path / "out"
     if change.pop("foreign", False):
         (out / "fog").mkdir(parents=True)
@@ -115,7 +119,7 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
     before = _files(out)
     destination = source / "out" if change.pop("inside", False) else out
     arguments = {"benchmark": RECIPE, "jobs": 1, **change}
-    with pytest.raises(BrittleError, match=sentence):
+    with pytest.raises(BrittleError, match=naming(*values)):
         write_folders(source, destination, **arguments)
     assert _files(out) == before
 
@@ -177,7 +181,10 @@ def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Pat
     assert _files(tmp_path / "out") == whole
     (tmp_path / "out" / "recipe.toml").write_bytes(b"")
     other = Benchmark("two", RECIPE.entries, seed=4)
-    with pytest.warns(DamagedFile, match=r"recipe\.toml"), pytest.raises(BrittleError, match="another recipe"):
+    with (
+        pytest.warns(DamagedFile, match=r"recipe\.toml"),
+        pytest.raises(BrittleError, match=naming("out", "--overwrite")),
+    ):
         write_folders(source, tmp_path / "out", other, jobs=1)
 
 
@@ -185,7 +192,7 @@ def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path
     write_folders(source, tmp_path / "out", RECIPE, jobs=1)
     for name in ("recipe.toml", "layout.toml"):
         (tmp_path / "out" / name).write_bytes(b"")
-    with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=r"recipe\.toml.*--overwrite"):
+    with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=naming("recipe.toml", "--overwrite")):
         write_folders(source, tmp_path / "out", RECIPE, jobs=1)
     assert write_folders(source, tmp_path / "out", RECIPE, jobs=1, overwrite=True).written == 9
 

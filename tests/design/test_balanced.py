@@ -47,7 +47,7 @@ def test_all_benchmarks_there_are(n: int, k: int) -> None:
     expected = every(SMALL, n, k)
     assert possible_benchmarks(SMALL, n, k) == len(expected)
     assert set(balanced(SMALL, n, k, count=len(expected))) == expected
-    with pytest.raises(BrittleError, match=rf"there are {len(expected)} different .* got count={len(expected) + 1}"):
+    with pytest.raises(BrittleError, match=naming(len(expected), f"count={len(expected) + 1}")):
         balanced(SMALL, n, k, count=len(expected) + 1)
 
 
@@ -72,16 +72,16 @@ def test_categories_are_drawn_evenly(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "message"),
+    ("n", "k", "values"),
     [
-        (7, 1, "there are 6 categories, so n lies between 1 and 6, got 7"),
-        (0, 1, "got 0"),
-        (2, 4, "the smallest category, a, has 3 members, so k lies between 1 and 3, got 4"),
-        (2, 0, "got 0"),
+        (7, 1, ("n", 1, 6, 7)),
+        (0, 1, ("n", 1, 6, 0)),
+        (2, 4, ("k", "a", 1, 3, 4)),
+        (2, 0, ("k", 1, 3, 0)),
     ],
 )
-def test_impossible_benchmarks(n: int, k: int, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_impossible_benchmarks(n: int, k: int, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         balanced(FORTY, n, k)
 
 
@@ -119,13 +119,15 @@ def test_no_substitution_is_possible() -> None:
     with pytest.raises(NoSubstitution, match=naming(1, 9, 3)):
         substitute(["b0", "b1", "c0", "c1"], made_up(2, 2, 4), times=9)
     assert unbalanced([["a0", "b0"]], SMALL) == []
-    with pytest.raises(BrittleError, match="times=-1"):
+    with pytest.raises(BrittleError, match=naming(0, "times=-1")):
         substitute(["a0"], SMALL, times=-1)
 
 
-@pytest.mark.parametrize("benchmark", [["a0", "z9"], ["a0", "a0"], []])
-def test_bad_benchmarks(benchmark: list[str]) -> None:
-    with pytest.raises(BrittleError, match=r"no category contains 'z9'|named more than once|one name or more"):
+@pytest.mark.parametrize(
+    ("benchmark", "values"), [(["a0", "z9"], ("'z9'", "a0", "c3")), (["a0", "a0"], ("'a0'",)), ([], ("[]",))]
+)
+def test_bad_benchmarks(benchmark: list[str], values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         imbalance(benchmark, SMALL)
 
 
@@ -143,7 +145,7 @@ def test_the_least_overlapping(rng: np.random.Generator) -> None:
     assert least_overlapping(benchmarks, OverlapMatrix(SMALL.names, scores), SMALL) != best
     with pytest.raises(BrittleError, match=naming(2)):
         least_overlapping(sorted(every(SMALL, 3, 1)), overlap, SMALL)
-    with pytest.raises(BrittleError, match="at least one benchmark"):
+    with pytest.raises(BrittleError, match=naming("benchmark", "none")):
         least_overlapping([], overlap, SMALL)
     with pytest.raises(BrittleError, match=naming("z")):
         least_overlapping([["a0", "z"]], overlap, SMALL)

@@ -106,9 +106,9 @@ def test_agreement_with_models(rng: np.random.Generator) -> None:
     assert told.scc == pytest.approx(0.5, abs=0.1)
     assert told.dcc == pytest.approx(0, abs=0.1)
     assert told.models == 400
-    with pytest.raises(BrittleError, match="there are no drops on"):
+    with pytest.raises(BrittleError, match=naming("'c1'", "c0", "c2")):
         agreement(found, drops[:, 1:], overlap.names[1:])
-    with pytest.raises(BrittleError, match=r"all values of .* are equal"):
+    with pytest.raises(BrittleError, match=naming("c1")):
         agreement(found, np.zeros((5, 12)), overlap.names)
 
 
@@ -126,20 +126,20 @@ def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "values"),
     [
-        ("a.toml", "", "every category needs a member, got nothing"),
-        ("a.toml", "category = 3", r"one \[\[category\]\] block"),
-        ("a.toml", '[[category]]\nname = "x"\nmembers = []', "none in 'x'"),
-        ("a.toml", '[[category]]\nname = "x"\nmembers = ["a"]\n' * 2, "same name"),
-        ("a.csv", "corruption,group\nfog,1\n", "corruption and category, got corruption, group"),
-        ("a.csv", "corruption,category\nfog,1\nfog,2\n", "'fog' is in two categories"),
-        ("a.txt", "", r"\.toml or a \.csv"),
+        ("a.toml", "", ("a.toml", "category", "nothing")),
+        ("a.toml", "category = 3", ("a.toml", "[[category]]")),
+        ("a.toml", '[[category]]\nname = "x"\nmembers = []', ("a.toml", "'x'")),
+        ("a.toml", '[[category]]\nname = "x"\nmembers = ["a"]\n' * 2, ("a.toml", "[[category]]", "'x'")),
+        ("a.csv", "corruption,group\nfog,1\n", ("a.csv", "corruption", "category", "group")),
+        ("a.csv", "corruption,category\nfog,1\nfog,2\n", ("a.csv", "'fog'")),
+        ("a.txt", "", (".toml", ".csv", "a.txt")),
     ],
 )
-def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_bad_files(tmp_path: Path, name: str, text: str, values: tuple) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         Categories.load(tmp_path / name)
 
 
@@ -148,24 +148,24 @@ def masked() -> OverlapMatrix:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "values"),
     [
-        (lambda o: categories(o, count=13), "12 corruptions .* make 1 to 12 categories, got 13"),
-        (lambda o: categories(o, min_correlation=1), "above 1 .the highest is"),
-        (lambda o: categories(o, starts=0), "at least one start"),
-        (lambda o: hierarchical(o), "either count or min_correlation"),
-        (lambda o: hierarchical(o, count=2, min_correlation=0.5), "either count or min_correlation"),
-        (lambda o: hierarchical(o, count=0), "got 0"),
-        (lambda _: categories(masked()), "overlap of a and c is masked .1 pairs"),
-        (lambda _: hierarchical(masked(), count=2), "leave such corruptions out"),
-        (lambda o: categories(o).of("a00"), "did you mean 'a0'"),
-        (lambda o: categories(o, count=2).renamed(["x"]), "there are 2 categories, got 1 names"),
-        (lambda o: categories(o, count=2).renamed(["x", "x"]), "cannot share a name"),
-        (lambda o: categories(o, count=2).renamed({"7": "x"}), "no category '7'"),
+        (lambda o: categories(o, count=13), (12, 1, 13)),
+        (lambda o: categories(o, min_correlation=1), ("min_correlation", 1, "0.929")),
+        (lambda o: categories(o, starts=0), ("start", 0)),
+        (lambda o: hierarchical(o), ("count", "min_correlation")),
+        (lambda o: hierarchical(o, count=2, min_correlation=0.5), ("count", "min_correlation")),
+        (lambda o: hierarchical(o, count=0), (12, 1, 0)),
+        (lambda _: categories(masked()), ("a", "c", "overlap.subset")),
+        (lambda _: hierarchical(masked(), count=2), ("a", "c", "overlap.subset")),
+        (lambda o: categories(o).of("a00"), ("'a00'", "'a0'")),
+        (lambda o: categories(o, count=2).renamed(["x"]), (2, 1)),
+        (lambda o: categories(o, count=2).renamed(["x", "x"]), ("x, x",)),
+        (lambda o: categories(o, count=2).renamed({"7": "x"}), ("'7'", "1, 2")),
     ],
 )
-def test_bad_input(call, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_bad_input(call, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         call(grouped((5, 4, 3)))
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.design import OverlapMatrix, coverage, published_overlap
+from tests.errors import naming
 
 NOISES = ["gaussian_noise", "shot_noise", "impulse_noise"]
 OVERLAP = OverlapMatrix(
@@ -38,16 +39,16 @@ def test_who_covers_whom() -> None:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "of", "threshold", "message"),
+    ("benchmark", "of", "threshold", "values"),
     [
-        (["a", "e"], ["b"], 0.3, "no 'e' in this overlap matrix; there are: a, b, c, d"),
-        (["a"], ["e"], 0.3, "no 'e'"),
-        ([], ["a"], 0.3, "one name or more"),
-        (["a"], [], 0.3, "one name or more"),
-        (["a"], ["b", "b"], 0.3, "more than once"),
-        (["a"], ["b"], float("nan"), "such as 0.3, got nan"),
+        (["a", "e"], ["b"], 0.3, ("'e'", "a, b, c, d")),
+        (["a"], ["e"], 0.3, ("'e'", "a, b, c, d")),
+        ([], ["a"], 0.3, ("[]",)),
+        (["a"], [], 0.3, ("[]",)),
+        (["a"], ["b", "b"], 0.3, ("'b'",)),
+        (["a"], ["b"], float("nan"), ("threshold", "0.3", "nan")),
     ],
 )
-def test_bad_input(benchmark: list[str], of: list[str], threshold: float, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_bad_input(benchmark: list[str], of: list[str], threshold: float, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         coverage(OVERLAP, benchmark, of=of, threshold=threshold)

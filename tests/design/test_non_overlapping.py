@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from brittle import BrittleError
 from brittle.design import OverlapMatrix, non_overlapping, published_overlap, sweep
 from brittle.design.cliques import cliques_of_size, graph_of, lightest_cliques, weight_of
+from tests.errors import naming
 
 
 def matrix(scores: np.ndarray) -> OverlapMatrix:
@@ -109,11 +110,11 @@ def test_two_hundred_candidates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [({"threshold": float("nan")}, "finite overlap, such as 0.1, got nan"), ({"limit": 0}, "at least one.*limit=0")],
+    ("options", "values"),
+    [({"threshold": float("nan")}, ("threshold", "0.1", "nan")), ({"limit": 0}, ("limit=0",))],
 )
-def test_bad_options(options: dict, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_bad_options(options: dict, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         non_overlapping(published_overlap("noc-table8"), **options)
-    with pytest.raises(BrittleError, match="at least one threshold"):
+    with pytest.raises(BrittleError, match=naming("threshold", "0.1")):
         sweep(published_overlap("noc-table8"), [])

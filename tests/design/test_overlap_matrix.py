@@ -24,28 +24,31 @@ def masked() -> OverlapMatrix:
 
 
 @pytest.mark.parametrize(
-    ("names", "scores", "message"),
+    ("names", "scores", "values"),
     [
-        ("ab", np.ones((2, 3)), r"must be square.*\(2, 3\)"),
-        ("abc", np.eye(2), "3 names for 2 rows"),
-        ("aa", np.eye(2), "'a' is named more than once"),
-        (["a", ""], np.eye(2), "none empty"),
-        ([], np.empty((0, 0)), "one name or more"),
-        ("ab", [[1, 0.2], [0.3, 1]], "symmetric, but a with b is 0.2 and b with a is 0.3"),
-        ("ab", [[1, np.nan], [0.3, 1]], "symmetric, but a with b is nan"),
-        ("ab", [[1, np.inf], [np.inf, 1]], "overlap of a and b is infinite"),
-        ("ab", [[0, 0.5], [0.5, 0]], "a with itself must be 1, got 0; if these are distances"),
-        ("ab", [[1, 0.5], [0.5, np.nan]], "b with itself must be 1, got nan"),
+        ("ab", np.ones((2, 3)), ("scores", "(2, 3)")),
+        ("abc", np.eye(2), ("3 names", "2 rows")),
+        ("aa", np.eye(2), ("'a'",)),
+        (["a", ""], np.eye(2), ("['a', '']",)),
+        ([], np.empty((0, 0)), ("[]",)),
+        ("ab", [[1, 0.2], [0.3, 1]], ("a with b", "0.2", "b with a", "0.3")),
+        ("ab", [[1, np.nan], [0.3, 1]], ("a with b", "nan", "b with a", "0.3")),
+        ("ab", [[1, np.inf], [np.inf, 1]], ("a and b", "NaN")),
+        ("ab", [[0, 0.5], [0.5, 0]], ("a", 1, 0, "1 − distance")),
+        ("ab", [[1, 0.5], [0.5, np.nan]], ("b", 1, "nan")),
     ],
 )
-def test_bad_matrices(names: list[str], scores: list, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_bad_matrices(names: list[str], scores: list, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         OverlapMatrix(tuple(names), np.asarray(scores))
 
 
 def test_bad_intervals() -> None:
-    for low, high, message in ((np.eye(2), None, "two ends"), (np.ones((2, 2)), np.eye(2), "a and b ends before")):
-        with pytest.raises(BrittleError, match=message):
+    for low, high, values in (
+        (np.eye(2), None, ("low", "high")),
+        (np.ones((2, 2)), np.eye(2), ("a and b", "low", "high")),
+    ):
+        with pytest.raises(BrittleError, match=naming(*values)):
             OverlapMatrix(("a", "b"), np.eye(2), low, high)
 
 
@@ -65,7 +68,7 @@ def test_pairs_and_subsets() -> None:
     for wrong in (lambda: overlap["fog", "noc/blu"], lambda: overlap.subset(["noc/blu"])):
         with pytest.raises(BrittleError, match=naming("noc/blur")):
             wrong()
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match=naming("read-only")):  # NumPy's own error
         overlap.scores[0, 1] = 2
 
 
@@ -83,33 +86,33 @@ def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "values"),
     [
-        ("", "empty CSV"),
-        ("corruption,a,b\nb,1,0\na,0,1\n", "same order"),
-        ("corruption,a,b\na,1\nb,0,1\n", "symmetric"),
-        ("corruption,a,b\na,1,x\nb,0,1\n", "'x' in the row 'a' under 'b'"),
-        ("corruption,a,b\na,1,0.2\nb,0.3,1\n", "symmetric"),
+        ("", ("CSV",)),
+        ("corruption,a,b\nb,1,0\na,0,1\n", ("'a'", "'b'")),
+        ("corruption,a,b\na,1\nb,0,1\n", ("a with b", "nan", "b with a", 0)),
+        ("corruption,a,b\na,1,x\nb,0,1\n", ("'x'", "'a'", "'b'")),
+        ("corruption,a,b\na,1,0.2\nb,0.3,1\n", ("a with b", "0.2", "b with a", "0.3")),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_files(tmp_path: Path, text: str, values: tuple) -> None:
     path = tmp_path / "overlap.csv"
     path.write_text(text)
-    with pytest.raises(BrittleError, match=rf"overlap\.csv is not an overlap matrix: .*{message}"):
+    with pytest.raises(BrittleError, match=naming("overlap.csv", *values)):
         OverlapMatrix.load(path)
 
 
 def test_bad_tables(tmp_path: Path) -> None:
     whole = pl.read_parquet(masked().save(tmp_path / "overlap.parquet"))
-    for table, message in (
-        (whole.head(8), "9 ordered pairs, there are 8"),
-        (whole.drop("overlap"), "no column overlap"),
+    for table, values in (
+        (whole.head(8), ("odd.parquet", 3, 9, 8)),
+        (whole.drop("overlap"), ("odd.parquet", "overlap", "name_a", "name_b")),
     ):
         table.write_parquet(tmp_path / "odd.parquet")
-        with pytest.raises(BrittleError, match=message):
+        with pytest.raises(BrittleError, match=naming(*values)):
             OverlapMatrix.load(tmp_path / "odd.parquet")
     (tmp_path / "odd.parquet").write_text("no table")
-    with pytest.raises(BrittleError, match="the file cannot be read"):
+    with pytest.raises(BrittleError, match=naming("odd.parquet", "parquet")):
         OverlapMatrix.load(tmp_path / "odd.parquet")
     with pytest.raises(BrittleError, match=naming("overlap.txt")):
         masked().save(tmp_path / "overlap.txt")
@@ -152,7 +155,7 @@ def test_what_was_measured_goes_with_the_matrix(ending: str, tmp_path: Path) -> 
 def test_candidates_and_masks_must_be_those_of_the_matrix() -> None:
     with pytest.raises(BrittleError, match=naming("c/fog")):
         OverlapMatrix(("noc/hue",), np.eye(1), candidates=RECIPE)
-    with pytest.raises(BrittleError, match="b is listed as unlearned, so all its overlaps must be NaN"):
+    with pytest.raises(BrittleError, match=naming("b", "unlearned", "NaN")):
         OverlapMatrix(("a", "b"), np.eye(2), unlearned=("b",))
 
 

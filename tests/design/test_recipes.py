@@ -27,7 +27,7 @@ def test_members_keep_what_they_have_in_the_matrix_that_was_measured() -> None:
     matrix = OverlapMatrix(tuple(names), np.eye(len(names)), candidates=candidates)
     recipe = benchmark_of(["rain", "noc/hue"], matrix, name="two")
     assert recipe.entries == (candidates.entry("noc/rain"), candidates.entry("noc/hue"))
-    with pytest.raises(BrittleError, match="has no candidates"):
+    with pytest.raises(BrittleError, match=naming("candidates", "recipe")):
         benchmark_of(["noc/rain"], OverlapMatrix(("noc/rain",), np.eye(1)), name="one")
 
 
@@ -42,17 +42,17 @@ def test_names_meet_with_and_without_their_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "names", "message"),
+    ("asked", "names", "values"),
     [
-        (["contrast"], ["noc/contrast", "imagenet-c/contrast"], "'contrast' could be any of noc/contrast, imagenet-c"),
-        (["noc/contrast", "imagenet-c/contrast"], ["contrast"], "'noc/contrast' could be any of"),
-        (["noc/rainn"], ["noc/rain"], "is not in the table; did you mean 'noc/rain'"),
-        (["noc/contrast"], ["imagenet-c/contrast"], "'noc/contrast' is not in the table"),
-        (Benchmark("one", (Entry("noc/hue", (1,)),)), ["noc/rain"], "'noc/hue' is not in the table"),
+        (["contrast"], ["noc/contrast", "imagenet-c/contrast"], ("'contrast'", "noc/contrast", "imagenet-c/contrast")),
+        (["noc/contrast", "imagenet-c/contrast"], ["contrast"], ("'noc/contrast'", "imagenet-c/contrast")),
+        (["noc/rainn"], ["noc/rain"], ("'noc/rainn'", "'noc/rain'")),
+        (["noc/contrast"], ["imagenet-c/contrast"], ("'noc/contrast'", "'imagenet-c/contrast'")),
+        (Benchmark("one", (Entry("noc/hue", (1,)),)), ["noc/rain"], ("'noc/hue'", "noc/rain")),
     ],
 )
-def test_names_that_cannot_be_told_apart_or_found(asked, names: list[str], message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_names_that_cannot_be_told_apart_or_found(asked, names: list[str], values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         members_in(asked, names)
 
 

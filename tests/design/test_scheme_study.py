@@ -9,7 +9,6 @@ import torch
 from scipy.stats import spearmanr
 
 from brittle import BrittleError
-from brittle._io import claim
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import arrays
 from brittle.design import Plan
@@ -71,7 +70,7 @@ def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -
     assert row["mmd"] == pytest.approx(mmd(rows, cells.means[2:]), rel=1e-5)
     right = results.matrix("none", [Cell("imagenet-c/contrast", 3.0)]).values.mean()
     assert row["error"] == pytest.approx(1 - right)
-    with pytest.raises(BrittleError, match="holds models with plan"):
+    with pytest.raises(BrittleError, match=naming("models", "plan")):
         scheme_models(schemes, DATA, tmp_path / "models", Plan("scratch", "small:4"))
 
 
@@ -82,7 +81,7 @@ def test_models_can_be_made_in_other_ways(mode: str, tmp_path: Path) -> None:
     assert models["mix"].key != models["standard"].key
     with pytest.raises(BrittleError, match=naming("standard")):
         scheme_models({"standard": AugMix()}, DATA, tmp_path, plan)
-    with pytest.raises(BrittleError, match="has no labels"):
+    with pytest.raises(BrittleError, match=naming("'arrays'", "labels")):
         scheme_models({"mix": AugMix()}, arrays(SHOWN), tmp_path, plan)
 
 
@@ -99,7 +98,7 @@ def test_correlations_are_scipys_and_need_a_difference() -> None:
     assert first["mmd"] == pytest.approx(spearmanr(columns["mmd"], columns["error"]).statistic)
     assert first["msd_low"] < first["msd"] < first["msd_high"]
     assert second["msd"] is None
-    with pytest.raises(BrittleError, match="three or more pairs"):
+    with pytest.raises(BrittleError, match=naming("(2,)")):
         scheme_correlations(table.head(2))
 
 
@@ -121,12 +120,5 @@ def test_a_mixture_needs_no_second_look() -> None:
     assert points["picked"].to_list()[::3] == [40, 0]
     with pytest.raises(BrittleError, match=naming(0, 1)):
         mixing_points(*parts, cells, [1.5])
-    with pytest.raises(BrittleError, match="features of one shape"):
+    with pytest.raises(BrittleError, match=naming("(3, 2)", "(4, 2)")):
         mixing_points(np.zeros((3, 2)), np.zeros((4, 2)), cells, [0.5])
-
-
-def test_a_folder_belongs_to_one_piece_of_work(tmp_path: Path) -> None:
-    claim(tmp_path / "a.json", {"plan": "x"}, "things")
-    claim(tmp_path / "a.json", {"plan": "x"}, "things")
-    with pytest.raises(BrittleError, match="holds things with plan x, and this asks for y"):
-        claim(tmp_path / "a.json", {"plan": "y"}, "things")

@@ -94,9 +94,9 @@ def test_what_hardly_troubles_the_reference_is_left_out() -> None:
 def test_bad_input_is_told() -> None:
     with pytest.raises(BrittleError, match=naming(3, 4)):
         single_scores(cube(ERRORS)[:3], NAMES)
-    with pytest.raises(BrittleError, match="at least two of fog, snow, rain; got hail"):
+    with pytest.raises(BrittleError, match=naming("fog, snow, rain", "hail")):
         single_scores(cube(ERRORS), NAMES, ["fog", "hail"])
-    with pytest.raises(BrittleError, match="half of it has no error under rain"):
+    with pytest.raises(BrittleError, match=naming("half of it", "rain")):
         single_scores(cube(ERRORS), NAMES, reference=Reference("half of it", 0.1, {"fog": 0.5, "snow": 0.5}))
     with pytest.raises(BrittleError, match=naming(0, 1, "1.5")):
         Reference("percents", 0.1, {"fog": 1.5})
@@ -113,7 +113,7 @@ def test_alexnets_errors_belong_to_a_recipe_and_to_its_data() -> None:
     assert alexnet_reference(noc).errors["noc/rain"] == 0.748
     with pytest.raises(BrittleError, match=naming("noc/rain", "mine")):
         alexnet_reference(Benchmark("mine", (Entry("noc/rain", ((1, 3),)),)))
-    with pytest.raises(BrittleError, match="not for c-bar/"):
+    with pytest.raises(BrittleError, match=naming("imagenet-c", "noc", "c-bar/caustic_refraction")):
         alexnet_reference(brittle.load_benchmark("imagenet-c-bar"))
 
 
@@ -122,5 +122,5 @@ def test_the_figure_shows_every_model_and_names_the_reference() -> None:
     assert drawn.count("<circle") == 3
     assert "range 63.9" in drawn
     assert "the standard model" in drawn
-    with pytest.raises(BrittleError, match="at least one"):
+    with pytest.raises(BrittleError, match=naming("benchmark")):
         balance_figure({})

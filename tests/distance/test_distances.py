@@ -57,11 +57,11 @@ def test_what_is_not_a_number_is_told() -> None:
     ):
         with pytest.raises(BrittleError, match=naming(205)):
             call()
-    with pytest.raises(BrittleError, match="features of corruptions must be finite"):
+    with pytest.raises(BrittleError, match=naming(24)):
         CorruptionFeatures(CELLS, np.full((3, 2, 4), np.inf, np.float32))
-    with pytest.raises(BrittleError, match="some are NaN"):
+    with pytest.raises(BrittleError, match=naming(1, 2, "NaN")):
         expected_minimum([1.0, np.nan], [1])
-    with pytest.raises(BrittleError, match=naming(1)):
+    with pytest.raises(BrittleError, match=naming("resample", -1)):
         distances(AUGMENTATIONS, CORRUPTIONS, resamples=-1)
 
 
@@ -73,7 +73,7 @@ def test_the_curve_is_the_mean_over_all_subsets() -> None:
     many = -np.log1p(-(np.arange(100_000) + 0.5) / 100_000)  # the minimum of m exponentials has mean 1/m
     np.testing.assert_allclose(expected_minimum(many, [10, 1000]), [0.1, 0.001], rtol=0.01)
     for bad in (0, 8):
-        with pytest.raises(BrittleError, match=f"1 to 7 of them, got {bad}"):
+        with pytest.raises(BrittleError, match=naming(1, 7, bad)):
             expected_minimum(values, [bad])
 
 

@@ -156,10 +156,10 @@ def test_feature_images_are_a_seeded_subset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "error", "values"),
     [
-        (lambda: feature_images(load_dataset("demo"), 1001), ValueError, "'demo' has 1000 images, got count=1001"),
-        (lambda: feature_images(load_dataset("demo"), 0), ValueError, "count must be at least 1, got 0"),
+        (lambda: feature_images(load_dataset("demo"), 1001), ValueError, ("demo", 1000, "count=1001")),
+        (lambda: feature_images(load_dataset("demo"), 0), ValueError, ("count", 1, 0)),
         (
             lambda: transform_features(
                 from_callable(lambda x: x, name="f"),
@@ -168,37 +168,37 @@ def test_feature_images_are_a_seeded_subset() -> None:
                 samples=3,  # type: ignore[arg-type]
             ),
             TypeError,
-            r"the model 'f' \(CallableModel\) has no features method",
+            ("'f'", "CallableModel", "features"),
         ),
         (
             lambda: transform_features(
                 Linear(), few_images(), FromCallable(lambda x: x[1:], name="smaller"), samples=3
             ),
             ValueError,
-            r"FromCallable\('smaller', version='1'\) makes an image of shape \(31, 32, 3\)",
+            ("FromCallable('smaller', version='1')", "(31, 32, 3)", "(32, 32, 3)"),
         ),
         (
             lambda: transform_features(Linear(), few_images(), AugMix(), samples=0),
             ValueError,
-            "samples must be at least",
+            ("samples", 1, 0),
         ),
-        (lambda: FeatureImages(np.zeros((2, 8, 8), np.uint8)), ValueError, "N×H×W×3 of uint8"),
+        (lambda: FeatureImages(np.zeros((2, 8, 8), np.uint8)), ValueError, ("N×H×W×3", "uint8", "(2, 8, 8)")),
         (
             lambda: transform_features(
                 type("Bare", (), {"name": "bare", "features": Linear().features})(), few_images(), AugMix(), samples=1
             ),
             TypeError,
-            "needs a key, a string, to identify stored features; Bare has none",
+            ("Bare", "key", "features"),
         ),
         (
             lambda: transform_features(Linear(), few_images(), lambda x, _: x * np.nan, samples=1),
             ValueError,
-            "values that are not numbers",
+            ("not numbers", "[0, 1]"),
         ),
     ],
 )
-def test_bad_input_is_named(call, error: type, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(error, match=message):
+def test_bad_input_is_named(call, error: type, values: tuple) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(error, match=naming(*values)):
         call()
 
 
@@ -207,7 +207,7 @@ def test_a_scheme_without_a_name_cannot_be_kept(tmp_path: Path) -> None:
         return image[:, ::-1]
 
     assert transform_features(Linear(), few_images(), flipped, samples=1).computed == 1
-    with pytest.raises(BrittleError, match="to_dict"):
+    with pytest.raises(BrittleError, match=naming("flipped", "to_dict()")):
         transform_features(Linear(), few_images(), flipped, samples=1, folder=tmp_path)
 
 
@@ -221,7 +221,7 @@ def test_images_of_several_sizes_and_features_of_a_wrong_shape() -> None:
         def image(self, i: int) -> np.ndarray:
             return np.zeros((8, 8 + i, 3), np.uint8)
 
-    with pytest.raises(BrittleError, match="must have one size"):
+    with pytest.raises(BrittleError, match=naming("mixed", "(8, 8, 3)", "(8, 9, 3)")):
         feature_images(Mixed(), 2)  # type: ignore[arg-type]
     images = feature_images(arrays(np.zeros((4, 8, 8, 3), np.uint8)), 4)
 

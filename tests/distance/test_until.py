@@ -43,9 +43,9 @@ def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path) -> None:
     np.testing.assert_array_equal(strict.distances.msd, plain.msd)
     whole = distances_until(network(), images, schemes, cells, **how)["augmix"]
     assert (whole.distances.samples, whole.computed) == (500, 0)
-    with pytest.raises(BrittleError, match="tolerance is a share"):
+    with pytest.raises(BrittleError, match=naming("tolerance", 0, 1, 2)):
         distances_until(network(), images, schemes, cells, tolerance=2, **how)
-    with pytest.raises(BrittleError, match="at least one augmentation"):
+    with pytest.raises(BrittleError, match=naming("augmentation", "none")):
         distances_until(network(), images, {}, cells, **how)
 
 
@@ -79,11 +79,11 @@ def test_an_augmentation_from_a_file_is_known_by_its_text(tmp_path: Path) -> Non
     other = transform_features(network(), images, scheme_by_name(f"{file}:darker"), samples=4, folder=kept)
     assert other.computed == 4
     assert (np.asarray(other) != np.asarray(rows)).any()
-    with pytest.raises(BrittleError, match="an augmentation must keep the size"):
+    with pytest.raises(BrittleError, match=naming("mine.py:smaller", "(16, 16, 3)", "(32, 32, 3)")):
         transform_features(network(), images, scheme_by_name(f"{file}:smaller"), samples=1)
     with pytest.raises(BrittleError, match=naming("darkr", "darker")):
         scheme_by_name(f"{file}:darkr")
-    with pytest.raises(TypeError, match="must be a function of an image"):
+    with pytest.raises(TypeError, match=naming("mine.py:NUMBER", "Draws")):
         scheme_by_name(f"{file}:NUMBER")
     with pytest.raises(FileNotFoundError, match=naming("nowhere.py")):
         scheme_by_name("nowhere.py:augment")

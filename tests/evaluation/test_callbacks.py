@@ -128,7 +128,7 @@ def test_an_error_of_the_model_is_told(tmp_path: Path) -> None:
         raise RuntimeError("out of memory")
 
     recorder = Recorder()
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(RuntimeError, match=naming("'broken'", "'demo'", "RuntimeError: out of memory")):
         evaluate(broken, DATA, RECIPE, tmp_path / "run", callbacks=[recorder], threads=1, batch_size=4)
     assert recorder.names == ["start", "exception"]
 

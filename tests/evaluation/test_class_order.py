@@ -30,7 +30,7 @@ def test_a_wrong_order_is_found(classes: int, count: int) -> None:
 def test_models_that_know_something_are_hardly_ever_suspected(classes: int, count: int, accuracy: float | str) -> None:
     share = min(max(2 / classes, 0.1), (1 + 1 / classes) / 2) if accuracy == "twice" else accuracy
     if share <= 1 / classes:
-        return
+        pytest.skip(f"a model that is right in {share:.0%} of {classes} classes knows nothing")
     draws = np.random.default_rng(0)
     labels = draws.integers(0, classes, count)
     fired = sum(guessing(labels, predicted(labels, classes, share, draws), classes) is not None for _ in range(1000))

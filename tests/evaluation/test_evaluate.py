@@ -129,16 +129,16 @@ def test_other_data_need_another_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "message"),
+    ("scores", "values"),
     [
-        (lambda x: np.zeros((len(x), 3)), "gives 3 scores an image, but the data has labels of 4 classes"),
-        (lambda x: np.full((len(x), 4), np.nan), "gave scores that are not numbers"),
-        (lambda _: np.zeros(4), r"gave scores of shape \(4,\) for 50 images"),
-        (lambda _: np.zeros((1, 4)), r"gave scores of shape \(1, 4\) for 50 images"),
+        (lambda x: np.zeros((len(x), 3)), (3, 4)),
+        (lambda x: np.full((len(x), 4), np.nan), ("not numbers",)),
+        (lambda _: np.zeros(4), ("(4,)", 50)),
+        (lambda _: np.zeros((1, 4)), ("(1, 4)", 50)),
     ],
 )
-def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, message: str) -> None:
-    with pytest.raises(BrittleError, match=f"the model 'odd' {message}"):
+def test_a_model_that_does_not_fit_is_named(tmp_path: Path, scores, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming("'odd'", *values)):
         evaluate(from_callable(scores, name="odd"), dataset(), RECIPE, tmp_path / "run")
 
 
@@ -219,9 +219,9 @@ class Moody:
 
 def test_an_error_of_the_models_own_code_is_told_with_its_cell_and_finished_cells_are_kept(tmp_path: Path) -> None:
     moody = Moody()
-    sentence = "^the model 'moody' failed on fog 3.5 of 'squares': LookupError: not today …$"
-    with pytest.raises(ModelError, match=sentence) as caught:
+    with pytest.raises(ModelError, match=naming("'moody'", "fog 3.5", "'squares'", "LookupError: not today")) as caught:
         evaluate(moody, dataset(), RECIPE, tmp_path / "run")
+    assert "tomorrow" not in str(caught.value)  # the first line only
     assert isinstance(caught.value.__cause__, LookupError)
     assert "raise LookupError" in "".join(traceback.format_exception(caught.value))
     assert load_results(tmp_path / "run").cells == [Cell(), Cell("imagenet-c/fog", 1)]

@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch")
 from brittle._parallel import SIDE_BY_SIDE, side_by_side, use_threads  # noqa: E402
 from brittle.evaluation.cell import Classes, infer, joined, replicas  # noqa: E402
 from brittle.models import from_callable, from_torch  # noqa: E402
+from tests.errors import naming  # noqa: E402
 
 
 class Notes(torch.nn.Module):
@@ -111,9 +112,9 @@ def test_so_many_threads_are_used_as_were_asked_for(threads):
 
 
 def test_no_threads_is_refused():
-    with pytest.raises(BrittleError, match="0"):
+    with pytest.raises(BrittleError, match=naming("threads", 1, 0)):
         side_by_side(0)
-    with pytest.raises(BrittleError, match="0"):
+    with pytest.raises(BrittleError, match=naming("threads", 1, 0)):
         use_threads(0)
 
 

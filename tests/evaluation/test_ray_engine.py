@@ -1,7 +1,6 @@
 """The same rows from a Ray cluster, also when one of its workers is killed."""
 
 import os
-import re
 import signal
 import sys
 import time
@@ -20,7 +19,7 @@ from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import Callback, evaluate, load_results
 from brittle.models import ModelError, from_callable, from_torch
-from tests.errors import naming
+from tests.errors import naming, unnamed
 
 RECIPE = Benchmark(
     "small", (Entry("fog", (1, 3.5)), Entry("gaussian_noise", (2, 5)), Entry("c-bar/plasma_noise", (4,)))
@@ -96,8 +95,7 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
         return brightness(images)
 
     recipe = Benchmark("grey", (Entry("imagenet-c/contrast", (5,)),))
-    sentence = "^the worker process that had contrast 5 died 2 times; .* finished results are kept, the same command"
-    with pytest.raises(RuntimeError, match=sentence) as caught:
+    with pytest.raises(RunError, match=naming("contrast 5", "2 times")) as caught:
         evaluate(from_callable(deadly, name="m"), DATA, recipe, tmp_path / "ray", engine="ray")
     assert isinstance(caught.value.__cause__, ray.exceptions.WorkerCrashedError)
     assert load_results(tmp_path / "ray").cells == [Cell()]
@@ -106,28 +104,27 @@ def test_work_that_ends_its_own_process_is_told_in_a_sentence_and_finished_cells
 
 
 @pytest.mark.parametrize(
-    ("error", "sentence"),
+    ("error", "values"),
     [
-        (ray.exceptions.OutOfMemoryError("killed"), "the node that had fog 3 ran out of memory; have it do less"),
+        (ray.exceptions.OutOfMemoryError("killed"), ("fog 3", "memory")),
         (
             ray.exceptions.NodeDiedError("gone"),
-            "the node that had fog 3 died or was cut off; look at it with `ray stat",
+            ("fog 3", "`ray status`"),
         ),
-        (ray.exceptions.LocalRayletDiedError(), "the node that had fog 3 died"),
-        (ray.exceptions.OutOfDiskError(), "has no room left in its object store or on its disk"),
-        (ray.exceptions.ObjectLostError("0" * 56, None, "f"), "what fog 3 needs was lost with a node of the cluster"),
-        (ray.exceptions.RaySystemError("x\nno module y"), r"could not take over fog 3 \(no module y\)"),
-        (ray.exceptions.RuntimeEnvSetupError("pip"), r"Ray could not finish fog 3 \(RuntimeEnvSetupError: .*pip"),
+        (ray.exceptions.LocalRayletDiedError(), ("fog 3", "`ray status`")),
+        (ray.exceptions.OutOfDiskError(), ("object store", "disk")),
+        (ray.exceptions.ObjectLostError("0" * 56, None, "f"), ("fog 3", "lost")),
+        (ray.exceptions.RaySystemError("x\nno module y"), ("fog 3", "no module y")),
+        (ray.exceptions.RuntimeEnvSetupError("pip"), ("fog 3", "RuntimeEnvSetupError", "pip")),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_each_loss_has_its_sentence(error: Exception, sentence: str) -> None:
+def test_each_loss_has_its_sentence(error: Exception, values: tuple) -> None:
     from brittle._ray import ray_error
 
-    told = ray_error(ray, error, "fog 3", 6)
-    assert type(told) is RunError
-    assert re.search(sentence, str(told))
-    assert str(told).endswith("; finished results are kept, the same command resumes")
+    loss = ray_error(ray, error, "fog 3", 6)
+    assert type(loss) is RunError
+    assert unnamed(str(loss), *values, "resumes") == []
 
 
 def test_an_error_of_the_models_own_code_travels_with_its_traceback(tmp_path: Path) -> None:
@@ -166,9 +163,9 @@ def test_a_worker_with_another_brittle_is_refused_with_both_versions(
         return lambda: (version, "other") if os.getpid() == here else look()
 
     monkeypatch.setattr(ours, "version_and_code", claimed)
-    other = "with other code " if version == brittle.__version__ else ""
-    told = f"brittle {brittle.__version__} {other}and this run has brittle {version};"
-    with pytest.raises(RuntimeError, match=re.escape(told)):
+    other = ("other code",) if version == brittle.__version__ else ()
+    named = naming(f"brittle {brittle.__version__}", f"brittle {version}", *other)
+    with pytest.raises(RunError, match=named):
         evaluate(from_callable(brightness, name="m"), DATA, RECIPE, tmp_path / "ray", engine="ray")
     assert not list((tmp_path / "ray").glob("cells/*/*"))
 
@@ -176,7 +173,7 @@ def test_a_worker_with_another_brittle_is_refused_with_both_versions(
 def test_an_unknown_engine_or_address_is_named(tmp_path: Path) -> None:
     with pytest.raises(BrittleError, match=naming("spark")):
         evaluate(network(), DATA, RECIPE, tmp_path, engine="spark")
-    with pytest.raises(BrittleError, match="the local engine has no address"):
+    with pytest.raises(BrittleError, match=naming("local", "'here:1'", "engine='ray'")):
         evaluate(network(), DATA, RECIPE, tmp_path, address="here:1")
 
 
@@ -184,7 +181,7 @@ def test_an_address_where_nothing_answers_is_told_at_once() -> None:
     from brittle._ray import check_reachable
 
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
-        with pytest.raises(ConnectionError, match=f"there is no Ray cluster at '{address}'"):
+        with pytest.raises(ConnectionError, match=naming(repr(address), "`ray start`")):
             check_reachable(address)
     check_reachable("auto")
     check_reachable(None)

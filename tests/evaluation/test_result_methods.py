@@ -156,7 +156,7 @@ def test_the_benchmark_is_found_or_asked_for(tmp_path: Path) -> None:
         with pytest.raises(BrittleError, match=naming(missing, "two", "other")):
             both.scores(missing)
     clean = evaluate(Guess("a", 9.0), (IMAGES, LABELS), batch_size=40, threads=1)
-    with pytest.raises(BrittleError, match="benchmark"):
+    with pytest.raises(BrittleError, match=naming("benchmark", "results.accuracy()")):
         clean.scores()
 
 

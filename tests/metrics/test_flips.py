@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError, metrics
+from tests.errors import naming
 
 
 def pairs(frames: int, noise: bool, difficulty: int) -> Iterator[tuple[int, int]]:
@@ -63,16 +64,16 @@ def test_rates_are_means_of_ratios() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "values"),
     [
-        (lambda: metrics.flips([1, 2]), "sequences × frames"),
-        (lambda: metrics.flips([[1, 2]], difficulty=4), "1, 2 or 3"),
-        (lambda: metrics.flips([[1, 2]], difficulty=2), "more than 2 frames"),
-        (lambda: metrics.top5_distances(np.zeros((1, 3, 4))), "at least 5 classes"),
-        (lambda: metrics.mfr([0.1], [0.1, 0.2]), "each perturbation"),
-        (lambda: metrics.mfr([0.1], [0.0]), "undefined"),
+        (lambda: metrics.flips([1, 2]), ("sequences × frames", "(2,)")),
+        (lambda: metrics.flips([[1, 2]], difficulty=4), ("difficulty", 1, 2, 3, 4)),
+        (lambda: metrics.flips([[1, 2]], difficulty=2), ("2 frames", 2)),
+        (lambda: metrics.top5_distances(np.zeros((1, 3, 4))), (5, "(1, 3, 4)")),
+        (lambda: metrics.mfr([0.1], [0.1, 0.2]), ("(1,)", "(2,)")),
+        (lambda: metrics.mfr([0.1], [0.0]), ("baseline", 0)),
     ],
 )
-def test_what_cannot_be_compared_is_refused(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(BrittleError, match=says):
+def test_what_cannot_be_compared_is_refused(wrong: Callable[[], object], values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         wrong()

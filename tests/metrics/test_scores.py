@@ -7,6 +7,7 @@ import pytest
 
 from brittle import BrittleError, metrics
 from brittle.metrics import Estimate
+from tests.errors import naming
 
 
 def test_accuracy_and_error_keep_the_cells() -> None:
@@ -72,23 +73,23 @@ def test_an_estimate_says_its_name_and_its_error_bar(estimate: Estimate, text: s
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "values"),
     [
-        (lambda: Estimate("CE", 0.7), "is ambiguous"),
-        (lambda: Estimate("mCE", 0.7, low=0.6), "two ends"),
-        (lambda: metrics.mce([58.1], [0.8]), "divide percents by 100"),
-        (lambda: metrics.mce([0.5], [0.0]), "undefined"),
-        (lambda: metrics.mce([0.5, 0.5], [0.5]), "equal length"),
-        (lambda: metrics.mce([np.nan], [0.5]), "between 0 and 1, got nan"),
-        (lambda: metrics.relative_mce([0.5], 0.2, [0.4], 0.4), "undefined"),
-        (lambda: metrics.robustness_score(0.5, 0.0), "clean accuracy is 0"),
-        (lambda: metrics.accuracy([]), "empty"),
-        (lambda: metrics.accuracy([3, 4]), "True or False"),
-        (lambda: metrics.rce([[0.5]], [[0.5]]), "scale 0"),
-        (lambda: metrics.mean_accuracy_drop([[0.5, 0.4]], images=[1, 2]), "each of 1 shifts"),
-        (lambda: metrics.balance([]), "finite"),
+        (lambda: Estimate("CE", 0.7), ("'CE'", "mCE")),
+        (lambda: Estimate("mCE", 0.7, low=0.6), ("low=0.6", "high=None")),
+        (lambda: metrics.mce([58.1], [0.8]), (0, 1, "58.1", 100)),
+        (lambda: metrics.mce([0.5], [0.0]), ("baseline", 0)),
+        (lambda: metrics.mce([0.5, 0.5], [0.5]), ("(2,)", "(1,)")),
+        (lambda: metrics.mce([np.nan], [0.5]), ("error", 0, 1, "nan")),
+        (lambda: metrics.relative_mce([0.5], 0.2, [0.4], 0.4), ("baseline", 0)),
+        (lambda: metrics.robustness_score(0.5, 0.0), ("clean accuracy", 0)),
+        (lambda: metrics.accuracy([]), ("correct", "empty")),
+        (lambda: metrics.accuracy([3, 4]), ("correct", "True", "False", 3)),
+        (lambda: metrics.rce([[0.5]], [[0.5]]), ("scale 0", "(1, 1)")),
+        (lambda: metrics.mean_accuracy_drop([[0.5, 0.4]], images=[1, 2]), ("images", 1, "[1, 2]")),
+        (lambda: metrics.balance([]), ("balance", "(0,)")),
     ],
 )
-def test_nonsense_is_refused_in_one_sentence(wrong: Callable[[], object], says: str) -> None:
-    with pytest.raises(BrittleError, match=says):
+def test_nonsense_is_refused_in_one_sentence(wrong: Callable[[], object], values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         wrong()

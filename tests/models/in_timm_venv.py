@@ -89,7 +89,7 @@ def test_a_checkpoint_is_loaded(tmp_path: Path) -> None:
     save_weights(network, tmp_path / "half.safetensors")
     half = from_timm("resnet10t", checkpoint=tmp_path / "half.safetensors", classes=7)
     np.testing.assert_allclose(half.scores(given), expected, atol=0.05)
-    with pytest.raises(BrittleError, match=r"does the number of classes differ\?"):
+    with pytest.raises(BrittleError, match=naming("net.pth", "classes")):
         from_timm("resnet10t", checkpoint=tmp_path / "net.pth")
 
 

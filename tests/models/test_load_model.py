@@ -15,6 +15,7 @@ from brittle._optional import EXTRAS, INSTALL, how_to_install
 from brittle.models import Preprocessing, from_callable, from_torch, load_model, model_sources, save_weights
 from brittle.models.load import model_options, model_texts
 from brittle.models.small_resnet import SmallResNet
+from tests.errors import naming
 from tests.models.graphs import write
 from tests.models.networks import images, small_net
 from tests.models.test_transformers import save
@@ -85,52 +86,57 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "error", "message"),
+    ("spec", "options", "error", "values"),
     [
-        ("tim:resnet50", {}, ValueError, "there is no model scheme 'tim'; did you mean 'timm'?"),
-        ("keras:resnet50", {}, ValueError, f"there are: {', '.join(sorted(model_sources()))}"),
-        ("timm:", {}, ValueError, "'timm:' has no name; write one of demo:standard"),
-        ("timm", {}, ValueError, r"'timm' has no model scheme; did you mean timm:…\?"),
-        ("resnet50", {}, ValueError, "has no model scheme; write one of demo:standard"),
-        (".", {}, ValueError, r"for a Hugging Face folder write transformers:\."),
-        (str(Path(__file__).parents[2] / "pyproject.toml"), {}, ValueError, "weights alone are not a network"),
-        ("demo:best", {}, ValueError, "the demo models are standard and augmix, got 'best'"),
-        ("demo:standard", {"size": 3}, TypeError, "demo has no option 'size'; it has: device, bf16, folder"),
-        ("a.onnx", {"bf16": True}, ValueError, "'a.onnx' has its own precision; leave bf16 out"),
-        ("a.onnx", {}, FileNotFoundError, "there is no ONNX file 'a.onnx'"),
-        ("torch:nowhere.py:f", {}, FileNotFoundError, "there is no file 'nowhere.py'"),
-        ("torch:function", {}, ValueError, "write package.module:function or path/to/file.py:function, got 'function'"),
+        ("tim:resnet50", {}, ValueError, ("'tim'", "'timm'")),
+        ("keras:resnet50", {}, ValueError, ("'keras'", ", ".join(sorted(model_sources())))),
+        ("timm:", {}, ValueError, ("'timm:'", "demo:standard", "timm:NAME")),
+        ("timm", {}, ValueError, ("'timm'", "timm:…")),
+        ("resnet50", {}, ValueError, ("'resnet50'", "demo:standard", "timm:NAME")),
+        (".", {}, ValueError, ("'.'", "transformers:.")),
+        (
+            str(Path(__file__).parents[2] / "pyproject.toml"),
+            {},
+            ValueError,
+            ("pyproject.toml", "FILE.py:FUNCTION,weights="),
+        ),
+        ("demo:best", {}, ValueError, ("standard", "augmix", "'best'")),
+        ("demo:standard", {"size": 3}, TypeError, ("demo", "'size'", "device", "bf16", "folder")),
+        ("a.onnx", {"bf16": True}, ValueError, ("'a.onnx'", "bf16")),
+        ("a.onnx", {}, FileNotFoundError, ("a.onnx",)),
+        ("torch:nowhere.py:f", {}, FileNotFoundError, ("nowhere.py",)),
+        ("torch:function", {}, ValueError, ("package.module:function", "path/to/file.py:function", "'function'")),
         (
             "torch:tests.models.networks:small_nets",
             {},
             ValueError,
-            "'tests.models.networks' has no 'small_nets'; did you mean 'small_net'?",
+            ("'tests.models.networks'", "'small_nets'", "'small_net'"),
         ),
         (
             from_callable(len, name="a", version="1"),
             {"size": 3},
             TypeError,
-            "a loaded model takes no opt",
+            ("size",),
         ),
-        (3, {}, TypeError, "a model is a text such as timm:resnet50.*got 3"),
+        (3, {}, TypeError, ("timm:resnet50", "name", "key", "scores", 3)),
     ],
 )
-def test_texts_that_name_no_model(spec, options: dict, error: type, message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_texts_that_name_no_model(spec, options: dict, error: type, values: tuple) -> None:
+    with pytest.raises(error, match=naming(*values)):
         load_model(spec, **options)
 
 
 @pytest.mark.parametrize(
-    ("function", "options", "message"),
+    ("function", "options", "values"),
     [
-        ("model", {"size": 3}, "returned a model, which takes no size"),
-        ("callable_", {"bf16": True}, "returned a function on batches, which takes no bf16"),
-        ("callable_", {"weights": "a.pt"}, "returned a function on batches, which takes no weights"),
-        ("gives_number", {}, "returned 3; it must return a torch.nn.Module, a model, or a function"),
+        ("model", {"size": 3}, ("nets.py:model", "size")),
+        ("callable_", {"bf16": True}, ("nets.py:callable_", "bf16")),
+        ("callable_", {"weights": "a.pt"}, ("nets.py:callable_", "weights")),
+        ("gives_number", {}, ("nets.py:gives_number", 3, "torch.nn.Module")),
     ],
 )
-def test_functions_that_give_something_else(code: Path, function: str, options: dict, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
+def test_functions_that_give_something_else(code: Path, function: str, options: dict, values: tuple) -> None:
+    with pytest.raises(TypeError, match=naming(*values)):
         load_model(f"torch:{code}:{function}", **options)
 
 
@@ -311,5 +317,5 @@ def test_mistakes_in_options_are_named(
 
 
 def test_an_option_is_given_once(code: Path) -> None:
-    with pytest.raises(TypeError, match="size is given twice"):
+    with pytest.raises(TypeError, match=naming("size", "'3'", 4)):
         load_model(f"{code}:network,size=3", size=4)

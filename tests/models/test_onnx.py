@@ -8,6 +8,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.models import Preprocessing, from_onnx
+from tests.errors import naming
 from tests.models.graphs import MATRIX, write
 from tests.models.networks import images
 
@@ -67,22 +68,22 @@ def test_the_key_names_all_weights_and_a_model_can_travel(tmp_path: Path, alone:
 
 
 @pytest.mark.parametrize(
-    ("shape", "options", "message"),
+    ("shape", "options", "values"),
     [
-        (("n", "c", "h", "w"), {}, r"does not show its channel axis; give layout='NCHW' or 'NHWC'"),
-        (("n", 3, 3, 3), {}, r"does not show its channel axis"),
-        (("n", 3, 32, 32), {"layout": "NHWC"}, "does not have 3 channels as NHWC"),
-        (("n", 3, 32, 32), {"layout": "HWC"}, "layout must be one of auto, NCHW, NHWC, got 'HWC'"),
-        (("n", 3, 32, 32), {"size": 64}, r"takes images of \(32, 32\); size and crop would give \(64, 64\)"),
-        (("n", 3, "h", 32), {"size": 64, "crop": 40}, r"takes images of \('h', 32\)"),
-        (("n", 3, 32, 32), {"device": "gpu"}, "device must be auto, cpu"),
-        (("n", 3, 32, 32), {"device": "cpu:1"}, "device must be auto, cpu"),
-        (("n", 3, 32, 32), {"providers": ["Magic"]}, "this onnxruntime has no 'Magic'; it has: .*CPUExecutionProvider"),
+        (("n", "c", "h", "w"), {}, ("net.onnx", "['n', 'c', 'h', 'w']", "layout='NCHW'", "'NHWC'")),
+        (("n", 3, 3, 3), {}, ("net.onnx", "['n', 3, 3, 3]", "layout='NCHW'")),
+        (("n", 3, 32, 32), {"layout": "NHWC"}, ("net.onnx", "['n', 3, 32, 32]", "NHWC")),
+        (("n", 3, 32, 32), {"layout": "HWC"}, ("layout", "auto", "NCHW", "NHWC", "'HWC'")),
+        (("n", 3, 32, 32), {"size": 64}, ("net.onnx", "(32, 32)", "(64, 64)")),
+        (("n", 3, "h", 32), {"size": 64, "crop": 40}, ("net.onnx", "('h', 32)", "(40, 40)")),
+        (("n", 3, 32, 32), {"device": "gpu"}, ("device", "auto", "cpu", "cuda", "providers")),
+        (("n", 3, 32, 32), {"device": "cpu:1"}, ("device", "auto", "cpu", "cuda", "providers")),
+        (("n", 3, 32, 32), {"providers": ["Magic"]}, ("'Magic'", "CPUExecutionProvider")),
     ],
 )
-def test_what_does_not_fit_is_named(tmp_path: Path, shape: tuple, options: dict, message: str) -> None:
+def test_what_does_not_fit_is_named(tmp_path: Path, shape: tuple, options: dict, values: tuple) -> None:
     path = write(tmp_path / "net.onnx", shape)
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         from_onnx(path, **options)
 
 
@@ -94,7 +95,7 @@ def test_a_layout_that_is_given_is_used(tmp_path: Path) -> None:
 
 def test_files_that_are_no_image_classifiers_are_named(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("hello")
-    with pytest.raises(BrittleError, match=r"onnxruntime cannot open .*text\.onnx"):
+    with pytest.raises(BrittleError, match=naming("onnxruntime", "text.onnx")):
         from_onnx(tmp_path / "text.onnx")
-    with pytest.raises(FileNotFoundError, match="there is no ONNX file"):
+    with pytest.raises(FileNotFoundError, match=naming("nothing.onnx")):
         from_onnx(tmp_path / "nothing.onnx")

@@ -8,6 +8,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.evaluation import read_predictions
+from tests.errors import naming
 
 ROWS = [
     ("a.png", "clean", 0.0, 3, 0.5),
@@ -59,66 +60,66 @@ GOOD = "a,fog,1,3,0.5"
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    ("row", "values"),
     [
-        ("b,fog,1,3.5,0.5", "row 2 of .* has prediction '3.5'; it must be the number of a class"),
-        ("b,fog,1,cat,0.5", "row 2 of .* has prediction 'cat'"),
-        ("b,fog,1,-1,0.5", "row 2 of .* has prediction '-1'"),
-        ("b,fog,1,NaN,0.5", "row 2 of .* has prediction 'NaN'"),
-        ("b,fog,1,,0.5", "row 2 of .* has prediction None"),
-        ("b,fog,nan,3,0.5", "row 2 of .* has level 'nan'; it must be a number from 0"),
-        ("b,fog,,3,0.5", "row 2 of .* has level None"),
-        ("b,fog,-2,3,0.5", "row 2 of .* has level '-2'"),
-        ("b,clean,2,3,0.5", "row 2 of .* is clean and has level 2"),
-        ("b,fog,1,3,1.5", "row 2 of .* has confidence '1.5'; it must be a number from 0 to 1"),
-        ("b,fog,1,3,nan", "row 2 of .* has confidence 'nan'"),
-        (",fog,1,3,0.5", "row 2 of .* has no sample"),
-        ("b,,1,3,0.5", "row 2 of .* has no corruption"),
-        ("b,fog,1,3,0.5\na,fog,1.0,4,0.5", r"row 3 of .* has sample 'a' under 'fog' at level 1.0 again"),
-        ("b,fog,1,x,1\nc,fog,1,y,1", r"row 2 of .*\(2 rows are like this\)"),
+        ("b,fog,1,3.5,0.5", ("row 2", "made.csv", "prediction", "'3.5'", 0)),
+        ("b,fog,1,cat,0.5", ("row 2", "made.csv", "prediction", "'cat'")),
+        ("b,fog,1,-1,0.5", ("row 2", "made.csv", "prediction", "'-1'")),
+        ("b,fog,1,NaN,0.5", ("row 2", "made.csv", "prediction", "'NaN'")),
+        ("b,fog,1,,0.5", ("row 2", "made.csv", "prediction", "None")),
+        ("b,fog,nan,3,0.5", ("row 2", "made.csv", "level", "'nan'", 0)),
+        ("b,fog,,3,0.5", ("row 2", "made.csv", "level", "None")),
+        ("b,fog,-2,3,0.5", ("row 2", "made.csv", "level", "'-2'")),
+        ("b,clean,2,3,0.5", ("row 2", "made.csv", "clean", "level 2", "level 0")),
+        ("b,fog,1,3,1.5", ("row 2", "made.csv", "confidence", "'1.5'", 0, 1)),
+        ("b,fog,1,3,nan", ("row 2", "made.csv", "confidence", "'nan'")),
+        (",fog,1,3,0.5", ("row 2", "made.csv", "sample")),
+        ("b,,1,3,0.5", ("row 2", "made.csv", "corruption", "clean")),
+        ("b,fog,1,3,0.5\na,fog,1.0,4,0.5", ("row 3", "made.csv", "'a'", "'fog'", "1.0")),
+        ("b,fog,1,x,1\nc,fog,1,y,1", ("row 2", "made.csv", "'x'", "2 rows")),
     ],
 )
-def test_the_wrong_row_is_named(tmp_path: Path, row: str, message: str) -> None:
+def test_the_wrong_row_is_named(tmp_path: Path, row: str, values: tuple) -> None:
     path = csv(tmp_path, f"sample,corruption,level,prediction,confidence\n{GOOD}\n{row}\n")
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         read_predictions(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "values"),
     [
-        ("sample,level,prediction\na,1,2\n", "lacks corruption; it has: sample, level, prediction"),
-        ("sample,corruption,level,prediction\n", "has no rows"),
-        ("", "is not a CSV table"),
-        ("sample,corruption,level,prediction\na,fog,1,2,3,4\n", "is not a CSV table"),
+        ("sample,level,prediction\na,1,2\n", ("made.csv", "corruption", "sample, level, prediction")),
+        ("sample,corruption,level,prediction\n", ("made.csv", "rows")),
+        ("", ("made.csv", "CSV")),
+        ("sample,corruption,level,prediction\na,fog,1,2,3,4\n", ("made.csv", "CSV")),
     ],
 )
-def test_tables_that_are_none_are_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_tables_that_are_none_are_named(tmp_path: Path, text: str, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         read_predictions(csv(tmp_path, text))
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    ("arrays", "values"),
     [
-        ({"sample": [1, 2], "prediction": [1]}, "must have one axis and one length; they have"),
-        ({"sample": [[1]]}, "must have one axis and one length"),
-        ({"sample": [1]}, "lacks corruption, level, prediction"),
-        ({"sample": np.array([None])}, "cannot be read as arrays of numbers and texts"),
+        ({"sample": [1, 2], "prediction": [1]}, ("made.npz", "{'sample': (2,), 'prediction': (1,)}")),
+        ({"sample": [[1]]}, ("made.npz", "{'sample': (1, 1)}")),
+        ({"sample": [1]}, ("made.npz", "corruption, level, prediction", "sample")),
+        ({"sample": np.array([None])}, ("made.npz",)),
     ],
 )
-def test_arrays_that_do_not_fit_are_named(tmp_path: Path, arrays: dict, message: str) -> None:
+def test_arrays_that_do_not_fit_are_named(tmp_path: Path, arrays: dict, values: tuple) -> None:
     np.savez(tmp_path / "made.npz", **arrays)
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         read_predictions(tmp_path / "made.npz")
 
 
 def test_other_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "made.json").write_text("{}")
-    with pytest.raises(BrittleError, match=r"read from \.csv and \.npz files"):
+    with pytest.raises(BrittleError, match=naming(".csv", ".npz", "made.json")):
         read_predictions(tmp_path / "made.json")
-    with pytest.raises(FileNotFoundError, match="there is no file of predictions"):
+    with pytest.raises(FileNotFoundError, match=naming("nothing.csv")):
         read_predictions(tmp_path / "nothing.csv")
     (tmp_path / "broken.npz").write_text("no")
-    with pytest.raises(BrittleError, match="cannot be read as arrays"):
+    with pytest.raises(BrittleError, match=naming("broken.npz")):
         read_predictions(tmp_path / "broken.npz")

@@ -101,19 +101,19 @@ def test_the_key_names_weights_and_processor(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     torch.save({}, tmp_path / "old" / "pytorch_model.bin")
-    with pytest.raises(FileNotFoundError, match=r"has no \.safetensors weights, and no others are read"):
+    with pytest.raises(FileNotFoundError, match=naming("old", ".safetensors", "save_pretrained")):
         from_transformers(tmp_path / "old")
     folder = save(tmp_path / "net")
     (folder / "preprocessor_config.json").unlink()
-    with pytest.raises(OSError, match="cannot be used as an image classifier"):
+    with pytest.raises(OSError, match=naming("net")):
         from_transformers(folder)
     transformers.ViTModel(transformers.ViTConfig(**VIT)).save_pretrained(tmp_path / "headless")
     PROCESSORS["vit"].save_pretrained(tmp_path / "headless")
-    with pytest.raises(BrittleError, match=r"is not a trained classifier: it has no weights classifier\.bias"):
+    with pytest.raises(BrittleError, match=naming("headless", "classifier.bias", "classifier.weight")):
         from_transformers(tmp_path / "headless")
     config = json.loads((tmp_path / "headless" / "config.json").read_text())
     (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "model_type": "bert"}))
-    with pytest.raises(BrittleError, match="cannot be used as an image classifier: Unrecognized configuration class"):
+    with pytest.raises(BrittleError, match=naming("headless", "BertConfig")):
         from_transformers(tmp_path / "headless")
 
 

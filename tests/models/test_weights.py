@@ -71,26 +71,26 @@ def test_code_in_a_pickle_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "plain.pt").write_bytes(pickle.dumps(Evil()))
     torch.save(small_net(), tmp_path / "whole.pt")
     for name in ("evil.pt", "plain.pt", "whole.pt"):
-        with pytest.raises(BrittleError, match=r"holds more than tensors.*save only the weights: torch\.save"):
+        with pytest.raises(BrittleError, match=naming(name, "torch.save(model.state_dict(), path)")):
             load_weights(tmp_path / name)
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "values"),
     [
-        ("a.pt", [1, 2], "holds no named weights"),
-        ("a.pt", {"epoch": 3}, "holds no named weights"),
-        ("a.pt", {}, "holds no named weights"),
-        ("a.pt", b"", "cannot be read as torch weights"),
-        ("a.safetensors", b"no", "is not a safetensors file, or it is truncated"),
-        ("a.h5", b"", r"weights are read from \.safetensors, \.pt"),
+        ("a.pt", [1, 2], ("a.pt", "model.state_dict()", "model_state_dict")),
+        ("a.pt", {"epoch": 3}, ("a.pt", "model.state_dict()", "model_state_dict")),
+        ("a.pt", {}, ("a.pt", "model.state_dict()", "model_state_dict")),
+        ("a.pt", b"", ("a.pt", "torch", "truncated")),
+        ("a.safetensors", b"no", ("a.safetensors",)),
+        ("a.h5", b"", (".safetensors", ".pt", "a.h5")),
     ],
 )
-def test_files_without_weights_are_named(tmp_path: Path, name: str, content, message: str) -> None:
+def test_files_without_weights_are_named(tmp_path: Path, name: str, content, values: tuple) -> None:
     path = tmp_path / name
     path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         load_weights(path)
 
 
@@ -100,15 +100,15 @@ def test_a_file_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "message"),
+    ("network", "values"),
     [
-        (small_net(classes=7), r"head\.\w+ is .*; does the number of classes differ"),
-        (nn.Linear(3, 2), r"it lacks 2 names \(bias, weight\), and has 6 names \(convolution\.bias, .*…\)"),
+        (small_net(classes=7), ("net.pt", "head.weight", "(5, 6)", "(7, 6)")),
+        (nn.Linear(3, 2), ("net.pt", "2 names", "bias, weight", "6 names", "convolution.bias")),
     ],
 )
-def test_weights_of_another_network_are_named(tmp_path: Path, network: nn.Module, message: str) -> None:
+def test_weights_of_another_network_are_named(tmp_path: Path, network: nn.Module, values: tuple) -> None:
     torch.save(STATE, tmp_path / "net.pt")
-    with pytest.raises(BrittleError, match=message):
+    with pytest.raises(BrittleError, match=naming(*values)):
         load_into(network, tmp_path / "net.pt")
 
 
@@ -135,7 +135,7 @@ def test_numbers_too_large_for_half_precision_are_named(tmp_path: Path) -> None:
     network = small_net()
     with torch.no_grad():
         network.head.bias[0] = 1e6
-    with pytest.raises(BrittleError, match=r"head\.bias has values outside the range of half precision"):
+    with pytest.raises(BrittleError, match=naming("head.bias", "half precision")):
         save_weights(network, tmp_path / "net.safetensors")
     with pytest.raises(BrittleError, match=naming("net.pt")):
         save_weights(network, "net.pt")
@@ -150,7 +150,7 @@ def test_a_demo_model_is_a_small_network_for_cifar(tmp_path: Path) -> None:
     assert (model.name, model.scores(images(3)).shape) == ("demo-standard", (3, 10))
     assert model.prepare.mean == pytest.approx((0.4914, 0.4824, 0.4467), abs=1e-4)
     np.testing.assert_allclose(model.features(images(2)).shape, (2, 160))
-    with pytest.raises(FileNotFoundError, match=r"augmix\.safetensors'; is the package installed completely"):
+    with pytest.raises(FileNotFoundError, match=naming("augmix.safetensors")):
         demo_model("augmix", folder=tmp_path)
     with pytest.raises(BrittleError, match=naming("best")):
         demo_model("best")

@@ -18,193 +18,205 @@ from tests.sliders import tiny_world
 CASES: dict[str, tuple[type[Exception], str, Callable]] = {
     "a shift without words": (
         ValueError,
-        "a shift is a text",
+        ("'heavy snow'", "' _ '"),
         lambda w: sliders.train_slider(w.pipeline, "bag", " _ "),
     ),
     "no steps": (
         ValueError,
-        "steps is a whole number of at least 1, got 0",
+        ("steps", 1, 0),
         lambda w: sliders.train_slider(w.pipeline, "bag", "fog", steps=0),
     ),
     "one denoising step": (
         ValueError,
-        "denoising_steps is a whole number of at least 2",
+        ("denoising_steps", 2, 1),
         lambda w: sliders.train_slider(w.pipeline, "bag", "fog", denoising_steps=1),
     ),
     "an odd size": (
         ValueError,
-        "size is in pixels and a multiple of 4 for this checkpoint, got 15",
+        ("size", 4, 15),
         lambda w: sliders.train_slider(w.pipeline, "bag", "fog", size=15),
     ),
     "an unknown precision": (
         ValueError,
-        "precision must be auto, float32 or bfloat16, got 'half'",
+        ("precision", "auto", "float32", "bfloat16", "'half'"),
         lambda w: sliders.train_slider(w.pipeline, "bag", "fog", precision="half"),
     ),
     "an unknown class token": (
         ValueError,
-        "has no class token '<bald eagle-22>'; load it with load_tokens",
+        ("'<bald eagle-22>'", "load_tokens", "train_token"),
         lambda w: sliders.train_slider(w.pipeline, "<bald eagle-22>", "fog"),
     ),
     "a prompt that is cut off": (
         ValueError,
-        "tokens and at most 48 are read; shorten it",
+        ("62 tokens", 48),
         lambda w: sliders.train_slider(w.pipeline, "bag " * 60, "fog"),
     ),
-    "no pipeline": (TypeError, "this int has no unet", lambda _: sliders.train_slider(7, "bag", "fog")),
-    "no folder": (FileNotFoundError, "there is no folder 'nowhere'", lambda _: load_pipeline("nowhere")),
+    "no pipeline": (
+        TypeError,
+        ("int", "unet, vae, text_encoder, tokenizer, scheduler"),
+        lambda _: sliders.train_slider(7, "bag", "fog"),
+    ),
+    "no folder": (FileNotFoundError, ("'nowhere'", "save_pretrained"), lambda _: load_pipeline("nowhere")),
     "a folder that is no pipeline": (
         FileNotFoundError,
-        "is not a diffusers pipeline: it has no model_index.json",
+        ("model_index.json", "save_pretrained"),
         lambda w: sliders.train_slider(w.tmp, "bag", "fog"),
     ),
     "another kind of pipeline": (
         ValueError,
-        "holds a 'DDPMPipeline' without vae, text_encoder, tokenizer",
+        ("'DDPMPipeline'", "vae, text_encoder, tokenizer"),
         lambda w: load_pipeline(
             w.file("model_index.json", '{"_class_name": "DDPMPipeline", "unet": 1, "scheduler": 1}')
         ),
     ),
-    "a damaged index": (ValueError, "is damaged", lambda w: load_pipeline(w.file("model_index.json", "{"))),
+    "a damaged index": (ValueError, ("model_index.json",), lambda w: load_pipeline(w.file("model_index.json", "{"))),
     "a pipeline with a part missing": (
         ValueError,
-        "cannot be read as a pipeline",
+        ("cut",),
         lambda w: load_pipeline(w.without("unet")),
     ),
-    "an unknown dtype": (ValueError, "dtype must be auto", lambda w: load_pipeline(w.folder, dtype="float8")),
+    "an unknown dtype": (
+        ValueError,
+        ("dtype", "auto", "float32", "bfloat16", "'float8'"),
+        lambda w: load_pipeline(w.folder, dtype="float8"),
+    ),
     "a published shift that is none": (
         ValueError,
-        "no published shift 'heavy snwo'; did you mean 'heavy_snow'",
+        ("'heavy snwo'", "'heavy_snow'"),
         lambda _: sliders.published_shift("heavy snwo"),
     ),
     "no scales": (
         ValueError,
-        "scales are distinct numbers",
+        ("scales", "0, 0.5, 1", "[]"),
         lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [], [1]),
     ),
     "a scale that is no number": (
         ValueError,
-        "scales are distinct numbers",
+        ("scales", "0, 0.5, 1", "[nan]"),
         lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [float("nan")], [1]),
     ),
     "the same seed twice": (
         ValueError,
-        r"seeds are distinct whole numbers .* got \[1, 1\]",
+        ("seeds", 0, "[1, 1]"),
         lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [0], [1, 1]),
     ),
     "active in percent": (
         ValueError,
-        "active is a share of the timesteps between 0 and 1, got 75",
+        ("active", 0, 1, 75),
         lambda w: sliders.draw_trajectory(w.pipeline, w.slider, [0], [1], active=75),
     ),
     "an unknown scheduler": (
         ValueError,
-        "no scheduler 'dddim'; did you mean 'ddim'",
+        ("'dddim'", "'ddim'"),
         lambda _: Sampling(scheduler="dddim"),
     ),
     "a prompt without a place": (
         ValueError,
-        "prompt has one {} where the class goes",
+        ("prompt", "{}", "'a bag'"),
         lambda _: Sampling(prompt="a bag"),
     ),
     "a slider of another network": (
         ValueError,
-        "is for another network: it adapts 'nowhere'",
+        ("'nowhere'",),
         lambda w: sliders.draw_trajectory(
             w.pipeline, Slider("bag", "fog", {"nowhere.lora_A.weight": torch.ones(4, 3)}), [0], [1]
         ),
     ),
     "weights of another size": (
         ValueError,
-        "the slider is for another network",
+        ("attn1.to_k", "94 layers"),
         lambda w: sliders.draw_trajectory(
             w.pipeline, Slider("bag", "fog", {k: v[:, :1] for k, v in w.slider.weights.items()}), [0], [1]
         ),
     ),
     "scales without 0": (
         ValueError,
-        r"scales must have 0, the image that all others are compared with; got \[1, 2\]",
+        ("scales", 0, "[1, 2]"),
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, [1, 2], [1], number=0, name="bag"),
     ),
     "a scale that cannot be a file's name": (
         ValueError,
-        "files are named by thousandths of a scale of at least 0; -1.0 cannot be, use draw_trajectory",
+        ("-1.0", "draw_trajectory()"),
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, [0, -1], [1], number=0, name="bag"),
     ),
     "a class out of range": (
         ValueError,
-        "number is the class index between 0 and 999, got 1000",
+        ("number", 0, 999, 1000),
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=1000, name="bag"),
     ),
     "a class with a slash": (
         ValueError,
-        "name is the class name, without slashes",
+        ("name", "'bald eagle'", "'a/b'"),
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=0, name="a/b"),
     ),
     "an unknown file format": (
         ValueError,
-        "file_format must be one of jpg, png, got 'gif'",
+        ("file_format", "jpg", "png", "gif"),
         lambda w: sliders.write_trajectories(w.pipeline, w.slider, w.tmp, number=0, name="a", file_format="gif"),
     ),
-    "a folder that is no slider": (FileNotFoundError, "is no slider", lambda w: sliders.load_slider(w.tmp)),
+    "a folder that is no slider": (
+        FileNotFoundError,
+        ("pytorch_lora_weights.safetensors", "load_published_slider"),
+        lambda w: sliders.load_slider(w.tmp),
+    ),
     "a damaged card": (
         ValueError,
-        "the card .* is damaged",
+        ("slider.json",),
         lambda w: sliders.load_slider(w.file("slider.json", "[]", also=w.slider)),
     ),
     "an adapter without a name": (
         ValueError,
-        "does not say which shift it is",
+        ("'x.pt'", "heavy_snow_class_002", "shift="),
         lambda w: sliders.load_published_slider("x.pt", w.pipeline, prompt="bag"),
     ),
-    "no pictures": (ValueError, "at least one image", lambda w: sliders.train_token(w.pipeline, [], "bag", 0)),
+    "no pictures": (ValueError, ("token", "none"), lambda w: sliders.train_token(w.pipeline, [], "bag", 0)),
     "grey pictures": (
         ValueError,
-        r"images are H×W×3 of uint8, got shape \(4, 4\)",
+        ("H×W×3", "uint8", "(4, 4)"),
         lambda w: sliders.train_token(w.pipeline, [np.zeros((4, 4), np.uint8)], "bag", 0),
     ),
     "a template without a place": (
         ValueError,
-        "templates are captions with one {} each",
+        ("templates", "{}", "['a photo']"),
         lambda w: sliders.train_token(w.pipeline, tiny_world.photos(), "bag", 0, templates=["a photo"]),
     ),
     "no folder of tokens": (
         FileNotFoundError,
-        "it has no tokenizer, text_encoder, tokens.pt",
+        ("tokenizer, text_encoder, tokens.pt",),
         lambda w: sliders.load_tokens(w.pipeline, w.tmp),
     ),
     "a token of another width": (
         ValueError,
-        r"has \(3,\) numbers and this text encoder 32",
+        ("'<a-1>'", "(3,)", 32),
         lambda w: sliders.add_token(w.pipeline, sliders.ClassToken("<a-1>", torch.ones(3), "a")),
     ),
-    "a CLIP that is none": (ValueError, "Dinov2Model, which is no CLIP", lambda w: sliders.Clip(w.dino())),
-    "no CLIP": (FileNotFoundError, "there is no folder 'nowhere'", lambda _: sliders.Clip("nowhere")),
-    "an empty CLIP": (ValueError, "cannot be read by AutoModel", lambda w: sliders.Clip(w.tmp)),
+    "a CLIP that is none": (ValueError, ("dino", "Dinov2Model", "CLIP"), lambda w: sliders.Clip(w.dino())),
+    "no CLIP": (FileNotFoundError, ("'nowhere'", "save_pretrained"), lambda _: sliders.Clip("nowhere")),
+    "an empty CLIP": (ValueError, ("AutoModel", "model_type"), lambda w: sliders.Clip(w.tmp)),
     "a file without labels": (
         ValueError,
-        "a file of labels has sample and label",
+        ("l.csv", "['a', 'b']", "sample", "label"),
         lambda w: sliders.read_labels(w.file("l.csv", "a,b\n1,2\n") / "l.csv"),
     ),
     "an unknown label": (
         ValueError,
-        "line 2 of .* has the label 'maybe'; labels are class, partial, not class",
+        ("line 2", "l.csv", "'maybe'", "class, partial, not class"),
         lambda w: sliders.read_labels(w.file("l.csv", "sample,label\na,maybe\n") / "l.csv"),
     ),
     "two labels": (
         ValueError,
-        "labels 'a' a second time",
+        ("line 3", "l.csv", "'a'"),
         lambda w: sliders.read_labels(w.file("l.csv", "sample,label\na,class\na,partial\n") / "l.csv"),
     ),
-    "one class": (ValueError, "class_prompts are two or more prompts", lambda w: from_diffusion(w.folder, ["bag"])),
+    "one class": (ValueError, ("class_prompts", "two", "['bag']"), lambda w: from_diffusion(w.folder, ["bag"])),
     "an unknown loss": (
         ValueError,
-        "loss must be one of l1, l2",
+        ("loss", "l1", "l2", "'l3'"),
         lambda w: from_diffusion(w.folder, ["a", "b"], loss="l3"),
     ),
     "a timestep too far": (
         ValueError,
-        "timesteps lie between 0 and 999",
+        ("timesteps", 0, 999, "[1000]"),
         lambda w: from_diffusion(w.folder, ["a", "b"], timesteps=[1000]),
     ),
 }
@@ -234,8 +246,8 @@ class World:
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_named(case: str, pipeline, slider, pipeline_folder, tmp_path: Path) -> None:
-    kind, message, call = CASES[case]
-    with pytest.raises(kind, match=message):
+    kind, values, call = CASES[case]
+    with pytest.raises(kind, match=naming(*values)):
         call(World(pipeline, slider, pipeline_folder, tmp_path))
     assert not getattr(pipeline.unet, "peft_config", None)  # nothing is left on the pipeline
 
@@ -257,7 +269,7 @@ def test_a_missing_extra_names_the_command(package: str, pipeline, slider, pipel
         "diffusers": lambda: load_pipeline(pipeline_folder),
         "peft": lambda: sliders.draw_trajectory(pipeline, slider, [0], [1]),
     }[package]
-    with pytest.raises(ModuleNotFoundError, match=rf"{package}, which is not installed.*'\.\[sliders\]'"):
+    with pytest.raises(ModuleNotFoundError, match=naming(package, "'.[sliders]'")):
         call()
 
 

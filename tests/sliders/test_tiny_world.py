@@ -20,6 +20,7 @@ from brittle.sliders import (
 from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, load_demo_pipeline
 from brittle.sliders.pipeline import published_shifts, shift_text
 from brittle.sliders.sampling import draw_images
+from tests.errors import naming
 
 MEGABYTES = 15
 LABELLED = Path(__file__).parent / "tiny_world_filter.csv.gz"
@@ -53,12 +54,12 @@ def test_it_is_small_and_whole(world):
 
 
 def test_a_folder_without_a_world_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match="pipeline"):
+    with pytest.raises(FileNotFoundError, match=naming("'pipeline'", "scripts/train_tiny_world.py")):
         load_demo_pipeline(tmp_path)
 
 
 def test_an_unknown_classifier_is_told(world):
-    with pytest.raises(BrittleError, match="standard"):
+    with pytest.raises(BrittleError, match=naming("'standart'", "'standard'")):
         world.classifier("standart")
 
 

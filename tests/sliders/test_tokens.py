@@ -60,11 +60,11 @@ def test_the_same_call_gives_the_same_token_also_after_an_interruption(learnt, t
     assert seen == [3, 4, 5]
     assert torch.equal(again.embedding, learnt[2].embedding)
     fresh = tiny_world.pipeline()
-    for other, steps, reason in (
-        (tiny_world.photos()[::-1], 5, "holds a training with pixels = "),
-        (tiny_world.photos(), 3, "holds a training of 5 steps and not 3"),
+    for other, steps, values in (
+        (tiny_world.photos()[::-1], 5, ("state.pt", "pixels")),
+        (tiny_world.photos(), 3, ("state.pt", "5 steps", 3)),
     ):
-        with pytest.raises(BrittleError, match=reason):
+        with pytest.raises(BrittleError, match=naming(*values)):
             train_token(fresh, other, "heavy bag", 7, **{**options, "steps": steps})
     assert "<heavy bag-7>" not in fresh.tokenizer.get_vocab()  # nothing was taught
 

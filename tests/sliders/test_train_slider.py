@@ -79,7 +79,7 @@ def test_bfloat16_trains_a_float32_adapter() -> None:
 
 def test_a_pipeline_of_few_bits_is_not_said_to_train_in_float32() -> None:
     pipeline = tiny_world.pipeline().to(dtype=torch.bfloat16)
-    with pytest.raises(BrittleError, match="precision is float32, and the pipeline was loaded in bfloat16"):
+    with pytest.raises(BrittleError, match=naming("precision", "float32", "bfloat16", "dtype='float32'")):
         train_slider(pipeline, "bag", "fog", precision="float32", **QUICK)
     assert train_slider(pipeline, "bag", "fog", **{**QUICK, "steps": 1}).training["precision"] == "bfloat16"
 
@@ -191,7 +191,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(pipeline, tmp_path)
         train_slider(pipeline, "bag", "fog", **{**options, "steps": 4})
     other = tiny_world.pipeline()
     other.unet.conv_out.bias.data += 0.1
-    with pytest.raises(BrittleError, match=r"holds a training with network = .* remove it"):
+    with pytest.raises(BrittleError, match=naming("state.pt", "network")):
         train_slider(other, "bag", "fog", **options)
     place.write_bytes(place.read_bytes()[:200])
     with pytest.warns(DamagedFile, match=r"state\.pt"):

@@ -66,7 +66,7 @@ def test_what_cannot_be_a_fixed_transform_says_so() -> None:
         FromCallable(jitter, name="x", takes="jpeg")
     with pytest.raises(TypeError, match=naming(3)):
         FromCallable(3, name="x")  # type: ignore[arg-type]
-    with pytest.raises(BrittleError, match="takes a stack"):
+    with pytest.raises(BrittleError, match=naming("N×H×W×3", "(32, 32, 3)")):
         fixed(AugMix(), 0, 0)(PHOTOS[0])
 
 
@@ -94,17 +94,17 @@ def test_floats_are_in_0_to_1_whichever_way_they_come_in(way: int) -> None:
 @pytest.mark.parametrize(
     ("function", "values"),
     [
-        (lambda image, _: image.astype(np.float32), "to 2[0-9][0-9]; it must give floats in"),
-        (lambda image, _: image / 255 * 2 - 1, "from -0.*floats in"),
-        (lambda image, _: image.astype(np.int32) - 300, "from -.*whole numbers from 0 to 255"),
-        (lambda image, _: image // 255, "black image"),
-        (lambda image, _: (image / 255).astype(np.uint8), "black image"),
-        (lambda image, _: image / 255 * 0, "black image"),
-        (lambda image, _: np.full(image.shape, np.nan), "not numbers"),
+        (lambda image, _: image.astype(np.float32), (255, "[0, 1]", "uint8")),
+        (lambda image, _: image / 255 * 2 - 1, ("-0.898039", 1, "[0, 1]")),
+        (lambda image, _: image.astype(np.int32) - 300, (-287, -45, 0, 255)),
+        (lambda image, _: image // 255, ("black", 255, "[0, 1]")),
+        (lambda image, _: (image / 255).astype(np.uint8), ("black", 255, "[0, 1]")),
+        (lambda image, _: image / 255 * 0, ("black", 255, "[0, 1]")),
+        (lambda image, _: np.full(image.shape, np.nan), ("not numbers", "[0, 1]")),
     ],
 )
-def test_other_values_are_refused_by_the_augmentations_name(function: Callable, values: str, way: int) -> None:
-    with pytest.raises(BrittleError, match=f"(mine|lambda).*{values}"):
+def test_other_values_are_refused_by_the_augmentations_name(function: Callable, values: tuple, way: int) -> None:
+    with pytest.raises(BrittleError, match=naming("lambda" if way > 1 else "'mine'", *values)):
         fixed(schemes(function)[way], 0, 0)(PHOTOS)
 
 
@@ -117,5 +117,5 @@ def test_training_reads_floats_in_0_to_1_too() -> None:
     recipe = TrainingRecipe(batch_size=len(PHOTOS), flip=False, crop=0)
     (_, plain), (_, floats) = (next(batches(PHOTOS, recipe, augment, epoch=0)) for augment in (None, one_float_image))
     np.testing.assert_allclose(plain, floats, atol=0.01)
-    with pytest.raises(BrittleError, match="must give floats in"):
+    with pytest.raises(BrittleError, match=naming("lambda", 255, "[0, 1]", "uint8")):
         next(batches(PHOTOS, recipe, lambda image, _: image * 1.0, epoch=0))

@@ -64,7 +64,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     fresh = network()
     assert train(fresh, IMAGES, LABELS, RECIPE, checkpoint=tmp_path / "state.pt") == losses
     np.testing.assert_array_equal(weights(fresh), weights(whole))
-    with pytest.raises(BrittleError, match="a training with other settings"):
+    with pytest.raises(BrittleError, match=naming("state.pt", '"epochs":3')):
         train(network(), IMAGES, LABELS, TrainingConfig(epochs=9, batch_size=16), checkpoint=tmp_path / "state.pt")
 
 
@@ -98,7 +98,7 @@ def test_the_jsd_loss_learns_and_resumes_exactly(tmp_path: Path) -> None:
         train(halved, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt", progress=stop)
     assert train(fresh, IMAGES, LABELS, JSD, augment=AugMix(), checkpoint=tmp_path / "state.pt") == losses
     np.testing.assert_array_equal(weights(fresh), weights(whole))
-    with pytest.raises(BrittleError, match="other settings"):
+    with pytest.raises(BrittleError, match=naming("state.pt", '"jsd":12')):
         train(network(), IMAGES, LABELS, RECIPE, augment=AugMix(), checkpoint=tmp_path / "state.pt")
 
 
@@ -129,7 +129,7 @@ def test_jsd_shows_clean_and_two_other_views_of_the_same_crop() -> None:
 
 
 def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> None:
-    with pytest.raises(BrittleError, match="give augment, such as AugMix"):
+    with pytest.raises(BrittleError, match=naming("jsd", 12, "augment", "AugMix()")):
         train(network(), IMAGES, LABELS, JSD)
     with pytest.raises(BrittleError, match=naming(0)):
         TrainingConfig(jsd=-1)
@@ -138,16 +138,16 @@ def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> No
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("how", "values"),
     [
-        ({"schedule": "linear"}, "schedule must be one of cosine, step, got 'linear'"),
-        ({"epochs": 0}, "epochs must be at least 1"),
-        ({"learning_rate": 0}, "learning_rate must be above 0"),
-        ({"batch_size": 500}, "96 images do not fill a batch of 500"),
+        ({"schedule": "linear"}, ("schedule", "cosine", "step", "linear")),
+        ({"epochs": 0}, ("epochs", 1, 0)),
+        ({"learning_rate": 0}, ("learning_rate", 0)),
+        ({"batch_size": 500}, (96, 500, "batch_size")),
     ],
 )
-def test_a_bad_recipe_is_named(how: dict, message: str) -> None:
-    with pytest.raises(BrittleError, match=message):
+def test_a_bad_recipe_is_named(how: dict, values: tuple) -> None:
+    with pytest.raises(BrittleError, match=naming(*values)):
         train(network(), IMAGES, LABELS, TrainingConfig(**how))
 
 
@@ -172,7 +172,7 @@ def test_augmix_is_one_fixed_transform_for_equal_draws() -> None:
     schemes = powerset()
     assert len(set(schemes)) == 512
     assert schemes[0].bases == ()
-    with pytest.raises(BrittleError, match="there is no augmentation blur"):
+    with pytest.raises(BrittleError, match=naming("blur", "autocontrast", "rotate")):
         AugMix(("blur",))
 
 

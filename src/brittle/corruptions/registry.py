@@ -206,7 +206,8 @@ def corruption(
     if family not in FAMILIES:
         raise BrittleError(f"family must be one of {', '.join(FAMILIES)}, got {family!r}")
     if len({level.count for level in parameters.values()}) > 1:
-        raise BrittleError("all levels of a corruption need the same number of severities")
+        counts = ", ".join(f"{name} has {level.count}" for name, level in parameters.items())
+        raise BrittleError(f"all levels of a corruption need the same number of severities; {counts}")
 
     def register(function: Function) -> Function:
         keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]

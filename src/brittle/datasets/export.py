@@ -178,9 +178,12 @@ def write_arrays(
     images = check_images(images)
     if labels is not None:
         labels = check_labels(labels, len(images))
-        if len({len(entry.levels) for entry in benchmark.entries}) > 1:
+        levels = {entry.id: len(entry.levels) for entry in benchmark.entries}
+        few, many = min(levels, key=levels.__getitem__), max(levels, key=levels.__getitem__)
+        if levels[few] != levels[many]:
             raise BrittleError(
-                "one labels.npy serves all corruptions, so in this layout all need the same number of levels"
+                "one labels.npy serves all corruptions, so in this layout all need the same number of levels; "
+                f"{few} has {levels[few]} and {many} has {levels[many]}"
             )
     per_block = max(1, BLOCK_BYTES // images[0].nbytes)
     jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))

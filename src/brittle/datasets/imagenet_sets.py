@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -140,8 +141,12 @@ def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
             "ImageNet-V2 are class numbers, 0 to 999: give the folder that holds them"
         )
     numbers = {folder: int(folder) for folder in layout.folders}
-    if len(set(numbers.values())) != len(numbers) or max(numbers.values()) > 999:
-        raise BrittleError(f"{where} has folders that are the same number, or one above 999; ImageNet-V2 has 0 to 999")
+    count = Counter(numbers.values())
+    named_twice = [folder for folder, number in numbers.items() if count[number] > 1]
+    too_high = [folder for folder, number in numbers.items() if number > 999]
+    if named_twice or too_high:
+        what = f"folders of the same number, {first_few(named_twice)}" if named_twice else first_few(too_high)
+        raise BrittleError(f"{where} has {what}; ImageNet-V2 has one folder for each number from 0 to 999")
     if len(numbers) != 1000 and not partial:
         raise BrittleError(
             f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "

@@ -64,10 +64,12 @@ def match_error(
 
 def error_target(results: Results, baseline: Benchmark, model: str) -> tuple[float, float]:
     """The mean error of a model on a baseline of five levels per corruption, and its spread (C-bar, steps 2 and 3)."""
-    if any(len(entry.levels) != 5 for entry in baseline.entries):
-        raise BrittleError(
-            f"a baseline needs five levels for each corruption, as imagenet-c has; {baseline.name!r} has others"
-        )
+    for entry in baseline.entries:
+        if len(entry.levels) != 5:
+            raise BrittleError(
+                f"a baseline needs 5 levels for each corruption, as imagenet-c has; {baseline.name!r} has "
+                f"{len(entry.levels)} of {entry.id}"
+            )
     errors = 1 - results.matrix(model, baseline.cells()).values.mean(axis=0).reshape(-1, 5)
     return float(errors.mean()), error_spread(errors)
 

@@ -69,7 +69,9 @@ def read_categories(path: Path) -> Parts:
             raise BrittleError("write one [[category]] block with a name and a list of members for each category")
         members = {str(block["name"]): tuple(map(str, block["members"])) for block in blocks}
         if len(members) < len(blocks):
-            raise BrittleError("two [[category]] blocks have the same name; join them")
+            names = [str(block["name"]) for block in blocks]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BrittleError(f"two [[category]] blocks have the name {twice!r}; join them")
         recipe = {**data["candidates"], "corruption": data.get("candidate")} if "candidates" in data else None
         candidates = None if recipe is None else Benchmark.from_dict(recipe, where=f"the candidates of {path.name}")
         within, across = (float(data.get(key, math.nan)) for key in KEYS)

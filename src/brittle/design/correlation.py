@@ -85,7 +85,9 @@ def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequen
     runs = [clean, *shifts.values()]
     shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
     if not shared:
-        raise BrittleError("no model has results on all of these; run the same models on the test set and every shift")
+        tested = {"the test set": clean, **shifts}
+        models_of = "; ".join(f"{name} has {', '.join(run.models)}" for name, run in tested.items())
+        raise BrittleError(f"no model has results on all of these: {models_of}; run the same models on all of them")
     accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
     return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
 
@@ -191,7 +193,8 @@ def benchmark_drops(drops: ArrayLike, names: Sequence[str], benchmarks: Benchmar
     flat = np.flatnonzero(np.ptp(means, axis=1) <= 1e-12)
     if flat.size:
         flat_benchmark = ", ".join(benchmarks[int(flat[0])])
-        raise BrittleError(f"all models drop equally on the benchmark {flat_benchmark}, so there is no correlation")
+        drop = means[flat[0], 0]
+        raise BrittleError(f"all models drop by {drop:g} on the benchmark {flat_benchmark}, so there is no correlation")
     return np.asarray(means)
 
 
@@ -237,7 +240,7 @@ def _check_natural(natural: ArrayLike, models: int, shift: str) -> FloatArray:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise BrittleError(f"the drop of model {row} on {shift} is {values[row]}; leave out incomplete models")
     if np.ptp(values) <= 1e-12:
-        raise BrittleError(f"all models drop equally on {shift}, so there is no correlation")
+        raise BrittleError(f"all models drop by {values[0]:g} on {shift}, so there is no correlation")
     return values
 
 

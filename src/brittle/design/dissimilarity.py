@@ -157,8 +157,8 @@ def disjoint_pairs(members: NDArray[np.int64], count: int, *, seed: int = 0) -> 
         total, tried = total + len(disjoint), tried + 1
         if tried == 50 and not total:
             raise BrittleError(
-                "no two halves without a common corruption were found; give more candidates, ask for fewer corruptions "
-                "or widen the tolerance"
+                f"no two of {len(members)} halves of {members.shape[1]} corruptions have none in common; give more "
+                "candidates, ask for fewer corruptions or widen the tolerance"
             )
     return np.concatenate(accepted)[:count]
 
@@ -271,9 +271,13 @@ def _names(runs: Sequence[Sequence[Scan]]) -> tuple[str, ...]:
     if not runs or not runs[0]:
         raise BrittleError("give the scans of at least one run, of at least two candidates")
     names = tuple(scan.candidate for scan in runs[0])
-    for scans in runs:
-        if tuple(scan.candidate for scan in scans) != names:
-            raise BrittleError("all runs must scan the same candidates in the same order")
+    for number, scans in enumerate(runs):
+        scanned = tuple(scan.candidate for scan in scans)
+        if scanned != names:
+            raise BrittleError(
+                f"all runs must scan the same candidates in the same order; run 0 has {', '.join(names)} and run "
+                f"{number} has {', '.join(scanned)}"
+            )
     return names
 
 

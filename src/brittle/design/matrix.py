@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,7 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
         raise BrittleTypeError(f"give a list of names, got the single word {names!r}")
     duplicates = sorted({name for name in names if list(names).count(name) > 1})
     if duplicates:
-        raise BrittleError(f"{', '.join(map(repr, duplicates))} is named more than once; name each corruption once")
+        raise BrittleError(f"{', '.join(map(repr, duplicates))} is named more than once; name each once")
     if not names or not all(isinstance(name, str) and name for name in names):
         raise BrittleError(f"give one name or more, none empty, got {list(names)!r}")
     return tuple(names)
@@ -310,8 +311,13 @@ def read_overlap(path: Path) -> Parts:
             raise BrittleError(f"the file cannot be read ({error})") from error
     table = read_csv(path)
     names = tuple(table.columns[1:])
-    if tuple(table.to_series(0)) != names:
-        raise BrittleError("the first row and the first column must name the same corruptions in the same order")
+    rows = tuple(table.to_series(0))
+    if rows != names:
+        row, column = next(pair for pair in zip_longest(rows, names) if pair[0] != pair[1])
+        raise BrittleError(
+            "the first row and the first column must name the same corruptions in the same order, and first differ in "
+            f"{column!r} and {row!r}"
+        )
     return names, numbers_of(table), None, None, None
 
 

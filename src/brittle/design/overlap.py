@@ -175,7 +175,11 @@ def overlap_from_relative_errors(
             f"{k} corruptions need {k + 1} × {k} relative errors, the standard model first, got {errors.shape}"
         )
     if not np.isfinite(errors).all():
-        raise BrittleError("every relative error must be a finite number; leave out corruptions with a missing one")
+        row, column = map(int, np.argwhere(~np.isfinite(errors))[0])
+        raise BrittleError(
+            f"every relative error must be a finite number, and that under {named[column]} in row {row} is "
+            f"{errors[row, column]}; leave out corruptions with a missing one"
+        )
     if np.abs(errors).max() > 10:
         raise BrittleError(f"relative errors are fractions here, got {np.abs(errors).max():g}; divide percents by 100")
     accuracy = _clean_accuracy(clean_errors, k + 1)

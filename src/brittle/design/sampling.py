@@ -128,7 +128,7 @@ def same_category_overlaps(
 ) -> FloatArray:
     """The mean overlap of the same-category pairs of each benchmark; NaN if there are none or one is masked."""
     if not benchmarks:
-        raise BrittleError("give at least one benchmark to choose from")
+        raise BrittleError("give at least one benchmark to choose from, got none")
     inside = np.zeros((len(benchmarks), len(overlap)))
     for row, benchmark in zip(inside, benchmarks, strict=True):
         row[overlap.positions(check_names(benchmark))] = 1

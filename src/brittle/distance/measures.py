@@ -91,7 +91,9 @@ def expected_minimum(distances: ArrayLike, sizes: Sequence[int]) -> NDArray[np.f
     """
     table = np.sort(np.asarray(distances, np.float64), axis=0)
     if np.isnan(table).any():
-        raise BrittleError("distances must be numbers, but some are NaN; check the features")
+        raise BrittleError(
+            f"distances must be numbers, and {np.isnan(table).sum()} of {table.size} are NaN; check the features"
+        )
     n = len(table)
     minima = []
     for size in sizes:

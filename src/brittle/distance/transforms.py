@@ -165,7 +165,11 @@ class CorruptionFeatures:
                 f"{len(self.cells)} cells need features cells × samples × dimensions, got shape {self.values.shape}"
             )
         if not np.isfinite(self.values).all():
-            raise BrittleError("features of corruptions must be finite numbers, but some are not; check the model")
+            wrong = int((~np.isfinite(self.values)).sum())
+            raise BrittleError(
+                f"features of corruptions must be finite numbers, and {wrong} of {self.values.size} are not; check the "
+                "model"
+            )
 
     @cached_property
     def means(self) -> FloatArray:

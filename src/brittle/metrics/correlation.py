@@ -71,9 +71,14 @@ def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     if a.ndim != 1 or a.shape != b.shape or len(a) < 3:
         raise BrittleError(f"a correlation needs three or more pairs, got shapes {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise BrittleError("a correlation needs finite numbers; leave out models with a missing value")
-    if (a == a[0]).all() or (b == b[0]).all():
-        raise BrittleError("all values of one side are equal, so there is no correlation")
+        row = int(np.flatnonzero(~(np.isfinite(a) & np.isfinite(b)))[0])
+        raise BrittleError(
+            f"a correlation needs finite numbers, and pair {row} is {a[row]:g} and {b[row]:g}; leave out models with a "
+            "missing value"
+        )
+    for side in (a, b):
+        if (side == side[0]).all():
+            raise BrittleError(f"all values of one side are {side[0]:g}, so there is no correlation")
     return a, b
 
 
@@ -153,7 +158,7 @@ def linear_fit(x: ArrayLike, y: ArrayLike, *, axes: str = "linear") -> LinearFit
 
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if (x == x[0]).all():
-        raise BrittleError("all points have the same x, so there is no slope")
+        raise BrittleError(f"all points have the same x, {x[0]:g}, so there is no slope")
     fit = linregress(x, y)
     constant = bool((y == y[0]).all())  # a constant fits constant points exactly
     return LinearFit(

@@ -86,7 +86,7 @@ class FailurePoints:
         """The mean failure point of the samples that failed at all, as CNS-Bench's `fp_avg`."""
         failed = self.points[np.isfinite(self.points)]
         if not failed.size:
-            raise BrittleError("no sample failed, so there is no mean failure point")
+            raise BrittleError(f"none of {len(self.points)} samples failed, so there is no mean failure point")
         return float(failed.mean())
 
     def median(self) -> float:

@@ -155,6 +155,7 @@ def bootstrap(
     bounded = _is_right_or_wrong(table) if bounded is None else bounded
     statistic = statistic or _mean
     tail = (1 - check_level(level)) / 2
+    _check_draws(resamples, seed)
     centre = means(table)
     value = float(np.asarray(statistic(centre[np.newaxis])).reshape(()))
     if resampled is None:
@@ -281,8 +282,16 @@ def _split(table: NDArray[np.generic]) -> tuple[FloatArray, FloatArray | None]:
 
 def _check_measured(count: FloatArray) -> FloatArray:
     if (count == 0).any():
-        raise BrittleError("a column has no measured sample")
+        column = int(np.flatnonzero((count == 0).reshape(-1, count.shape[-1]).any(axis=0))[0])
+        raise BrittleError(f"column {column} has no measured sample")
     return count
+
+
+def _check_draws(resamples: int, seed: int) -> int:
+    """The seed; raises if there is nothing to draw."""
+    if resamples < 1:
+        raise BrittleError(f"resamples must be at least 1, got {resamples!r}")
+    return check_seed(seed)
 
 
 def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> Iterator[FloatArray]:
@@ -290,9 +299,7 @@ def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> 
 
     Raw Philox output is the same in every version of NumPy; `Generator.integers` may change.
     """
-    if resamples < 1:
-        raise BrittleError(f"a bootstrap needs at least one resample, got {resamples!r}")
-    philox = np.random.Philox(key=check_seed(seed) % 2**128)
+    philox = np.random.Philox(key=_check_draws(resamples, seed) % 2**128)
     for start in range(0, resamples, BLOCK):
         size = min(BLOCK, resamples - start)
         weights = np.empty((size, n), dtype=dtype)

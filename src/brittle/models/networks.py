@@ -90,7 +90,7 @@ def _pickled(path: Path) -> Any:
             "torch.save(model.state_dict(), path)"
         ) from error
     except (RuntimeError, EOFError) as error:
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0] or "it is empty or truncated"
         raise BrittleError(f"{str(path)!r} cannot be read as torch weights: {reason}") from error
 
 

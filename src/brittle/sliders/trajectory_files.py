@@ -81,11 +81,12 @@ def check_card(folder: Path, settings: Mapping[str, Any]) -> bool:
         raise BrittleError(
             f"{str(path)!r}, which says how images were made, is damaged; remove the folder to draw them again"
         ) from error
-    different = [key for key, value in json.loads(json.dumps(settings)).items() if saved.get(key) != value]
+    asked = json.loads(json.dumps(settings))
+    different = sorted(key for key in asked if saved.get(key) != asked[key])
     if different:
+        settings_of_both = ", ".join(f"{key} = {saved.get(key)} and not {asked[key]}" for key in different)
         raise BrittleError(
-            f"{str(folder)!r} holds images made with another {' and '.join(sorted(different))}; "
-            "use the same settings or another folder"
+            f"{str(folder)!r} holds images made with {settings_of_both}; use the same settings or another folder"
         )
     return True
 

@@ -20,7 +20,7 @@ def good(result: Result) -> str:
     return " ".join(result.output.split())
 
 
-def told(result: Result) -> str:
+def refusal(result: Result) -> str:
     """The one sentence about a mistake."""
     assert result.exit_code == 2, result.exception or result.output
     assert result.stderr.startswith("Error: ")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.slide.slide_cases import Run, good, told
+from tests.cli.slide.slide_cases import Run, good, refusal
 
 
 def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,4 +38,4 @@ def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.
 
 
 def test_a_folder_that_is_no_world_is_said(run: Run) -> None:
-    assert "has no folder 'pipeline'" in told(run("slide", "demo", "--demo-pipeline", ".", "-o", "x"))
+    assert "'pipeline'" in refusal(run("slide", "demo", "--demo-pipeline", ".", "-o", "x"))

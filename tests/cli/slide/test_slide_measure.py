@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from brittle._optional import how_to_install
-from tests.cli.slide.slide_cases import Run, good, told
+from tests.cli.slide.slide_cases import Run, good, refusal
+from tests.errors import unnamed
 from tests.sliders.cns_folder import cns_folder
 
 
@@ -39,7 +40,7 @@ def test_a_corrupt_image_leaves_its_trajectory_out_and_is_told(scale: str, run: 
 def test_only_corrupt_images_are_said(run: Run, parts: Path, cns: Path) -> None:
     for path in cns.rglob("*.jpg"):
         path.write_text("nothing")
-    assert "none of the 72 images" in told(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
+    assert "72 images" in refusal(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
 
 
 def open_clip() -> Path:
@@ -64,32 +65,32 @@ def without_zero() -> Path:
 
 BAD: dict[str, tuple[str, Callable]] = {
     "no slides": (
-        "there is no folder of slides 'nowhere'",
+        ("nowhere", "brittle slide sample"),
         lambda r, p: r("slide", "measure", "nowhere", "--clip", p / "clip", "-o", "x"),
     ),
     "a folder without slides": (
-        "has no images of CNS-Bench, such as painting_style/022_bald eagle/seed_0034_scale_1000.jpg",
+        ("'c'", "CNS-Bench", "seed_0034_scale_1000.jpg"),
         lambda r, p: r("slide", "measure", other_images(), "--clip", p / "clip", "-o", "x"),
     ),
     "slides without scale 0": (
-        "has no images at scale 0, which all others are compared with",
+        ("cns-bench", 0),
         lambda r, p: r("slide", "measure", without_zero(), "--clip", p / "clip", "-o", "x"),
     ),
-    "no CLIP": ("say which --clip sees the images", lambda r, _: r("slide", "measure", "nowhere", "-o", "x")),
+    "no CLIP": (("--clip", "open_clip"), lambda r, _: r("slide", "measure", "nowhere", "-o", "x")),
     "a CLIP that is none": (
-        "which is no CLIP",
+        ("encoder", "Dinov2Model", "CLIP"),
         lambda r, p: r("slide", "measure", cns_folder(Path("c")), "--clip", p / "encoder", "-o", "x"),
     ),
     "an open_clip folder without open_clip": (
-        "written by open_clip, which is not installed: pip install open_clip_torch",
+        ("open_clip", "open_clip_torch"),
         lambda r, _: r("slide", "measure", cns_folder(Path("c")), "--clip", open_clip(), "-o", "x"),
     ),
     "curves of nothing": (
-        "'seed' is not one of 'shift', 'name', 'all'",
+        ("--by", "'seed'", "'shift'", "'name'", "'all'"),
         lambda r, p: r("slide", "measure", "x", "--clip", p / "clip", "--by", "seed", "-o", "x"),
     ),
     "unknown prompts": (
-        "'mine' is not one of 'words', 'paper', 'code'",
+        ("--prompts", "mine", "words", "paper", "code"),
         lambda r, p: r("slide", "measure", cns_folder(Path("c")), "--clip", p / "clip", "--prompts", "mine", "-o", "x"),
     ),
 }
@@ -97,12 +98,12 @@ BAD: dict[str, tuple[str, Callable]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
-    sentence, call = BAD[case]
-    assert sentence in told(call(run, parts))
+    values, call = BAD[case]
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 def test_a_missing_extra_names_the_command(run: Run, parts: Path, cns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    words = told(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
-    assert "transformers, which is not installed" in words
+    words = refusal(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
+    assert "transformers" in words
     assert how_to_install("sliders") in words

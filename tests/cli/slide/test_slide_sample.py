@@ -16,7 +16,8 @@ from brittle.datasets import cns_bench
 from brittle.sliders import load_slider
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
 from brittle.sliders.pipeline import _opened
-from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, sample, told
+from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, refusal, sample
+from tests.errors import unnamed
 
 
 def test_the_layout_is_that_of_cns_bench(slides: Path) -> None:
@@ -42,13 +43,13 @@ def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
 
 @pytest.mark.usefixtures("slides")
 def test_a_folder_holds_images_of_one_kind(run: Run, parts: Path) -> None:
-    assert "made with another active" in told(sample(run, parts, "sliders", "--active", 0.5))
-    assert "made with another sampling" in told(sample(run, parts, "sliders", "--guidance", 3))
-    assert "made with another precision" in told(sample(run, parts, "sliders", "--dtype", "bfloat16"))
-    assert "are of classes with other names" in told(sample(run, parts, "sliders", "--classes", other_names()))
+    assert unnamed(refusal(sample(run, parts, "sliders", "--active", 0.5)), "active", "0.5") == []
+    assert unnamed(refusal(sample(run, parts, "sliders", "--guidance", 3)), "sampling", "'guidance': 3.0") == []
+    assert unnamed(refusal(sample(run, parts, "sliders", "--dtype", "bfloat16")), "precision", "bfloat16") == []
+    assert "classes" in refusal(sample(run, parts, "sliders", "--classes", other_names()))
     card = Path("slides/heavy_snow/008_bag/sampling.json")
     card.write_text(card.read_text()[:20])
-    assert "which says how images were made, is damaged" in told(sample(run, parts, "sliders"))
+    assert "card.json" in refusal(sample(run, parts, "sliders"))
 
 
 @pytest.mark.usefixtures("slides")
@@ -59,13 +60,13 @@ def test_images_of_another_network_are_not_added(run: Run, parts: Path) -> None:
     weights = Path(world) / "pipeline" / "unet" / "diffusion_pytorch_model.safetensors"
     save_file({name: value * 1.01 for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
     next(Path("slides").rglob("seed_0002_scale_1000.png")).unlink()
-    assert "made with another network; use the same settings" in told(sample(run, Path(world), "sliders"))
+    assert unnamed(refusal(sample(run, Path(world), "sliders")), "slides/heavy_snow", "network") == []
 
 
 @pytest.mark.usefixtures("slides")
 def test_settings_that_cannot_be_drawn_with_do_not_bind_the_folder(run: Run, parts: Path) -> None:
-    wrong = told(sample(run, parts, "sliders", "--active", 75, out="fresh"))
-    assert "active is a share of the timesteps between 0 and 1, got 75.0" in wrong
+    wrong = refusal(sample(run, parts, "sliders", "--active", 75, out="fresh"))
+    assert unnamed(wrong, "active", 0, 1, "75.0") == []
     assert "6 images drawn" in good(sample(run, parts, "sliders", out="fresh"))
 
 
@@ -73,8 +74,9 @@ def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
     words = good(sample(run, parts, "--two-prompts", "--class", "bag", "--shift", "heavy_fog", out="two"))
     assert "4 images drawn" in words
     assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
-    assert "need a --class and a --shift" in told(sample(run, parts, "--two-prompts", "--class", "bag"))
-    assert "leave out --scale" in told(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
+    assert unnamed(refusal(sample(run, parts, "--two-prompts", "--class", "bag")), "--class", "--shift") == []
+    message = refusal(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
+    assert unnamed(message, "--two-prompts", "--scale") == []
 
 
 @pytest.mark.usefixtures("slides")
@@ -115,54 +117,54 @@ def drawn(*options: object) -> Callable:
 
 BAD: dict[str, tuple[str, Callable]] = {
     "no pipeline": (
-        "there is no folder 'nowhere'",
+        ("nowhere", "save_pretrained"),
         lambda r, _: r(
             "slide", "sample", "nowhere", "--two-prompts", "--class", "22", "--shift", "heavy_snow", "-o", "x"
         ),
     ),
     "a folder that is no pipeline": (
-        "is not a diffusers pipeline: it has no model_index.json",
+        ("clip", "model_index.json", "save_pretrained"),
         lambda r, p: r(
             "slide", "sample", p / "clip", "--two-prompts", "--class", "22", "--shift", "heavy_snow", "-o", "x"
         ),
     ),
     "an unknown shift": (
-        "there is no published shift 'fogg'; ",
+        ("fogg", "cartoon_style", "graffiti_style", "heavy_dust"),
         lambda r, p: sample(r, p, "--two-prompts", "--class", "bag", "--shift", "fogg"),
     ),
-    "no sliders": ("say where the sliders are", lambda r, p: sample(r, p)),
-    "a folder without sliders": ("has no sliders: no folder with slider.json", lambda r, p: sample(r, p, p / "clip")),
+    "no sliders": (("brittle slide sample PIPELINE SLIDERS", "--two-prompts"), lambda r, p: sample(r, p)),
+    "a folder without sliders": (("clip", "slider.json", ".pt"), lambda r, p: sample(r, p, p / "clip")),
     "a slider that is not there": (
-        "there is no slider for 'heavy_fog' in 'sliders'; did you mean 'heavy_snow'?",
+        ("heavy_fog", "sliders", "heavy_snow"),
         drawn("--shift", "heavy_fog"),
     ),
-    "a class without a slider": ("there is no slider for class 3 in 'sliders'; there are: 8", drawn("--class", "3")),
+    "a class without a slider": ((3, "sliders", 8), drawn("--class", "3")),
     "scales without 0": (
-        "scales must have 0, the image that all others are compared with; got [1.0, 2.0]",
+        ("scales", 0, "[1.0, 2.0]"),
         lambda r, p: r("slide", "sample", p / "pipeline", "sliders", "--scale", "1,2", "-o", "x"),
     ),
-    "scales that are none": ("scales must be numbers such as 1,2.5,5; got 'much'", drawn("--scale", "much")),
-    "a scale below 0": ("files are named by thousandths of a scale of at least 0; -1.0", drawn("--scale", "0,-1")),
-    "seeds that are none": ("seeds are a number such as 50, or 3,7,10-12; got 'many'", drawn("--seeds", "many")),
-    "no seeds": ("seeds are a number such as 50, or 3,7,10-12; got '0'", drawn("--seeds", "0")),
-    "seeds backwards": ("seeds are a number such as 50, or 3,7,10-12; got '1,9-3'", drawn("--seeds", "1,9-3")),
-    "an unknown scheduler": ("'dddim' is not one of 'ddim'", drawn("--scheduler", "dddim")),
-    "an unknown format": ("'gif' is not one of 'jpeg', 'png'", drawn("--image-format", "gif")),
-    "no batch": ("batch_size is a whole number of at least 1, got 0", drawn("--batch-size", 0)),
+    "scales that are none": (("scales", "1,2.5,5", "'much'"), drawn("--scale", "much")),
+    "a scale below 0": ((0, "-1.0", "draw_trajectory"), drawn("--scale", "0,-1")),
+    "seeds that are none": (("seeds", 50, "3,7,10-12", "'many'"), drawn("--seeds", "many")),
+    "no seeds": (("seeds", 50, "3,7,10-12", "'0'"), drawn("--seeds", "0")),
+    "seeds backwards": (("seeds", 50, "'1,9-3'"), drawn("--seeds", "1,9-3")),
+    "an unknown scheduler": (("--scheduler", "dddim", "ddim", "unipc"), drawn("--scheduler", "dddim")),
+    "an unknown format": (("--image-format", "gif", "jpeg", "png"), drawn("--image-format", "gif")),
+    "no batch": (("batch_size", 1, 0), drawn("--batch-size", 0)),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.usefixtures("slides")
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
-    sentence, call = BAD[case]
-    assert sentence in told(call(run, parts))
+    values, call = BAD[case]
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 @pytest.mark.usefixtures("slides")
 def test_a_missing_extra_names_the_command(run: Run, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _opened.cache_clear()
     monkeypatch.setitem(sys.modules, "diffusers", None)
-    words = told(sample(run, parts, "sliders", out="y"))
-    assert "diffusers, which is not installed" in words
+    words = refusal(sample(run, parts, "sliders", out="y"))
+    assert "diffusers" in words
     assert how_to_install("sliders") in words

@@ -11,7 +11,8 @@ import torch
 from brittle._optional import how_to_install
 from brittle.sliders import load_slider
 from brittle.sliders.pipeline import _opened
-from tests.cli.slide.slide_cases import SLIDER, Run, good, told, train
+from tests.cli.slide.slide_cases import SLIDER, Run, good, refusal, train
+from tests.errors import unnamed
 
 
 @pytest.mark.usefixtures("slides")
@@ -41,7 +42,7 @@ OTHER: dict[str, tuple[tuple[object, ...], str]] = {
 @pytest.mark.usefixtures("slides")
 def test_a_folder_holds_sliders_of_one_kind(setting: str, run: Run, parts: Path) -> None:
     more, words = OTHER[setting]
-    assert f"holds a slider trained with {words}" in told(train(run, parts, *more))
+    assert unnamed(refusal(train(run, parts, *more)), "sliders/heavy_snow_class_008", words) == []
 
 
 @pytest.mark.usefixtures("slides")
@@ -50,9 +51,9 @@ def test_a_slider_of_another_pipeline_is_not_taken_for_this_ones(run: Run, parts
     about = json.loads(card.read_text())
     about["training"]["base"] = "sd2"
     card.write_text(json.dumps(about))
-    assert "trained with base = 'sd2' and not 'pipeline'" in told(train(run, parts))
+    assert unnamed(refusal(train(run, parts)), "base", "'sd2'", "'pipeline'") == []
     card.write_text("[]")
-    assert "is damaged; remove the folder to train it again" in told(train(run, parts))
+    assert "slider.json" in refusal(train(run, parts))
 
 
 def test_an_interrupted_training_goes_on_and_gives_the_same(
@@ -77,7 +78,7 @@ def test_an_interrupted_training_goes_on_and_gives_the_same(
     left = {path.relative_to("cut").as_posix() for path in Path("cut").rglob("*")}
     assert left == {"command.toml", SLIDER, f"{SLIDER}/training.pt"}
     monkeypatch.setattr(module, "train_slider", whole)
-    assert "holds a training with strength = 4.0 and not 2.0" in told(train(run, parts, "--strength", 2, out="cut"))
+    assert unnamed(refusal(train(run, parts, "--strength", 2, out="cut")), "strength", "4.0", "2.0") == []
     good(train(run, parts, out="cut"))
     one, other = (load_slider(f"{name}/{SLIDER}").weights for name in ("straight", "cut"))
     assert all(torch.equal(one[key], other[key]) for key in one)
@@ -85,43 +86,43 @@ def test_an_interrupted_training_goes_on_and_gives_the_same(
 
 BAD: dict[str, tuple[str, Callable]] = {
     "no pipeline": (
-        "there is no folder 'nowhere'",
+        ("nowhere", "save_pretrained"),
         lambda r, _: r("slide", "train", "nowhere", "--class", "22", "--shift", "heavy_snow", "-o", "x"),
     ),
     "a folder that is no pipeline": (
-        "is not a diffusers pipeline: it has no model_index.json",
+        ("clip", "model_index.json", "save_pretrained"),
         lambda r, p: r("slide", "train", p / "clip", "--class", "22", "--shift", "heavy_snow", "-o", "x"),
     ),
     "an unknown shift": (
-        "there is no published shift 'heavy_snwo'; did you mean 'heavy_snow'?",
+        ("heavy_snwo", "heavy_snow", "--any-shift"),
         lambda r, p: train(r, p, "--shift", "heavy snwo"),
     ),
     "a shift that cannot be a folder": (
-        "the shift '../fog' cannot be a folder name",
+        ("../fog", 100),
         lambda r, p: train(r, p, "--shift", "../fog", "--any-shift"),
     ),
-    "an unknown class": ("there is no class 'bagg'; did you mean 'bag'?", lambda r, p: train(r, p, "--class", "bagg")),
+    "an unknown class": (("bagg", "bag"), lambda r, p: train(r, p, "--class", "bagg")),
     "a class out of range": (
-        "there is no class 10; classes are numbered 0 to 9",
+        (10, 0, 9),
         lambda r, p: train(r, p, "--class", "10"),
     ),
     "no tokens": (
-        "is not a folder of class tokens: it has no tokenizer, text_encoder, tokens.pt",
+        ("clip", "text_encoder", "tokens.pt"),
         lambda r, p: train(r, p, "--tokens", p / "clip"),
     ),
-    "no steps": ("steps is a whole number of at least 1, got 0", lambda r, p: train(r, p, "--steps", 0)),
+    "no steps": (("steps", 1, 0), lambda r, p: train(r, p, "--steps", 0)),
     "an unknown precision": (
-        "'half' is not one of 'auto', 'float32', 'bfloat16'",
+        ("--dtype", "half", "auto", "float32", "bfloat16"),
         lambda r, p: train(r, p, "--dtype", "half"),
     ),
     "a learning rate far too large": (
-        "the loss of step",
+        ("step 2", "nan", "float32"),
         lambda r, p: train(r, p, "--lr", 1e30, "--steps", 4),
     ),
-    "an unknown engine": ("'slurm' is not one of 'local', 'ray'", lambda r, p: train(r, p, "--engine", "slurm")),
-    "an address without ray": ("the local engine has no address", lambda r, p: train(r, p, "--address", "auto")),
+    "an unknown engine": (("--engine", "slurm", "local", "ray"), lambda r, p: train(r, p, "--engine", "slurm")),
+    "an address without ray": (("auto", "engine='ray'", "ray"), lambda r, p: train(r, p, "--address", "auto")),
     "no cluster": (
-        "there is no Ray cluster at 'ray://127.0.0.1:9'",
+        ("ray://127.0.0.1:9", "ray start"),
         lambda r, p: train(r, p, "--engine", "ray", "--address", "ray://127.0.0.1:9"),
     ),
 }
@@ -129,8 +130,8 @@ BAD: dict[str, tuple[str, Callable]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence(case: str, run: Run, parts: Path) -> None:
-    sentence, call = BAD[case]
-    assert sentence in told(call(run, parts))
+    values, call = BAD[case]
+    assert unnamed(refusal(call(run, parts)), *values) == []
 
 
 @pytest.mark.parametrize("package", ["diffusers", "peft"])
@@ -141,6 +142,6 @@ def test_a_missing_extra_names_the_command(
     monkeypatch.setitem(sys.modules, package, None)
     if package == "diffusers":
         _opened.cache_clear()
-    words = told(train(run, parts, out="y"))
-    assert f"{package}, which is not installed" in words
+    words = refusal(train(run, parts, out="y"))
+    assert package in words
     assert how_to_install("sliders") in words

@@ -97,7 +97,7 @@ def dissimilar_verb(
     picture = figure_path(figure, output)
     baseline, listed = brittle.load_benchmark(benchmark), brittle.load_benchmark(candidates)
     _check(listed, k, tolerance)
-    check_counts(runs=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
+    check_counts(repeats=runs, datasets=datasets, corruption_samples=corruption_samples, batch_size=batch_size)
     loaded = [load_model(spec, device=device) for spec in models]
     count = len(loaded) if runs is None else runs
     if count < len(loaded):

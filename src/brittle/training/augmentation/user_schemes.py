@@ -238,5 +238,5 @@ def scheme_by_name(spec: str) -> Scheme:
         recipe, _, chosen = arguments.rpartition(":") if has_names else (arguments, "", "")
         return Corrupted(load_benchmark(recipe), chosen.split("+") if chosen else None)
     suggestion = did_you_mean(kind if colon else spec, PLAIN)
-    hint = f"{suggestion} " if suggestion.startswith("did") else ""
-    raise BrittleError(f"there is no augmentation {spec!r}; {hint}An augmentation is one of {', '.join(NAMES)}")
+    hint = f"{suggestion} An" if suggestion.startswith("did") else "an"
+    raise BrittleError(f"there is no augmentation {spec!r}; {hint} augmentation is one of {', '.join(NAMES)}")
