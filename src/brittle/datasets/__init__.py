@@ -2,6 +2,7 @@
 
 from brittle.datasets.array_files import array_file, arrays, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
+    CIFAR10,
     CIFAR10_TEST_DIGEST,
     CIFAR10_TRAIN_DIGEST,
     array_corruptions,
@@ -11,10 +12,10 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
-from brittle.datasets.classes import imagenet_names, read_class_names
-from brittle.datasets.cns import cns_bench
+from brittle.datasets.classes import class_name, imagenet_names, read_class_names
+from brittle.datasets.cns import cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
-from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
+from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders
 from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
@@ -30,10 +31,19 @@ from brittle.datasets.imagenet_sets import (
 )
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
+from brittle.datasets.load import (
+    StoredSet,
+    dataset_options,
+    dataset_sources,
+    load_dataset,
+    load_training_set,
+    shift_cells,
+    stored_set,
+)
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
+    "CIFAR10",
     "CIFAR10_TEST_DIGEST",
     "CIFAR10_TRAIN_DIGEST",
     "FORMATS",
@@ -49,6 +59,7 @@ __all__ = [
     "cifar10_digest",
     "cifar100",
     "cifar_c",
+    "class_name",
     "cns_bench",
     "dataset_options",
     "dataset_source",
@@ -70,19 +81,23 @@ __all__ = [
     "imagenet_sketch",
     "imagenet_v2",
     "load_dataset",
+    "load_training_set",
     "no_labels",
     "objectnet",
     "photo",
     "read_array",
     "read_class_names",
     "read_image",
+    "read_kept_samples",
     "read_labels",
     "read_sequence",
     "read_sequence_array",
     "shift_cells",
+    "source_benchmark",
     "square",
     "stored_set",
     "tiny_imagenet_c",
     "write_arrays",
+    "write_corrupted",
     "write_folders",
 ]
