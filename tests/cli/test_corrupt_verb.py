@@ -67,7 +67,7 @@ def test_a_second_run_writes_only_what_is_missing(run: Run, photos: Path, tmp_pa
     (photos / "cut.jpg").unlink()
     result = run(*command)
     assert " 1  pictures written" in result.stdout
-    assert "15  were there already" in result.stdout
+    assert "15  existed already" in result.stdout
     assert "2  files skipped" in result.stdout
     assert (tmp_path / "out/fog/1/cat/48 px.JPEG").stat().st_mtime_ns == untouched
     del whole["skipped.txt"]
@@ -124,7 +124,7 @@ def test_the_recipe_is_kept_beside_the_pictures(
         (["photos", "out", "--image-format", "gif"], "not one of 'jpeg', 'png'"),
         (["photos", "out", "--array-labels", "labels.npy"], "--array-labels is for arrays"),
         (["a.npy", "out", "--image-format", "png"], "--image-format and --prepare are for folders"),
-        (["photos", "out", "--workers", "0"], "jobs must be at least 1"),
+        (["photos", "out", "--workers", "0"], "workers must be at least 1"),
         (["photos", "photos/out"], "lies inside the source"),
         (["photos", "."], "brittle did not write it"),
     ],

@@ -59,8 +59,8 @@ USUAL = {
         ({"-o": "out.svg"}, "a recipe is a .toml file"),
         ({"-m": "own.py:blind"}, "has no features method"),
         ({"-m": "own.py:bare"}, "has no features"),
-        ({"--repeats": 0}, "--runs must be at least 1, got 0"),
-        ({"--datasets": 0}, "--datasets must be at least 1, got 0"),
+        ({"--repeats": 0}, "(--repeats) must be at least 1, got 0"),
+        ({"--datasets": 0}, "(--datasets) must be at least 1, got 0"),
         ({"--members": 12}, "'far' has 5 candidates, so k is at most that; got 12"),
         ({"--members": 3}, "k is an even number from 2 to 4"),
         ({"--error-tolerance": 5}, "--error-tolerance is a share of the target error between 0 and 1"),
@@ -74,5 +74,5 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed
 
 
 def test_two_models_of_one_name_would_be_mixed_up(run: Run) -> None:
-    how = ["design", "build", "dissimilar", *options(USUAL), "-m", "own.py:net", "-o", "o.toml"]
+    how = ["design", "build", "dissimilar", *options(USUAL), "-m", "./own.py:net", "-o", "o.toml"]
     refused(run(*how, columns=400), "two models are called 'net'")

@@ -49,7 +49,7 @@ def test_distance_writes_tables_figures_and_pictures_and_goes_on(run: Run) -> No
     assert "sampled augmentations" in words_of("out/convergence.svg")
     with Pil.open("out/nearest.png") as picture:
         assert picture.width > 400
-    assert "all features were there already" in good(run(*how))
+    assert "all features existed already" in good(run(*how))
     more = [20 if one == 12 else one for one in how]
     assert "16 augmentations of 6 images" in good(run(*more))
 
@@ -68,9 +68,9 @@ def test_an_interrupted_distance_says_that_nothing_is_lost(run: Run) -> None:
         ({"-m": "own.py:blind"}, "has no features method"),
         ({"-m": "own.py:bare"}, "has no features"),
         ({"-a": "augmx"}, "did you mean 'augmix'"),
-        ({"-a": ","}, "name at least one augmentation, such as augmix; got ','"),
+        ({"-a": ","}, "name at least one augmentation, such as augmix; got none"),
         ({"--feature-images": 65}, "has 64 images, got count=65"),
-        ({"--samples": 0}, "--samples must be at least 1, got 0"),
+        ({"--samples": 0}, "(--samples) must be at least 1, got 0"),
         ({"--msd-precision": 5}, "tolerance is a share of the MSD between 0 and 1"),
         ({"-c": "fogg"}, "fogg"),
         ({"-b": "cifar10c"}, "did you mean 'cifar10-c'"),

@@ -34,13 +34,13 @@ def test_leak_finds_what_is_trained_on_and_scores_without_it(run: Run) -> None:
     [
         ({"-a": "flip-crop"}, "is itself a neutral augmentation"),
         ({"-a": "none,augmix"}, "one augmentation at a time"),
-        ({"-a": ","}, "name at least one augmentation, such as augmix; got ','"),
-        ({"--neutral": ""}, "name at least one augmentation, such as augmix; got ''"),
+        ({"-a": ","}, "name at least one augmentation, such as augmix; got none"),
+        ({"--neutral": ""}, "name at least one augmentation, such as augmix; got none"),
         ({"--results": "nothing"}, "nothing"),
         ({"--margin": 5}, "margin must be above 0 and at most 1"),
         ({"--alpha": 0}, "alpha between 0 and 1"),
         ({"--samples": 9}, "at most as many as the 9 samples; got 10 blocks"),
-        ({"--corruption-samples": 0}, "--corruption-samples must be at least 1, got 0"),
+        ({"--corruption-samples": 0}, "(--corruption-samples) must be at least 1, got 0"),
     ],
 )
 def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed: dict, sentence: str) -> None:

@@ -94,7 +94,7 @@ def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
         (["--benchmark", "missing.toml"], "there is no recipe file"),
         (["--image-size", "0"], "at least 1 px"),
         (["--benchmark", "imagenet-c", "--family", "geometry"], "no corruption is of that"),
-        (["fog", "--family", "noise"], "imagenet-c/fog is not among those"),
+        (["fog", "--family", "noise"], "imagenet-c/fog is not of the given source"),
     ],
 )
 def test_mistakes_are_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:

@@ -108,11 +108,11 @@ def test_other_weights_of_the_same_name_are_another_start(run: Run) -> None:
         ),
         (
             "augment study distance -d test.npz --train-data train.npz --feature-images 9 --samples 0 -o out",
-            "--samples must be at least 1",
+            "(--samples) must be at least 1",
         ),
         (
             "augment study distance -d test.npz --train-data train.npz --train-limit 8 -o out",
-            "--train-limit 8 do not fill a batch of 128",
+            "--train-limit 8 does not fill a batch of 128",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_bad_trainings_are_told(run: Run, arguments: list[str], words: str) -> N
 
 def test_nothing_is_written_over(run: Run) -> None:
     Path("net.safetensors").touch()
-    assert "there already" in refused(run(*TRAIN, "-o", "net.safetensors"))
+    assert "exists already" in refused(run(*TRAIN, "-o", "net.safetensors"))
 
 
 def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
@@ -135,6 +135,6 @@ def test_balance_reads_the_folder_of_an_overlap(run: Run, folder: Path) -> None:
     assert table["benchmark"].unique(maintain_order=True).to_list() == ["three", "contrast,hue"]
     assert len(table) == 5
     assert (folder / "sub" / "balance.svg").is_file()
-    assert "no models that know one corruption" in refused(run("design", "balance", "sub"))
+    assert "no models trained with one corruption" in refused(run("design", "balance", "sub"))
     assert "snow" in refused(run("design", "balance", "overlap", "-b", "snow,contrast"))
     assert "change the ending" in refused(run("design", "balance", "overlap", "-o", "balance.txt"))

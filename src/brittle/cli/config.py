@@ -14,14 +14,14 @@ GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)
 
 
-def with_config(group: Any, words: list[str], path: str) -> list[str]:
-    """The words of a call with what a file adds to them; an option that was typed wins over the file's.
+def with_config(group: Any, arguments: list[str], path: str) -> list[str]:
+    """The arguments of a call with those of a file; an option that was typed wins over the file's.
 
     The file has `command`, a verb such as "run" or "design overlap", which may be typed instead, `arguments`, which are
     what stands without an option's name, and `[options]` by their long names.
     """
     config = _read(Path(path))
-    verb, command, rest = _verb(group, words)
+    verb, command, rest = _verb(group, arguments)
     named = str(config.get("command", "")).split()
     if not verb:
         verb, command, left = _verb(group, named)
@@ -32,7 +32,7 @@ def with_config(group: Any, words: list[str], path: str) -> list[str]:
             f"{path!r} is a call of `brittle {' '.join(named)}`, and `brittle {' '.join(verb)}` was typed"
         )
     known = {flag.removeprefix("--"): part for part in command.params for flag in _long(part)}
-    typed = {_base(word) for word in rest if word.startswith("-")}
+    typed = {_option_name(argument) for argument in rest if argument.startswith("-")}
     added: list[str] = []
     for name, value in config.get("options", {}).items():
         if name not in known:
@@ -41,11 +41,11 @@ def with_config(group: Any, words: list[str], path: str) -> list[str]:
                 f"{did_you_mean(name, known)}"
             )
         if not typed & {*known[name].opts, *known[name].secondary_opts}:
-            added += _words(name, value, known[name], path)
+            added += _typed(name, value, known[name], path)
     has_arguments = rest and not rest[0].startswith("-")
-    arguments = [] if has_arguments else [str(value) for value in config.get("arguments", ())]
-    shared = [word for name in GLOBAL if name in config for word in _shared(name, config[name])]
-    return [*shared, *verb, *arguments, *added, *rest]
+    positional = [] if has_arguments else [str(value) for value in config.get("arguments", ())]
+    shared = [argument for name in GLOBAL if name in config for argument in _shared(name, config[name])]
+    return [*shared, *verb, *positional, *added, *rest]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -63,9 +63,9 @@ def _read(path: Path) -> dict[str, Any]:
     return config
 
 
-def _verb(group: Any, words: Iterable[str]) -> tuple[list[str], Any, list[str]]:
-    """The verb that words begin with, its command, and the words after it."""
-    path, command, rest = [], group, list(words)
+def _verb(group: Any, arguments: Iterable[str]) -> tuple[list[str], Any, list[str]]:
+    """The verb that arguments begin with, its command, and the arguments after it."""
+    path, command, rest = [], group, list(arguments)
     while rest and rest[0] in getattr(command, "commands", {}):
         path.append(rest.pop(0))
         command = command.commands[path[-1]]
@@ -76,11 +76,11 @@ def _long(part: Any) -> list[str]:
     return [flag for flag in part.opts if flag.startswith("--")]
 
 
-def _base(word: str) -> str:
-    return word.partition("=")[0] if word.startswith("--") else word[:2]
+def _option_name(argument: str) -> str:
+    return argument.partition("=")[0] if argument.startswith("--") else argument[:2]
 
 
-def _words(name: str, value: Any, part: Any, path: str) -> list[str]:
+def _typed(name: str, value: Any, part: Any, path: str) -> list[str]:
     """An option of a file as it would be typed."""
     if getattr(part, "is_flag", False):
         if not isinstance(value, bool):
@@ -88,19 +88,19 @@ def _words(name: str, value: Any, part: Any, path: str) -> list[str]:
         off = part.secondary_opts[:1]
         return [f"--{name}"] if value else off
     values = value if isinstance(value, list) else [value]
-    return [word for one in values for word in (f"--{name}", str(one))]
+    return [argument for each in values for argument in (f"--{name}", str(each))]
 
 
 def _shared(name: str, value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        if one is True:
+    for each in value if isinstance(value, list) else [value]:
+        if each is True:
             yield f"--{name}"
-        elif one is not False:
-            yield from (f"--{name}", str(one))
+        elif each is not False:
+            yield from (f"--{name}", str(each))
 
 
 def save_command(folder: Path, verb: list[str], command: Any, context: Any, imports: Iterable[str]) -> None:
-    """Write down, in the folder that a call made, what was typed or read from a file."""
+    """Write the arguments and options of a call into its output folder, as they were typed or read from a file."""
     from brittle import __version__
 
     arguments: list[str] = []
@@ -114,9 +114,11 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
         if not flags[0].startswith("-"):
             arguments += map(str, value) if isinstance(value, list | tuple) else [str(value)]
         else:
-            options[flags[0].lstrip("-")] = _plain(value)
+            options[flags[0].lstrip("-")] = _toml_value(value)
     about: dict[str, Any] = {"command": " ".join(verb), "brittle": __version__}
     about |= {"import": list(imports)} if tuple(imports) else {}
+    workers = context.find_root().params.get("workers")
+    about |= {} if workers is None else {"workers": workers}
     about |= {"arguments": arguments} if arguments else {}
     head = (
         "# The call that made this folder; paths are seen from where it was typed. Repeat it: brittle --config FILE\n"
@@ -128,9 +130,9 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
             part_file.write_text(text, encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _toml_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_toml_value(each) for each in value]
     return value if isinstance(value, bool | int | float) else str(value)
 
 

@@ -75,7 +75,7 @@ BAD: dict[str, tuple[str, Callable]] = {
         "has no images at scale 0, which all others are compared with",
         lambda r, p: r("slide", "measure", without_zero(), "--clip", p / "clip", "-o", "x"),
     ),
-    "no CLIP": ("say which --clip sees the images", lambda r, _: r("slide", "measure", "nowhere", "-o", "x")),
+    "no CLIP": ("name the --clip that scores the images", lambda r, _: r("slide", "measure", "nowhere", "-o", "x")),
     "a CLIP that is none": (
         "which is no CLIP",
         lambda r, p: r("slide", "measure", cns_folder(Path("c")), "--clip", p / "encoder", "-o", "x"),
