@@ -1,11 +1,16 @@
 """How long does the first use take, with nothing compiled yet? Measures fresh processes and writes the page about it.
 
-Each process finds an empty folder for what numba compiles. Beside the seconds that pass stand those of the processors,
-which other programs on the machine change little. Run it on a quiet machine.
+Each process has an empty folder for what numba compiles. Beside the elapsed seconds stand those of the processors,
+which other programs on the machine change little. Run it on a quiet machine:
+
+    python perf/first_use.py                  # all 112 corruptions at 224 px, groups three times: about 6 minutes
+    python perf/first_use.py --sizes 32,224   # at both sizes: about 10 minutes
+    python perf/first_use.py --only iso_noise,fog --print   # some corruptions, and no page
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import subprocess
@@ -20,8 +25,6 @@ from speed import machine
 import brittle
 
 ROOT = Path(__file__).parent.parent
-SIDES = (32, 224)
-REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
 BENCHMARK = [entry.corruption.id for entry in brittle.load_benchmark("imagenet-c").entries]
 EVERY = [corruption.id for corruption in brittle.list_corruptions()]
 
@@ -51,39 +54,60 @@ class Spent(NamedTuple):
         return f"{self.wall:.2f} | {self.processor:.2f}"
 
 
+Row = tuple[str, list[Spent]]
+"""A corruption, and the first image of it at each size."""
+
+
+def options() -> argparse.Namespace:
+    """What is measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=3, help="repetitions of commands and groups (the best counts)")
+    parser.add_argument("--sizes", default="224", help="sides of the images in pixels, with commas")
+    parser.add_argument("--only", default="", help="parts of the ids of corruptions, with commas; no groups")
+    parser.add_argument("--print", action="store_true", help="print only, and leave the page as it is")
+    return parser.parse_args()
+
+
 def main() -> None:
     """Measure everything and write the page."""
-    groups = [(name, least(*command)) for name, command in STARTS.items()]
-    for title, names in (("the 15 of ImageNet-C", BENCHMARK), (f"all {len(EVERY)}", EVERY)):
-        groups.append((f"{title}, one after the other", least("-c", FIRST_IMAGE, "224", *names)))
-        groups.append((f"{title}, `compile_corruptions`", compiled_ahead(names)))
-        print(*(f"{what}: {spent}" for what, spent in groups[-2:]), sep="\n", flush=True)
-    rows = []
+    asked = options()
+    sides = [int(side) for side in asked.sizes.split(",")]
+    parts = [part for part in asked.only.split(",") if part]
+    groups: list[tuple[str, Spent]] = []
+    if not parts:
+        groups = [(name, least(asked.repeats, *command)) for name, command in STARTS.items()]
+        for title, names in (("the 15 of ImageNet-C", BENCHMARK), (f"all {len(EVERY)}", EVERY)):
+            groups.append((f"{title}, one after the other", least(asked.repeats, "-c", FIRST_IMAGE, "224", *names)))
+            groups.append((f"{title}, `compile_corruptions`", compiled_ahead(asked.repeats, names)))
+        print(*(f"{title}: {spent}" for title, spent in groups), sep="\n", flush=True)
+    rows: list[Row] = []
     for name in EVERY:
-        rows.append((name, *(fresh("-c", FIRST_IMAGE, str(side), name) for side in SIDES)))
-        print(*rows[-1], flush=True)
-    (ROOT / "docs" / "explanation" / "first-use.md").write_text(page(groups, rows), encoding="utf-8")
-    print("wrote docs/explanation/first-use.md")
+        if not parts or any(part in name for part in parts):
+            rows.append((name, [fresh("-c", FIRST_IMAGE, str(side), name) for side in sides]))
+            print(name, *rows[-1][1], flush=True)
+    if not asked.print and not parts:
+        (ROOT / "docs" / "explanation" / "first-use.md").write_text(page(groups, rows, sides), encoding="utf-8")
+        print("wrote docs/explanation/first-use.md")
 
 
-def page(groups: list[tuple[str, Spent]], rows: list[tuple[str, Spent, Spent]]) -> str:
-    """The page of what was measured: of commands and sets, and of each corruption at both sizes."""
-    slowest = max(rows, key=lambda row: max(row[1].processor, row[2].processor))
+def page(groups: list[tuple[str, Spent]], rows: list[Row], sides: list[int]) -> str:
+    """The page of what was measured: of commands and sets, and of each corruption at each size."""
+    slowest, times = max(rows, key=lambda row: max(spent.processor for spent in row[1]))
     lines = [
         INTRODUCTION.format(
             machine=machine(),
             cores=len(os.sched_getaffinity(0)),
             load=os.getloadavg()[2],
-            slowest=max(slowest[1].processor, slowest[2].processor),
-            which=slowest[0],
+            slowest=max(spent.processor for spent in times),
+            which=slowest,
         ),
         "| | seconds | of the processors |",
         "|---|---:|---:|",
-        *(f"| {what} | {spent} |" for what, spent in groups),
+        *(f"| {title} | {spent} |" for title, spent in groups),
         "\n## The first image of each corruption\n",
-        "| corruption | 32 px, seconds | of the processors | 224 px, seconds | of the processors |",
-        "|---|---:|---:|---:|---:|",
-        *(f"| {name} | {small} | {large} |" for name, small, large in rows),
+        f"| corruption |{''.join(f' {side} px, seconds | of the processors |' for side in sides)}",
+        f"|---|{'---:|---:|' * len(sides)}",
+        *(f"| {name} | {' | '.join(map(str, row))} |" for name, row in rows),
     ]
     return "\n".join(lines) + "\n"
 
@@ -96,7 +120,7 @@ STARTS = {
 
 
 def fresh(*arguments: str) -> Spent:
-    """What one process of Python takes, from its start to its end, that finds nothing compiled."""
+    """The time of one process of Python, from its start to its end, that finds nothing compiled."""
     with tempfile.TemporaryDirectory() as kept:
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         environment = {**os.environ, "NUMBA_CACHE_DIR": kept}
@@ -105,17 +129,17 @@ def fresh(*arguments: str) -> Spent:
     return Spent(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def least(*arguments: str) -> Spent:
+def least(repeats: int, *arguments: str) -> Spent:
     """The repetition that was disturbed least."""
-    return min((fresh(*arguments) for _ in range(REPEATS)), key=lambda spent: spent.wall)
+    return min((fresh(*arguments) for _ in range(repeats)), key=lambda spent: spent.wall)
 
 
-def compiled_ahead(names: list[str]) -> Spent:
+def compiled_ahead(repeats: int, names: list[str]) -> Spent:
     """The same with all processors at once."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "ahead.py"
         script.write_text(AHEAD, encoding="utf-8")
-        return least(str(script), *names)
+        return least(repeats, str(script), *names)
 
 
 INTRODUCTION = """# First use

@@ -50,7 +50,6 @@ LESS = {
     "--seeds": 3,
     "--draws": 1,
     "--batch-size": 8,
-    "--workers": 1,
 }
 """Options that a line gets where its verb has them and it does not set them."""
 

@@ -93,7 +93,7 @@ def test_large_files_are_swept_before_they_are_written(tmp_path: Path, large: st
     else:
         images = np.stack([data.image(i) for i in range(3)])
         recipe = Benchmark("one", (Entry("fog", (1,)),))
-        write_arrays(images, tmp_path, recipe, jobs=1)
+        write_arrays(images, tmp_path, recipe, workers=1)
     assert not list(tmp_path.glob(".*"))
     assert (tmp_path / name).is_file()
 

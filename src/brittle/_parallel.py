@@ -53,7 +53,7 @@ def keep_freed_memory() -> None:
 def check_threads(threads: int | None) -> None:
     """Raise unless `threads` is at least 1, or None."""
     if threads is not None and threads < 1:
-        raise BrittleError(f"the number of threads must be at least 1, got {threads}")
+        raise BrittleError(f"the number of threads or workers must be at least 1, got {threads}")
 
 
 def cores() -> int:
@@ -142,41 +142,45 @@ def _set_torch_threads(threads: int | None) -> None:
     torch_threads(threads).__enter__()
 
 
-TASKS_PER_JOB = 4
+TASKS_PER_WORKER = 4
 """Tasks submitted per process: enough to keep it busy, few enough to stop soon and to need little memory."""
 
-MIN_TASKS_PER_JOB = 8
+MIN_TASKS_PER_WORKER = 8
 """Fewer tasks than this do not pay for starting one more process."""
 
 _stop_event: Event | None = None
 
 
-def check_jobs(jobs: int | None, tasks: int) -> int:
+def check_workers(workers: int | None, tasks: int) -> int:
     """The number of processes; None is one for each processor, fewer if there are few tasks."""
-    if jobs is None:
+    if workers is None and _thread_count is not None:
+        return max(1, min(_thread_count, tasks))
+    if workers is None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(processors, tasks // MIN_TASKS_PER_JOB))
-    if jobs < 1:
-        raise BrittleError(f"jobs must be at least 1, got {jobs}")
-    return max(1, min(jobs, tasks))
+        return max(1, min(processors, tasks // MIN_TASKS_PER_WORKER))
+    if workers < 1:
+        raise BrittleError(f"workers must be at least 1, got {workers}")
+    return max(1, min(workers, tasks))
 
 
-def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs: int) -> Generator[Result, None, None]:
-    """The results of all tasks in order of completion. One job runs in this process; results never depend on jobs.
+def parallel_map(
+    work: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int
+) -> Generator[Result, None, None]:
+    """The results of all tasks in order of completion. One worker is this process; their number changes no result.
 
     On an interrupt, or when it is closed early, `stopped()` becomes true in running tasks, so that they end soon.
     """
-    if jobs == 1:
+    if workers == 1:
         yield from map(work, tasks)
         return
     context = get_context("spawn")
     stop = context.Event()
     pending: set[Future[Result]] = set()
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,)) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(stop,)) as pool:
         try:
             for task in tasks:
                 pending.add(pool.submit(work, task))
-                if len(pending) >= TASKS_PER_JOB * jobs:
+                if len(pending) >= TASKS_PER_WORKER * workers:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
             while pending:
@@ -185,7 +189,7 @@ def parallel_map(work: Callable[[Task], Result], tasks: Iterable[Task], *, jobs:
         except BrokenProcessPool as error:
             raise RunError(
                 "a worker process died, most likely out of memory; finished files are kept, "
-                "so run the same command again with fewer jobs"
+                "so run the same command again with fewer workers"
             ) from error
         finally:
             stop.set()

@@ -64,6 +64,13 @@ def check_level(level: float) -> float:
     return float(level)
 
 
+def check_counts(**counts: int | None) -> None:
+    """Raise if a number of things is given and below 1; a name with _ is also an option of the command line."""
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise BrittleError(f"{name} (--{name.replace('_', '-')}) must be at least 1, got {count}")
+
+
 def divide(numerator: ArrayLike, denominator: ArrayLike, name: str) -> FloatArray:
     """The ratio; raise if any denominator is 0."""
     denominators = np.asarray(denominator, dtype=np.float64)

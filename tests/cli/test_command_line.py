@@ -43,13 +43,13 @@ def test_a_mistake_is_a_sentence_and_its_traceback_is_there_for_those_who_ask() 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_interrupt_leaves_only_complete_files_and_the_run_can_go_on(tmp_path: Path, jobs: int) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_leaves_only_complete_files_and_the_run_can_go_on(tmp_path: Path, workers: int) -> None:
     source, out = tmp_path / "src", tmp_path / "out"
     source.mkdir()
     for number in range(150):
         Pil.fromarray(photo(size=224)).save(source / f"{number}.jpg")
-    arguments = ["corrupt", source, out, "-c", "fog,snow", "-s", "1,2", "-j", jobs]
+    arguments = ["corrupt", source, out, "-c", "fog,snow", "-s", "1,2", "-j", workers]
     command = [sys.executable, "-m", "brittle", *map(str, arguments)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 90

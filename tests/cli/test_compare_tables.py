@@ -37,7 +37,7 @@ ONE = ("-b", "cifar10-c-custom")
 
 def test_the_options_are_those_of_the_library() -> None:
     hints = get_type_hints(compare_verb)
-    for name, kind in {"form": Format, "measure": Measure, "by": By}.items():
+    for name, kind in {"format": Format, "measure": Measure, "rank_by": By}.items():
         [literal] = [arg for arg in get_args(hints[name]) if arg is not type(None)]
         assert get_args(literal) == get_args(kind)
 

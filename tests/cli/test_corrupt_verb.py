@@ -68,7 +68,7 @@ def test_a_second_run_writes_only_what_is_missing(run: Run, photos: Path, tmp_pa
     (photos / "cut.jpg").unlink()
     result = run(*command)
     assert " 1  pictures written" in result.stdout
-    assert "15  were there already" in result.stdout
+    assert "15  existed already" in result.stdout
     assert "2  files skipped" in result.stdout
     assert (tmp_path / "out/fog/1/cat/48 px.JPEG").stat().st_mtime_ns == untouched
     del whole["skipped.txt"]

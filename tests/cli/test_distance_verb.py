@@ -49,7 +49,7 @@ def test_distance_writes_tables_figures_and_pictures_and_goes_on(run: Run) -> No
     assert "sampled augmentations" in words_of("out/convergence.svg")
     with Pil.open("out/nearest.png") as picture:
         assert picture.width > 400
-    assert "all features were there already" in good(run(*how))
+    assert "all features existed already" in good(run(*how))
     more = [20 if one == 12 else one for one in how]
     assert "16 augmentations of 6 images" in good(run(*more))
 

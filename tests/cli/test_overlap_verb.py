@@ -9,8 +9,8 @@ import pytest
 from typer.testing import Result
 
 import brittle
-from brittle.cli.design.overlap import _print, candidates_of
-from brittle.design import OverlapMatrix, published_overlap
+from brittle.cli.design.overlap import _print
+from brittle.design import OverlapMatrix, load_candidates, published_overlap
 from tests.cli.design_cases import TRAIN
 from tests.cli.verb_checks import good, refused
 
@@ -70,14 +70,14 @@ def test_a_published_matrix_needs_no_training(run: Run) -> None:
 
 
 def test_candidates_are_a_recipe_or_names() -> None:
-    named = {entry.id: entry.levels for entry in candidates_of("fog, noc/rain,random_gamma").entries}
+    named = {entry.id: entry.levels for entry in load_candidates("fog, noc/rain,random_gamma").entries}
     published = [((1.0, 5.0),), (5.0,)]  # of NOC's and Syn2Nat's candidates
     assert named == {
         "imagenet-c/fog": (1.0, 2.0, 3.0, 4.0, 5.0),
         **dict(zip(("noc/rain", "syn2nat/random_gamma"), published, strict=True)),
     }
-    assert candidates_of("imagenet-c") == brittle.load_benchmark("imagenet-c")
-    assert candidates_of("two.toml") == brittle.load_benchmark("two.toml")
+    assert load_candidates("imagenet-c") == brittle.load_benchmark("imagenet-c")
+    assert load_candidates("two.toml") == brittle.load_benchmark("two.toml")
 
 
 def test_what_was_hardly_learned_is_named_by_the_matrix(run: Run) -> None:
@@ -99,7 +99,7 @@ def test_what_was_hardly_learned_is_named_by_the_matrix(run: Run) -> None:
     printed = " ".join(good(run(*how, "-o", "weak")).split())
     found = OverlapMatrix.load("weak/overlap.parquet")
     assert found.unlearned
-    assert f"masked, hardly learned by their own models: {', '.join(found.unlearned)};" in printed
+    assert f"masked, hardly learned by the models trained with them: {', '.join(found.unlearned)};" in printed
 
 
 def test_an_interval_without_an_upper_end_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

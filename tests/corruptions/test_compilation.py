@@ -22,7 +22,7 @@ from brittle.corruptions import compile_corruptions, get_corruption, uncompiled
 if __name__ == "__main__":
     seen = []
     missing = [each.id for each in uncompiled(map(get_corruption, sys.argv[2:]))]
-    count = compile_corruptions(sys.argv[2:], jobs=int(sys.argv[1]), progress=lambda *now: seen.append(now))
+    count = compile_corruptions(sys.argv[2:], workers=int(sys.argv[1]), progress=lambda *now: seen.append(now))
     left = [each.id for each in uncompiled(map(get_corruption, sys.argv[2:]))]
     print(json.dumps({"missing": missing, "count": count, "seen": seen, "left": left}))
 """
@@ -106,4 +106,4 @@ def test_somebody_elses_corruption_is_left_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_a_number_of_processes_is_at_least_one() -> None:
     with pytest.raises(brittle.BrittleError, match=naming(0)):
-        compile_corruptions(["fog"], jobs=0)
+        compile_corruptions(["fog"], workers=0)

@@ -23,7 +23,7 @@ def test_arrays_are_what_corrupt_gives_for_each_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     monkeypatch.setattr(array_layout, "BLOCK_BYTES", block)
-    account = write_arrays(IMAGES, tmp_path, RECIPE, labels=LABELS, jobs=1)
+    account = write_arrays(IMAGES, tmp_path, RECIPE, labels=LABELS, workers=1)
     assert (account.written, account.kept) == (28, 0)
     for name, levels in (("shot_noise", (1, 2.5)), ("fog", (5, 3))):
         stacked = np.load(tmp_path / f"{name}.npy")
@@ -41,9 +41,9 @@ def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_arrays(IMAGES, tmp_path, RECIPE, jobs=1, progress=stop)
+        write_arrays(IMAGES, tmp_path, RECIPE, workers=1, progress=stop)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["layout.toml", "recipe.toml", "shot_noise.npy"]
-    account = write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    account = write_arrays(IMAGES, tmp_path, RECIPE, workers=1)
     assert (account.written, account.kept) == (14, 14)
     assert np.load(tmp_path / "fog.npy").shape == (14, 32, 32, 3)
 
@@ -101,10 +101,10 @@ def test_labels_need_the_same_levels_everywhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [0, 50, 1000, -1])
 def test_an_array_that_a_crash_cut_is_made_again(tmp_path: Path, kept: int) -> None:
-    write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    write_arrays(IMAGES, tmp_path, RECIPE, workers=1)
     whole = (tmp_path / "fog.npy").read_bytes()
     (tmp_path / "fog.npy").write_bytes(whole[:kept])
     with pytest.warns(DamagedFile, match=r"fog\.npy"):
-        account = write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+        account = write_arrays(IMAGES, tmp_path, RECIPE, workers=1)
     assert (account.written, account.kept) == (14, 14)
     assert (tmp_path / "fog.npy").read_bytes() == whole

@@ -32,7 +32,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def test_png_files_are_what_corrupt_gives_for_the_relative_path(source: Path, tmp_path: Path) -> None:
-    account = write_folders(source, tmp_path / "out", RECIPE, format="png", jobs=1)
+    account = write_folders(source, tmp_path / "out", RECIPE, image_format="png", workers=1)
     assert (account.written, account.kept, account.skipped) == (9, 0, {})
     for name in ("katze/cat.png", "Getränke/kaffee ü.png", "flat.png"):
         for corruption, level, folder in (("fog", 1, "1"), ("fog", 2.5, "2.5"), ("saturate", 5, "5")):
@@ -43,7 +43,7 @@ def test_png_files_are_what_corrupt_gives_for_the_relative_path(source: Path, tm
 
 
 def test_jpeg_files_are_stored_as_the_released_ones(source: Path, tmp_path: Path) -> None:
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     clean = np.asarray(Pil.open(source / "katze/cat.png"))
     released = io.BytesIO()
     fog = brittle.corrupt(clean, "fog", 1, seed=3, sample="katze/cat.png")
@@ -56,14 +56,14 @@ def test_images_of_extreme_shape_are_written(tmp_path: Path) -> None:
     for name, size in (("thin.png", (30000, 3)), ("dot.png", (1, 1))):
         Pil.new("RGB", size, "red").save(tmp_path / "src" / name)
     noise = Benchmark("noise", (Entry("impulse_noise", (5,)),))
-    account = write_folders(tmp_path / "src", tmp_path / "out", noise, jobs=1)
+    account = write_folders(tmp_path / "src", tmp_path / "out", noise, workers=1)
     assert (account.written, account.skipped) == (2, {})
     with Pil.open(tmp_path / "out/impulse_noise/5/thin.JPEG") as picture:
         assert picture.size == (30000, 3)
 
 
 def test_a_run_that_stops_leaves_whole_files_and_goes_on_to_the_same_end(source: Path, tmp_path: Path) -> None:
-    write_folders(source, tmp_path / "at_once", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "at_once", RECIPE, workers=1)
 
     def stop(done: int, total: int) -> None:
         assert total == 9
@@ -71,11 +71,11 @@ def test_a_run_that_stops_leaves_whole_files_and_goes_on_to_the_same_end(source:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_folders(source, tmp_path / "twice", RECIPE, jobs=1, progress=stop)
+        write_folders(source, tmp_path / "twice", RECIPE, workers=1, progress=stop)
     assert len(_files(tmp_path / "twice")) == 2 + 6
     missing = tmp_path / "twice/fog/1/flat.JPEG"
     missing.unlink(missing_ok=True)
-    account = write_folders(source, tmp_path / "twice", RECIPE, jobs=1)
+    account = write_folders(source, tmp_path / "twice", RECIPE, workers=1)
     assert account.written + account.kept == 9
     assert account.written in (3, 4)
     assert _files(tmp_path / "twice") == _files(tmp_path / "at_once")
@@ -115,7 +115,7 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
     if change.pop("foreign", False):
         (out / "fog").mkdir(parents=True)
     else:
-        write_folders(source, out, RECIPE, jobs=1)
+        write_folders(source, out, RECIPE, workers=1)
     before = _files(out)
     destination = source / "out" if change.pop("inside", False) else out
     arguments = {"benchmark": RECIPE, "jobs": 1, **change}
@@ -125,10 +125,10 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
 
 
 def test_overwrite_removes_what_the_earlier_recipe_wrote_and_nothing_else(source: Path, tmp_path: Path) -> None:
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     (tmp_path / "out" / "notes.md").write_text("mine")
     one = Benchmark("one", (Entry("zoom_blur", (1,)),))
-    write_folders(source, tmp_path / "out", one, jobs=1, overwrite=True)
+    write_folders(source, tmp_path / "out", one, workers=1, overwrite=True)
     assert {name.split("/")[0] for name in _files(tmp_path / "out")} == {
         *("zoom_blur", "notes.md", "recipe.toml", "layout.toml")
     }
@@ -149,21 +149,21 @@ def test_corruptions_of_one_name_get_folders_of_their_own(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("form", ["jpeg", "png"])
 def test_pictures_that_a_crash_left_empty_or_cut_are_written_again(source: Path, tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
-    write_folders(source, out, RECIPE, format=form, jobs=1)
+    write_folders(source, out, RECIPE, image_format=form, workers=1)
     whole = _files(out)
     pictures = sorted(path for path in out.rglob("*") if path.suffix.lower() in (".jpeg", ".png"))
     for path, size in zip(pictures, (0, 1, 100, -1, -2, -8), strict=False):
         path.write_bytes(path.read_bytes()[:size])
-    account = write_folders(source, out, RECIPE, format=form, jobs=1)
+    account = write_folders(source, out, RECIPE, image_format=form, workers=1)
     assert (account.written, account.kept, account.damaged) == (6, 3, 6)
     assert _files(out) == whole
 
 
 def test_a_damaged_picture_whose_source_is_gone_is_removed(source: Path, tmp_path: Path) -> None:
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     (tmp_path / "out/fog/1/flat.JPEG").write_bytes(b"")
     (source / "flat.png").write_bytes(b"no picture any more")
-    account = write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    account = write_folders(source, tmp_path / "out", RECIPE, workers=1)
     assert list(account.skipped) == ["flat.png"]
     assert not (tmp_path / "out/fog/1/flat.JPEG").exists()
     assert all(len(content) for content in _files(tmp_path / "out").values())
@@ -172,11 +172,11 @@ def test_a_damaged_picture_whose_source_is_gone_is_removed(source: Path, tmp_pat
 @pytest.mark.parametrize("name", ["recipe.toml", "layout.toml"])
 @pytest.mark.parametrize("kept", [0, 20])
 def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Path, name: str, kept: int) -> None:
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     whole = _files(tmp_path / "out")
     (tmp_path / "out" / name).write_bytes(whole[name][:kept])
     with pytest.warns(DamagedFile, match=name):
-        account = write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+        account = write_folders(source, tmp_path / "out", RECIPE, workers=1)
     assert (account.written, account.kept) == (0, 9)
     assert _files(tmp_path / "out") == whole
     (tmp_path / "out" / "recipe.toml").write_bytes(b"")
@@ -189,7 +189,7 @@ def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Pat
 
 
 def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path) -> None:
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     for name in ("recipe.toml", "layout.toml"):
         (tmp_path / "out" / name).write_bytes(b"")
     with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=naming("recipe.toml", "--overwrite")):
@@ -202,5 +202,5 @@ def test_all_pictures_are_on_disk_before_a_call_ends(
 ) -> None:
     seen: list[int] = []
     monkeypatch.setattr("os.sync", lambda: seen.append(len(list((tmp_path / "out").rglob("*.JPEG")))))
-    write_folders(source, tmp_path / "out", RECIPE, jobs=1)
+    write_folders(source, tmp_path / "out", RECIPE, workers=1)
     assert seen == [9]

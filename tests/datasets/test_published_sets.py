@@ -86,12 +86,12 @@ def test_a_hundred_classes_are_cifar100(tmp_path: Path) -> None:
 def test_what_brittle_writes_it_reads_again(tmp_path: Path) -> None:
     recipe = Benchmark.from_dict({"name": "small", "corruption": [{"id": "imagenet-c/contrast", "levels": [1, 3, 5]}]})
     clean = pixels(4, 32, 32, 3)
-    write_arrays(clean, tmp_path / "arrays", recipe, labels=np.arange(4), jobs=1)
+    write_arrays(clean, tmp_path / "arrays", recipe, labels=np.arange(4), workers=1)
     data = cifar_c(tmp_path / "arrays", "contrast", 2, levels=3)
     assert np.array_equal(data.image(3), recipe.apply(clean[3], "imagenet-c/contrast", 3, 3))
     for wnid in WNIDS[:2]:
         picture(tmp_path / "clean" / wnid / "x.png", size=(32, 32))
-    write_folders(tmp_path / "clean", tmp_path / "folders", recipe, format="png", jobs=1)
+    write_folders(tmp_path / "clean", tmp_path / "folders", recipe, image_format="png", workers=1)
     data = imagenet_c(tmp_path / "folders", "contrast", "3", partial=True)
     assert data.ids == tuple(f"{wnid}/x.png" for wnid in WNIDS[:2])
 

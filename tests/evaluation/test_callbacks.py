@@ -94,7 +94,7 @@ def test_published_pictures_and_runs_without_a_folder_are_followed(tmp_path: Pat
     whole = brittle.load_benchmark("cifar10-c")
     recipe = replace(whole, entries=whole.entries[:2])
     images = np.stack([DATA.image(i) for i in range(len(DATA))])
-    write_arrays(images, tmp_path / "set", recipe, labels=DATA.labels, jobs=1)
+    write_arrays(images, tmp_path / "set", recipe, labels=DATA.labels, workers=1)
     stored = Recorder()
     evaluate(MODELS[0], f"cifar-c:{tmp_path / 'set'}", folder=tmp_path / "run", callbacks=[stored], threads=1)
     assert stored.names == ["start", *["cell"] * 10, "end"]

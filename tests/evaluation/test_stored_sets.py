@@ -37,7 +37,7 @@ def table(folder: Path) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def cifar_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("stored") / "CIFAR-10-C"
-    write_arrays(IMAGES, root, brittle.load_benchmark("cifar10-c"), labels=DATA.labels, jobs=1)
+    write_arrays(IMAGES, root, brittle.load_benchmark("cifar10-c"), labels=DATA.labels, workers=1)
     return root
 
 
@@ -67,7 +67,7 @@ def test_arrays_on_disk_give_the_rows_of_their_recipe(cifar_c: Path, tmp_path: P
 
 def test_pictures_that_brittle_wrote_by_another_recipe_are_not_taken_for_the_published_ones(tmp_path: Path) -> None:
     recipe = brittle.load_benchmark("cifar10-c")
-    write_arrays(IMAGES[:4], tmp_path / "c", replace(recipe, table=224), labels=DATA.labels[:4], jobs=1)
+    write_arrays(IMAGES[:4], tmp_path / "c", replace(recipe, table=224), labels=DATA.labels[:4], workers=1)
     stored = stored_set(f"cifar-c:{tmp_path / 'c'}")
     assert stored is not None
     assert evaluate_stored(MODEL, stored, tmp_path / "run").benchmarks() == []
@@ -82,7 +82,7 @@ def test_an_unreadable_image_is_left_out_and_counted(tmp_path: Path) -> None:
     recipe = replace(
         brittle.load_benchmark("tiny-imagenet-c"), entries=brittle.load_benchmark("tiny-imagenet-c").entries[:1]
     )
-    write_folders(tmp_path / "clean", tmp_path / "c", recipe, jobs=1)
+    write_folders(tmp_path / "clean", tmp_path / "c", recipe, workers=1)
     victim = sorted((tmp_path / "c" / "gaussian_noise" / "1").rglob("*.JPEG"))[0]
     victim.write_bytes(victim.read_bytes()[:100])
     stored = stored_set(f"tiny-imagenet-c:{tmp_path / 'c'}")
@@ -110,7 +110,7 @@ def test_other_pictures_and_other_clean_images_are_refused(cifar_c: Path, tmp_pa
     assert stored is not None
     evaluate_stored(MODEL, stored, tmp_path / "run")
     other = tmp_path / "other" / "CIFAR-10-C"
-    write_arrays(IMAGES[::-1].copy(), other, brittle.load_benchmark("cifar10-c"), labels=DATA.labels[::-1], jobs=1)
+    write_arrays(IMAGES[::-1].copy(), other, brittle.load_benchmark("cifar10-c"), labels=DATA.labels[::-1], workers=1)
     others = stored_set(f"cifar-c:{other}")
     assert others is not None
     with pytest.raises(BrittleError, match=naming(1, 74, 75)):
@@ -130,7 +130,7 @@ def tiny_c(tmp_path: Path) -> Path:
     recipe = replace(
         brittle.load_benchmark("tiny-imagenet-c"), entries=brittle.load_benchmark("tiny-imagenet-c").entries[:2]
     )
-    write_folders(tmp_path / "clean", tmp_path / "Tiny-C", recipe, jobs=1)
+    write_folders(tmp_path / "clean", tmp_path / "Tiny-C", recipe, workers=1)
     return tmp_path / "Tiny-C"
 
 

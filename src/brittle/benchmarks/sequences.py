@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from brittle._errors import BrittleError
@@ -46,10 +47,16 @@ class SequenceBenchmark:
         drawn = {"perturbation": perturbation.id, "seed": self.seed, "difficulty": self.difficulty}
         return Cell(perturbation.id, float(self.difficulty), digest(drawn, length=8))
 
-    def cut(self, names: list[str] | None = None, *, seed: int | None = None) -> SequenceBenchmark:
-        """The benchmark with some of its perturbations, or with another seed."""
-        chosen = tuple(names) if names else self.perturbations
-        return replace(self, perturbations=chosen, seed=self.seed if seed is None else seed)
+    def cut(
+        self, perturbations: Sequence[str] = (), *, seed: int | None = None, difficulty: int | None = None
+    ) -> SequenceBenchmark:
+        """The benchmark with some of its perturbations, with another seed, or at another difficulty."""
+        return replace(
+            self,
+            perturbations=tuple(perturbations) or self.perturbations,
+            seed=self.seed if seed is None else seed,
+            difficulty=self.difficulty if difficulty is None else difficulty,
+        )
 
 
 def load_sequence_benchmark(name: str, *, difficulty: int = 1) -> SequenceBenchmark:

@@ -32,9 +32,9 @@ from brittle.cli.verbs import Verb, Verbs
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
-    ("brittle run -m timm:resnet50 -d imagenet:val/ -b imagenet-c -o run", "test a model of yours"),
-    ("brittle list", "which corruptions there are"),
-    ("brittle show -o grid.png", "how they look, on a photograph of a cat"),
+    ("brittle run -m timm:resnet50 -d imagenet:val/ -b imagenet-c -o run", "test a model"),
+    ("brittle list", "list the corruptions"),
+    ("brittle show -o grid.png", "draw all of them on a photograph of a cat"),
     ("brittle corrupt photos/ out/", "make ImageNet-C of your own photographs"),
 )
 
@@ -53,8 +53,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(asked: bool) -> None:
+    if asked:
         from brittle import __version__
 
         typer.echo(f"brittle {__version__}")
@@ -62,7 +62,7 @@ def _version(wanted: bool) -> None:
 
 
 def _examples(examples: Iterable[tuple[str, str]]) -> str:
-    return "Examples\n" + "\n".join(f"  [bold cyan]{line}[/]\n      [dim]{words}[/]" for line, words in examples)
+    return "Examples\n" + "\n".join(f"  [bold cyan]{line}[/]\n      [dim]{purpose}[/]" for line, purpose in examples)
 
 
 @app.callback(epilog=f"{_examples(EXAMPLES)}\n\n[dim]{EXIT_CODES}[/]")
@@ -86,18 +86,18 @@ def brittle(
         typer.Option(
             "--workers",
             "-j",
-            help="Number of workers of any verb that corrupt images and compute side by side.",
+            help="Number of workers that corrupt images and compute side by side.",
             show_default="by the number of processors",
         ),
     ] = None,
     imports: Annotated[
         builtins.list[str] | None,  # `list` is a verb here
-        typer.Option("--import", metavar="FILE", help="Python file with corruptions of your own, run first."),
+        typer.Option("--import", metavar="FILE", help="Python file that registers your own corruptions, run first."),
     ] = None,
 ) -> None:
     """Find out where an image classifier breaks, and build the tests that find it.
 
-    The options below, but for --workers, may also stand after the verb.
+    The options below may also stand after the verb.
     """
     del version, traceback, config  # done by a callback, or read by Verbs
     set_verbosity(quiet=quiet, verbose=verbose)
@@ -112,16 +112,16 @@ def _add(
     name: str, verb: Callable[..., None], examples: Examples, *, panel: str | None = None, group: typer.Typer = app
 ) -> None:
     paragraphs = (inspect.getdoc(verb) or "").split("\n\n")  # each becomes one line, to be wrapped by the terminal
-    words = "\n\n".join(" ".join(p.split()) for p in paragraphs)
-    group.command(name, cls=Verb, help=words, epilog=_examples(examples), rich_help_panel=panel)(verb)
+    description = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    group.command(name, cls=Verb, help=description, epilog=_examples(examples), rich_help_panel=panel)(verb)
 
 
 def _group(
-    name: str, words: str, examples: Examples, *, panel: str | None = None, of: typer.Typer = app
+    name: str, description: str, examples: Examples, *, panel: str | None = None, of: typer.Typer = app
 ) -> typer.Typer:
-    """A verb that has verbs of its own."""
+    """A group of verbs under one word."""
     group = typer.Typer(
-        help=words,
+        help=description,
         epilog=_examples(examples),
         no_args_is_help=True,
         rich_markup_mode="rich",
@@ -148,8 +148,8 @@ for _word, _room in (("design", design), ("augment", augment), ("slide", slide))
     _outer = _group(_word, _room.HELP, _room.EXAMPLES, panel=BUILD)
     for _name, _verb, _lines in _room.VERBS:
         _add(_name, _verb, _lines, group=_outer)
-    for _name, _words, _verbs in getattr(_room, "GROUPS", ()):
-        _inner = _group(_name, _words, tuple(line for _, _, lines in _verbs for line in lines), of=_outer)
+    for _name, _description, _verbs in getattr(_room, "GROUPS", ()):
+        _inner = _group(_name, _description, tuple(line for _, _, lines in _verbs for line in lines), of=_outer)
         for _name, _verb, _lines in _verbs:
             _add(_name, _verb, _lines, group=_inner)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import console, tell_files
+from brittle.cli.console import console, print_json, tell_files
 from brittle.cli.options import option
 from brittle.cli.scores import new_table
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("brittle check run --rules rules.toml", "exit code 1 if a rule fails"),
     ("brittle check run --rules rules.toml --strict", "also if one is undecided"),
-    ("brittle check run --rules may-lose.toml --against other-run", "how much worse than another run it may be"),
+    ("brittle check run --rules may-lose.toml --against other-run", "bounds on the difference to another run"),
     ("brittle check run --rules rules.toml --junit check.xml --markdown check.md", "for a build server"),
 )
 
@@ -49,7 +49,7 @@ def check_verb(
 ) -> None:
     """Check rules: a bound for a metric of a model, decided by its 95 % interval and never by the value alone.
 
-    A rule holds if the whole interval keeps the bound, fails if the whole interval is beyond it, and is undecided if
+    A rule holds if all of the interval keeps the bound, fails if all of it is beyond, and is undecided if
     the bound lies inside; then the number of images is estimated that would decide it. Intervals are wide enough to
     hold for all rules at once (Bonferroni), so many rules do not fail by chance.
 
@@ -59,11 +59,11 @@ def check_verb(
     from brittle._io import atomic_write
     from brittle.evaluation import check_rules, junit_xml, load_evidence, load_rules, markdown_summary, rules_hold
 
-    asked = load_rules(rules)
-    results = load_evidence(*runs)
-    outcomes = check_rules(results, asked, None if against is None else load_evidence(against))
+    evidence = load_evidence(*runs)
+    outcomes = check_rules(evidence, load_rules(rules), None if against is None else load_evidence(against))
+    passed = rules_hold(outcomes, strict=strict)
     if as_json:
-        _print_json(outcomes, strict)
+        print_json({"passed": passed, "outcomes": [outcome.to_dict() for outcome in outcomes]})
     else:
         print_outcomes(outcomes, strict=strict)
     texts = [(junit, junit_xml(outcomes, strict=strict)), (markdown, markdown_summary(outcomes, strict=strict))]
@@ -77,18 +77,18 @@ def check_verb(
     if os.environ.get(SUMMARY):
         with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as page:
             page.write(texts[1][1])
-    if not rules_hold(outcomes, strict=strict):
+    if not passed:
         raise typer.Exit(1)
 
 
 def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None:
-    """A table of the outcomes, a sentence for each that does not hold, and the sum of it."""
+    """Print a table of the outcomes, what would decide each undecided one if `strict`, and their numbers."""
     from rich.text import Text
 
     from brittle.evaluation import interval_note, outcome_counts, rules_hold
 
     screen = console()
-    difference = any(one.against for one in outcomes)
+    difference = any(outcome.against for outcome in outcomes)
     table = new_table()
     table.add_column("rule", overflow="fold", ratio=3)
     table.add_column("model", overflow="fold", ratio=2)
@@ -96,34 +96,25 @@ def print_outcomes(outcomes: Sequence[Outcome], *, strict: bool = False) -> None
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     shown = ""
-    for one in outcomes:
-        mark, style = STYLES[one.verdict]
-        rule = Text(one.rule.title if one.rule.title != shown else "")
-        if one.rule.name and one.rule.title != shown:
-            rule.append(f"\n{one.rule.subject}", "dim")
-        shown = one.rule.title
-        value = Text.assemble(one.value, (f"\n{one.interval}", "dim"))
+    for outcome in outcomes:
+        mark, style = STYLES[outcome.verdict]
+        rule = Text(outcome.rule.title if outcome.rule.title != shown else "")
+        if outcome.rule.name and outcome.rule.title != shown:
+            rule.append(f"\n{outcome.rule.subject}", "dim")
+        shown = outcome.rule.title
+        value = Text.assemble(outcome.value, (f"\n{outcome.interval}", "dim"))
         verdict = Text(mark, style)
-        if one.verdict == "undecided":
-            needed = "at the bound" if one.images_needed is None else f"~ {one.images_needed:,} images"
+        if outcome.verdict == "undecided":
+            needed = "at the bound" if outcome.images_needed is None else f"~ {outcome.images_needed:,} images"
             verdict.append(f"\n{needed}", "not bold dim")
-        table.add_row(rule, one.model, value, one.bound.replace(", ", "\n"), verdict)
+        table.add_row(rule, outcome.model, value, outcome.bound.replace(", ", "\n"), verdict)
     screen.print(table)
-    undecided = [one for one in outcomes if one.verdict == "undecided"]
-    note = "; ~ is about how many would decide it" if any(one.images_needed for one in undecided) else ""
+    undecided = [outcome for outcome in outcomes if outcome.verdict == "undecided"]
+    note = "; ~ is about how many would decide it" if any(outcome.images_needed for outcome in undecided) else ""
     screen.print(Text(f"{interval_note(outcomes)}{note}", "dim"))
-    for one in undecided if strict else ():
-        words = f", {one.model}: {one.remedy} ({one.estimate.n:,} now)."
-        screen.print(Text.assemble((one.rule.title, "bold"), words))
-    good = rules_hold(outcomes, strict=strict)
+    for outcome in undecided if strict else ():
+        remedy = f", {outcome.model}: {outcome.remedy} ({outcome.estimate.n:,} now)."
+        screen.print(Text.assemble((outcome.rule.title, "bold"), remedy))
+    passed = rules_hold(outcomes, strict=strict)
     hint = " With --strict an undecided rule fails." if undecided and strict else ""
-    screen.print(Text(f"{outcome_counts(outcomes)}.{hint}", "bold green" if good else "bold red"))
-
-
-def _print_json(outcomes: Sequence[Outcome], strict: bool) -> None:
-    import json
-
-    from brittle.evaluation import rules_hold
-
-    found = {"passed": rules_hold(outcomes, strict=strict), "outcomes": [one.to_dict() for one in outcomes]}
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False))
+    screen.print(Text(f"{outcome_counts(outcomes)}.{hint}", "bold green" if passed else "bold red"))

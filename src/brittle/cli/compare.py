@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, tell_files
+from brittle.cli.console import console, print_json, tell_files
 from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.sequences import print_sequences, sequences_as_json
 from brittle.cli.slide.inputs import has_slides, print_slides
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from brittle.evaluation import Comparable, Results, Scores
     from brittle.metrics import Estimate
 
 EXAMPLES = (
     ("brittle compare run", "the models of one run"),
-    ("brittle compare run-a run-b", "of several runs on the same data"),
+    ("brittle compare run-a run-b", "models of two runs on the same data"),
     ("brittle compare run --reference demo-standard", "mCE against a model of the run"),
     (
         "brittle compare run -b cifar10-c --reference other-run:demo-standard",
@@ -55,9 +57,11 @@ def compare_verb(
         CorruptionMeasure | None, option("--measure", show_default="CE with a reference, else error")
     ] = None,
     ranks: Annotated[bool, option("--ranks")] = False,
-    by: Annotated[RankBy | None, option("--rank-by", show_default="severity, if the corruptions share two")] = None,
-    published: Annotated[list[str] | None, option("--table")] = None,
-    form: Annotated[TableFormat | None, option("--format", show_default="by the name of the file")] = None,
+    rank_by: Annotated[
+        RankBy | None, option("--rank-by", show_default="severity, if the corruptions share two")
+    ] = None,
+    table: Annotated[list[str] | None, option("--table")] = None,
+    format: Annotated[TableFormat | None, option("--format", show_default="by the name of the file")] = None,  # noqa: A002
     output: Annotated[
         Path | None,
         option("--output", help="A file for the tables: .tex, .md, .csv or .txt. CSV has one table a file."),
@@ -81,17 +85,19 @@ def compare_verb(
     from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
     from brittle.evaluation import comparable, compare_all, scores
 
-    asked = TableRequest(per_corruption, measure, ranks, by, tuple(published or ()), form, output, not no_intervals)
+    request = TableRequest(
+        per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals
+    )
     others = not no_published
-    if as_json and (form or output):
+    if as_json and (format or output):
         raise BrittleError("--json prints one JSON of everything; leave out --format and --output, or --json")
-    if not runs and not published:
+    if not runs and not table:
         raise BrittleError("name at least one run, or a published table: --table NAME (--table list names all)")
     if not runs:
         if as_json:
-            _echo_json(tables_as_json(published_tables(asked.published)))
+            print_json(tables_as_json(published_tables(request.published)))
         else:
-            print_tables(asked, None, [])
+            print_tables(request, None, [])
         return
 
     if figure is not None:
@@ -99,27 +105,28 @@ def compare_verb(
 
         check_figure(figure)
     results = brittle.load_results(*runs)
-    recipes = [r for r in results.benchmarks() if benchmark in (None, r.name)]
+    recipes = [recipe for recipe in results.benchmarks() if benchmark in (None, recipe.name)]
     if results.sequences is not None and not recipes and benchmark is None:
         if as_json:
-            _echo_json({"sequences": sequences_as_json(results, reference)})
-        elif asked:
-            print_tables(asked, results, [], reference=reference)
+            print_json({"sequences": sequences_as_json(results, reference)})
+        elif request:
+            print_tables(request, results, [], reference=reference)
         else:
             print_sequences(results, reference)
         return
     if not recipes and benchmark is None and has_slides(results):
-        if as_json and asked.published:
+        if as_json and request.published:
             raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")
-        if asked and not as_json:
-            print_tables(asked, results, [], reference=reference)
-        _compare_slides(results, figure, as_json, quiet=bool(asked))
+        if request and not as_json:
+            print_tables(request, results, [], reference=reference)
+        _compare_slides(results, figure, as_json, quiet=bool(request))
         return
     if not recipes:
-        there = ", ".join(r.name for r in results.benchmarks()) or "none"
-        raise BrittleError(f"these runs hold no whole benchmark {benchmark or ''}".rstrip() + f"; they hold: {there}")
-    if asked and not as_json:
-        print_tables(asked, results, recipes, reference=reference, others=others)
+        complete = ", ".join(recipe.name for recipe in results.benchmarks()) or "none"
+        missing = f"these runs hold no complete benchmark {benchmark or ''}".rstrip()
+        raise BrittleError(f"{missing}; they hold: {complete}")
+    if request and not as_json:
+        print_tables(request, results, recipes, reference=reference, others=others)
         if figure is not None:
             tell_files(save_figure(accuracy_figure(results, recipes), figure))
         return
@@ -130,7 +137,7 @@ def compare_verb(
         tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
     beside = {name: comparable(results, recipe) for name, recipe in zip(tables, recipes, strict=True)}
     if as_json:
-        _echo_json(_as_json(tables, beside, others) | tables_as_json(published_tables(asked.published)))
+        print_json(_as_json(tables, beside, others) | tables_as_json(published_tables(request.published)))
         return
     for recipe, name in zip(recipes, tables, strict=True):
         rows = tables[name][0]
@@ -151,7 +158,7 @@ def _compare_slides(results: Results, figure: Path | None, as_json: bool, *, qui
     from brittle.report.figures import drop_figure, save_figure
 
     if as_json:
-        typer.echo(cns_scores(results).accuracy.write_json())
+        print_json(cns_scores(results).accuracy)
     elif not quiet:
         print_slides(results)
     if figure is not None:
@@ -186,11 +193,11 @@ def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> N
         )
     console().print(table)
     note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
-    together = "; their intervals hold for all models at once" if len(differences) > 1 else ""
-    console().print(f"[dim]{note}{together}[/]")
+    simultaneous = "; their intervals hold for all models at once" if len(differences) > 1 else ""
+    console().print(f"[dim]{note}{simultaneous}[/]")
 
 
-def _gap(gap: Estimate):  # type: ignore[no-untyped-def]
+def _gap(gap: Estimate) -> Text:
     from rich.text import Text
 
     assert gap.low is not None
@@ -211,12 +218,6 @@ def _print_agreement(tables: dict[str, list[Scores]]) -> None:
         if len(shared) > 2:
             tau = kendall([left[m] for m in shared], [right[m] for m in shared])
             console().print(f"{a} and {b} rank the models alike: {tau}", soft_wrap=True)
-
-
-def _echo_json(found: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
 
 
 def _as_json(

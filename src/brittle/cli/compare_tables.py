@@ -1,4 +1,4 @@
-"""Tables for papers: which are asked for, and where they go."""
+"""Tables for papers: which are requested, and where they are printed or written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIST = "list"
 
 @dataclass(frozen=True)
 class TableRequest:
-    """Which tables a command line asks for, and how they are to be written."""
+    """The tables of a command line, and their format."""
 
     per_corruption: bool = False
     measure: Measure | None = None
@@ -33,7 +33,7 @@ class TableRequest:
     intervals: bool = True
 
     def __bool__(self) -> bool:
-        """Whether any table is asked for, in place of what is printed without one."""
+        """Whether any table is requested, in place of what is printed without one."""
         return self != TableRequest()
 
     def format(self) -> Format:
@@ -46,20 +46,20 @@ class TableRequest:
 
 
 def print_tables(
-    asked: TableRequest,
+    request: TableRequest,
     results: Results | None,
     recipes: Sequence[Benchmark],
     *,
     reference: str | None = None,
     others: bool = True,
 ) -> None:
-    """Print or write the tables that were asked for; those of sequences or slides if there is no recipe."""
+    """Print or write the requested tables; those of sequences or slides if there is no recipe."""
     from brittle.evaluation import sequence_tables, slide_tables
 
-    form = asked.format()
-    tables = published_tables(asked.published)
+    form = request.format()
+    tables = published_tables(request.published)
     if results is not None and recipes:
-        tables = [*_of_runs(asked, results, recipes, reference, others, form), *tables]
+        tables = [*_of_runs(request, results, recipes, reference, others, form), *tables]
         _say_why_not(results, recipes, reference)
     elif results is not None and results.sequences is not None:
         tables = [*sequence_tables(results, reference=reference), *tables]
@@ -68,10 +68,10 @@ def print_tables(
         if reference is None:
             console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
     tables = _named_apart(tables)
-    if asked.output is not None:
-        tell_files(*_write(tables, form, asked.output, asked.intervals))
+    if request.output is not None:
+        tell_files(*_write(tables, form, request.output, request.intervals))
     else:
-        _print(tables, form, asked.intervals)
+        _print(tables, form, request.intervals)
 
 
 def _named_apart(tables: Sequence[ScoreTable]) -> list[ScoreTable]:
@@ -91,7 +91,7 @@ def published_tables(names: Sequence[str]) -> list[ScoreTable]:
 
 
 def _of_runs(
-    asked: TableRequest,
+    request: TableRequest,
     results: Results,
     recipes: Sequence[Benchmark],
     reference: str | None,
@@ -102,15 +102,18 @@ def _of_runs(
     from brittle.evaluation import agreement_table, by_corruption_table, per_corruption_table, rank_table, score_table
 
     options: dict[str, Any] = {"reference": reference, "published": others}
-    every_corruption, ranks = asked.per_corruption or asked.measure is not None, asked.ranks or asked.by is not None
+    every_corruption, ranks = (
+        request.per_corruption or request.measure is not None,
+        request.ranks or request.by is not None,
+    )
     tables = []
     for recipe in recipes:
-        if every_corruption and form == "csv" and asked.measure is None:
+        if every_corruption and form == "csv" and request.measure is None:
             tables.append(by_corruption_table(results, recipe, **options))
         elif every_corruption:
-            tables.append(per_corruption_table(results, recipe, asked.measure, **options))
+            tables.append(per_corruption_table(results, recipe, request.measure, **options))
         if ranks:
-            tables.append(rank_table(results, recipe, by=asked.by))
+            tables.append(rank_table(results, recipe, by=request.by))
         if not (every_corruption or ranks):
             tables.append(score_table(results, recipe, **options))
     return [*tables, agreement_table(results, recipes)] if ranks and len(recipes) > 1 else tables

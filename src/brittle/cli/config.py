@@ -14,14 +14,14 @@ GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)
 
 
-def with_config(group: Any, words: list[str], path: str) -> list[str]:
-    """The words of a call with what a file adds to them; an option that was typed wins over the file's.
+def with_config(group: Any, arguments: list[str], path: str) -> list[str]:
+    """The arguments of a call with those of a file; an option that was typed wins over the file's.
 
     The file has `command`, a verb such as "run" or "design overlap", which may be typed instead, `arguments`, which are
     what stands without an option's name, and `[options]` by their long names.
     """
     config = _read(Path(path))
-    verb, command, rest = _verb(group, words)
+    verb, command, rest = _verb(group, arguments)
     named = str(config.get("command", "")).split()
     if not verb:
         verb, command, left = _verb(group, named)
@@ -32,7 +32,7 @@ def with_config(group: Any, words: list[str], path: str) -> list[str]:
             f"{path!r} is a call of `brittle {' '.join(named)}`, and `brittle {' '.join(verb)}` was typed"
         )
     known = {flag.removeprefix("--"): part for part in command.params for flag in long_flags(part)}
-    typed = {_base(word) for word in rest if word.startswith("-")}
+    typed = {_option_name(argument) for argument in rest if argument.startswith("-")}
     added: list[str] = []
     for name, value in config.get("options", {}).items():
         if name not in known:
@@ -41,11 +41,11 @@ def with_config(group: Any, words: list[str], path: str) -> list[str]:
                 f"{did_you_mean(name, known)}"
             )
         if not typed & {*known[name].opts, *known[name].secondary_opts}:
-            added += _words(name, value, known[name], path)
+            added += _typed(name, value, known[name], path)
     has_arguments = rest and not rest[0].startswith("-")
-    arguments = [] if has_arguments else [str(value) for value in config.get("arguments", ())]
-    shared = [word for name in GLOBAL if name in config for word in _shared(name, config[name])]
-    return [*shared, *verb, *arguments, *added, *rest]
+    positional = [] if has_arguments else [str(value) for value in config.get("arguments", ())]
+    shared = [argument for name in GLOBAL if name in config for argument in _shared(name, config[name])]
+    return [*shared, *verb, *positional, *added, *rest]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -63,20 +63,20 @@ def _read(path: Path) -> dict[str, Any]:
     return config
 
 
-def _verb(group: Any, words: Iterable[str]) -> tuple[list[str], Any, list[str]]:
-    """The verb that words begin with, its command, and the words after it."""
-    path, command, rest = [], group, list(words)
+def _verb(group: Any, arguments: Iterable[str]) -> tuple[list[str], Any, list[str]]:
+    """The verb that arguments begin with, its command, and the arguments after it."""
+    path, command, rest = [], group, list(arguments)
     while rest and rest[0] in getattr(command, "commands", {}):
         path.append(rest.pop(0))
         command = command.commands[path[-1]]
     return path, command, rest
 
 
-def _base(word: str) -> str:
-    return word.partition("=")[0] if word.startswith("--") else word[:2]
+def _option_name(argument: str) -> str:
+    return argument.partition("=")[0] if argument.startswith("--") else argument[:2]
 
 
-def _words(name: str, value: Any, part: Any, path: str) -> list[str]:
+def _typed(name: str, value: Any, part: Any, path: str) -> list[str]:
     """An option of a file as it would be typed."""
     if getattr(part, "is_flag", False):
         if not isinstance(value, bool):
@@ -84,15 +84,15 @@ def _words(name: str, value: Any, part: Any, path: str) -> list[str]:
         off = part.secondary_opts[:1]
         return [f"--{name}"] if value else off
     values = value if isinstance(value, list) else [value]
-    return [word for one in values for word in (f"--{name}", str(one))]
+    return [argument for each in values for argument in (f"--{name}", str(each))]
 
 
 def _shared(name: str, value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        if one is True:
+    for each in value if isinstance(value, list) else [value]:
+        if each is True:
             yield f"--{name}"
-        elif one is not False:
-            yield from (f"--{name}", str(one))
+        elif each is not False:
+            yield from (f"--{name}", str(each))
 
 
 def all_settings(context: Any) -> Mapping[str, Any]:

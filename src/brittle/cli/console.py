@@ -1,4 +1,4 @@
-"""What the verbs share: where they write to, what they read, and how they say that something is wrong."""
+"""What the verbs share: the console, progress, JSON, lists of values in one text, and pictures in files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 
 IMPORTED: ContextVar[tuple[str, ...]] = ContextVar("IMPORTED", default=())
-"""The files of this call's --import, which the command that comes next needs too."""
+"""The files of this call's --import, which the command that is suggested next requires too."""
+
+
+OUTPUT_FOLDER: ContextVar[Path | None] = ContextVar("OUTPUT_FOLDER", default=None)
+"""The folder of this call's output where no --output named one."""
 
 
 def import_files(names: Sequence[str]) -> None:
@@ -57,37 +61,37 @@ def print_json(value: Any) -> None:
     """Print a result for programs: dataclasses and tables as plain JSON, what is no number or infinite as null."""
     import json
 
-    typer.echo(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(_json_value(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     from dataclasses import asdict, is_dataclass
 
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return _json_value(asdict(value))
     if hasattr(value, "to_dicts"):  # a Polars table
-        return _plain(value.to_dicts())
+        return _json_value(value.to_dicts())
     if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return _plain(value.tolist())
+        return _json_value(value.tolist())
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _json_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int) else str(value)
 
 
 def hint(text: str) -> None:
-    """Print what helps to go on and is no result: not with --quiet."""
+    """Print a hint, unless --quiet."""
     if not QUIET.get():
         console().print(f"[dim]{text}[/]", soft_wrap=True)
 
 
 def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
-    """Compile what some corruptions need, in all processors, before their first use, and say so.
+    """Compile the loops of some corruptions in all processors before their first use, and print that.
 
-    Where it is not known which will be used, only say why the very first use of any takes its time.
+    Where it is not known which will be used, only print why the first use takes longer.
     """
     screen = console(stderr=True)
     screen.quiet = QUIET.get()
@@ -100,33 +104,33 @@ def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
     missing = uncompiled(corruptions)
     if not missing:
         return
-    what = missing[0].id if len(missing) == 1 else f"{len(missing)} corruptions"
-    screen.print(f"[dim]First use: compiling {what}; this is done once.[/]")
+    count = missing[0].id if len(missing) == 1 else f"{len(missing)} corruptions"
+    screen.print(f"[dim]First use: compiling {count}; this is done once.[/]")
     if len(missing) == 1:  # it compiles itself, as soon elsewhere as here
         return
     with resumable_progress() as bar:
-        task = bar.add_task(f"Compiling {what} for the first time", total=len(missing))
+        task = bar.add_task(f"Compiling {count} for the first time", total=len(missing))
         compile_corruptions(missing, progress=lambda done, total: bar.update(task, completed=done, total=total))
 
 
 def _never_compiled() -> bool:
-    """Whether nothing was ever compiled and kept beside the package; numba is not loaded to find out."""
+    """Whether no compiled loop is cached beside the package; numba is not loaded to find out."""
     from importlib.util import find_spec
 
     spec = find_spec("brittle.corruptions.kernels")
-    kept = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
-    return kept is not None and not any(kept.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
+    cache = Path(spec.origin).parent / "__pycache__" if spec is not None and spec.origin else None
+    return cache is not None and not any(cache.glob("*.nbi")) and not os.environ.get("NUMBA_CACHE_DIR")
 
 
 def progress_bar() -> Progress:
-    """What is done and the time that is left, on stderr: a bar in a terminal, else a plain line every so often."""
+    """Progress and remaining time on stderr: a bar in a terminal, else a plain line now and then."""
     from brittle.cli.progress import WorkProgress
 
     return WorkProgress(console(stderr=True), quiet=QUIET.get())
 
 
 def interrupted() -> NoReturn:
-    """Say that nothing is lost, and leave as programs do that were interrupted."""
+    """Print that nothing is lost, and exit with the code of interrupted programs."""
     console(stderr=True).print("Interrupted. All files in place are complete; the same command resumes.")
     raise typer.Exit(130) from None
 
@@ -138,8 +142,8 @@ def say_next(*arguments: object, after: Path | str = "") -> None:
     if QUIET.get():
         return
 
-    words = ["brittle", *(word for file in IMPORTED.get() for word in ("--import", file)), *map(str, arguments)]
-    line = Text(f"next: {shlex.join(words)}", style="dim")
+    imports = [argument for file in IMPORTED.get() for argument in ("--import", file)]
+    line = Text(f"next: {shlex.join(['brittle', *imports, *map(str, arguments)])}", style="dim")
     console().print(Text.assemble(str(after), "  ", line) if str(after) else line, soft_wrap=True)
 
 
@@ -160,7 +164,7 @@ def set_verbosity(*, quiet: bool, verbose: bool) -> None:
 
 @contextmanager
 def resumable_progress() -> Iterator[Progress]:
-    """A progress bar; Ctrl-C takes it away, says that nothing is lost, and leaves."""
+    """A progress bar; Ctrl-C removes it, prints that nothing is lost, and exits."""
     with progress_bar() as bar:
         try:
             yield bar
@@ -171,18 +175,18 @@ def resumable_progress() -> Iterator[Progress]:
 
 def split_commas(values: Sequence[str] | None) -> list[str]:
     """Every value, in the order given, each once."""
-    words = (word.strip() for value in values or () for word in value.split(","))
-    return list(dict.fromkeys(word for word in words if word))
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return list(dict.fromkeys(part for part in parts if part))
 
 
 def split_numbers(values: Sequence[str] | None, what: str) -> list[float]:
     """Every number, in the order given, each once."""
     numbers = []
-    for word in split_commas(values):
+    for part in split_commas(values):
         try:
-            numbers.append(float(word))
+            numbers.append(float(part))
         except ValueError:
-            raise BrittleError(f"{what} must be numbers such as 1,2.5,5; got {word!r}") from None
+            raise BrittleError(f"{what} must be numbers such as 1,2.5,5; got {part!r}") from None
     return list(dict.fromkeys(numbers))
 
 
@@ -201,7 +205,7 @@ def check_picture(output: Path) -> None:
 
 
 def save_picture(picture: Picture, output: Path) -> None:
-    """Save a picture, and make its folder if need be."""
+    """Save a picture, and make its folder if there is none."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(output) as part:
         picture.save(part, **SAVING[output.suffix.lower()])
@@ -213,42 +217,26 @@ TEXTURES = Annotated[
 ]
 
 
-def chosen_recipe(
-    name: str | None,
-    corruptions: list[str],
-    severities: list[float],
-    seed: int | None,
-    default: str | None = None,
+def choose_benchmark(
+    benchmark: str | None,
+    corruptions: Sequence[str] | None,
+    severities: Sequence[str] | None = None,
+    *,
+    seed: int | None = None,
     textures: Path | None = None,
+    default: str | None = None,
 ) -> Benchmark | None:
-    """A recipe by its name, cut down to some corruptions or moved to other severities; None if nothing is asked for.
+    """The benchmark of a command line, whose corruptions and severities are repeated or have commas."""
+    from brittle import benchmarks
 
-    Without a name, corruptions need not be part of any recipe; `default` stands in when none are named, and says which
-    is meant where several have the same name. `textures` is a folder of pictures for corruptions that lay some over the
-    image; the recipe keeps its name with them.
-    """
-    recipe = _without_textures(name, corruptions, severities, seed, default)
-    if textures is None:
-        return recipe
-    if recipe is None:
-        raise BrittleError("--textures needs a --benchmark or a --corruption with textures, such as frost")
-    return recipe.with_textures(textures)
-
-
-def _without_textures(
-    name: str | None, corruptions: list[str], severities: list[float], seed: int | None, default: str | None
-) -> Benchmark | None:
-    from brittle.benchmarks import Benchmark, Entry, load_benchmark
-
-    if name is None and corruptions:
-        entries = tuple(Entry(each, tuple(severities) or (1, 2, 3, 4, 5)) for each in corruptions)
-        return Benchmark("custom", entries, seed=seed or 0)
-    name = name or default
-    if name is None:
-        if severities or seed is not None:
-            raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
-        return None
-    return load_benchmark(name).cut(corruptions, severities=severities, seed=seed)
+    return benchmarks.choose_benchmark(
+        benchmark,
+        corruptions=split_commas(corruptions),
+        severities=split_numbers(severities, "severities"),
+        seed=seed,
+        textures=textures,
+        default=default,
+    )
 
 
 OVERLAP = Annotated[
@@ -265,19 +253,18 @@ FIGURE = Annotated[
 
 
 def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
-    """The matrix without corruptions that no overlap is known of, which are named on the screen."""
-    import numpy as np
+    """The matrix without corruptions all of whose overlaps are masked, which are printed."""
+    from brittle.design import without_masked
 
-    unknown = np.isnan(overlap.scores).sum(axis=1) == len(overlap) - 1
-    left_out = [name for name, gone in zip(overlap.names, unknown, strict=True) if gone]
-    if not left_out or len(overlap) - len(left_out) < 2:
-        return overlap
-    console().print(f"[yellow]left out, all their overlaps are masked:[/] {', '.join(left_out)}")
-    return overlap.subset([name for name in overlap.names if name not in left_out])
+    known = without_masked(overlap)
+    left_out = [name for name in overlap.names if name not in known.names]
+    if left_out:
+        console().print(f"[yellow]left out, all their overlaps are masked:[/] {', '.join(left_out)}")
+    return known
 
 
 def figure_path(figure: Path | None, output: Path) -> Path:
-    """Where a figure goes: beside the output unless it was said."""
+    """The path of a figure: beside the output unless another is given."""
     from brittle.report.figures import check_figure
 
     return check_figure(figure or output.with_suffix(".svg"))
@@ -290,6 +277,6 @@ def check_ending(output: Path, what: str, *endings: str) -> None:
 
 
 def tell_files(*paths: Path) -> None:
-    """Say what was written."""
+    """Print the files that were written."""
     for path in paths:
         console().print(str(path), soft_wrap=True)

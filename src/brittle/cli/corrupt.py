@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._errors import BrittleError
-from brittle.cli.console import (
-    TEXTURES,
-    chosen_recipe,
-    compile_first,
-    console,
-    interrupted,
-    progress_bar,
-    split_commas,
-    split_numbers,
-)
+from brittle.cli.console import TEXTURES, choose_benchmark, compile_first, console, resumable_progress
 from brittle.cli.options import ImageFormat, option
 
 if TYPE_CHECKING:
@@ -29,9 +19,12 @@ LISTED = 5
 
 EXAMPLES = (
     ("brittle corrupt val/ imagenet-c/ --prepare imagenet", "ImageNet-C as published: 15 corruptions, 5 levels"),
-    ("brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --image-format png", "a few, at levels of your own"),
+    (
+        "brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --image-format png",
+        "two corruptions, other severities",
+    ),
     ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
-    ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "a recipe of yours, 8 processes"),
+    ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "your own recipe, 8 processes"),
 )
 
 
@@ -53,12 +46,11 @@ def corrupt_verb(
     seed: Annotated[int | None, option("--seed", show_default="0")] = None,
     textures: TEXTURES = None,
     prepare: Annotated[str, option("--prepare")] = "none",
-    form: Annotated[
+    image_format: Annotated[
         ImageFormat | None,
         option("--image-format", show_default="jpeg"),
     ] = None,
-    labels: Annotated[Path | None, option("--array-labels")] = None,
-    jobs: Annotated[int | None, option("--workers", show_default="one for each processor")] = None,
+    array_labels: Annotated[Path | None, option("--array-labels")] = None,
     overwrite: Annotated[bool, option("--overwrite")] = False,
 ) -> None:
     """Corrupt a data set, in the layout of the published ones.
@@ -71,51 +63,25 @@ def corrupt_verb(
     skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
     left out.
     """
-    is_array = source.suffix in (".npy", ".npz")
-    if is_array and (form is not None or prepare != "none"):
-        raise BrittleError(
-            "--image-format and --prepare are for folders of images; an array stays as it is and becomes .npy"
-        )
-    if labels is not None and not is_array:
-        raise BrittleError("--array-labels is for arrays; in a folder the names of the class folders are the labels")
-    default = "cifar10-c" if is_array else "imagenet-c"
-    recipe = chosen_recipe(
-        benchmark, split_commas(corruptions), split_numbers(severities, "severities"), seed, default, textures
+    from brittle.datasets import source_benchmark, write_corrupted
+
+    recipe = choose_benchmark(
+        benchmark, corruptions, severities, seed=seed, textures=textures, default=source_benchmark(source)
     )
     assert recipe is not None
     compile_first(entry.corruption for entry in recipe.entries)
-    with progress_bar() as bar:
+    with resumable_progress() as bar:
         task = bar.add_task("corrupting", total=None, unit="images")
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        try:
-            if is_array:
-                from brittle.datasets import read_array, read_labels, write_arrays
-
-                images, known = read_array(source)
-                if labels is not None:
-                    known = read_labels(labels, len(images))
-                account = write_arrays(
-                    images, destination, recipe, labels=known, jobs=jobs, overwrite=overwrite, progress=progress
-                )
-            else:
-                from brittle.datasets import write_folders
-
-                account = write_folders(
-                    source,
-                    destination,
-                    recipe,
-                    prepare=prepare,
-                    format=form or "jpeg",
-                    jobs=jobs,
-                    overwrite=overwrite,
-                    progress=progress,
-                )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+        account = write_corrupted(
+            source,
+            destination,
+            recipe,
+            prepare=prepare,
+            image_format=image_format,
+            array_labels=array_labels,
+            overwrite=overwrite,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
     _summary(destination, recipe, account)
 
 
@@ -131,9 +97,9 @@ def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:
     counts.add_column()
     counts.add_row(f"{account.written:,}", "pictures written")
     if account.kept:
-        counts.add_row(f"{account.kept:,}", "were there already")
+        counts.add_row(f"{account.kept:,}", "existed already")
     if account.damaged:
-        counts.add_row(Text(f"{account.damaged:,}", "yellow"), "of those written were there, but empty or cut off")
+        counts.add_row(Text(f"{account.damaged:,}", "yellow"), "of those written existed, but were empty or truncated")
     if account.skipped:
         counts.add_row(Text(f"{len(account.skipped):,}", "yellow"), "files skipped, because they could not be read")
     screen.print(counts)

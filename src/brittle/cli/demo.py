@@ -7,7 +7,7 @@ from typing import Annotated
 
 from brittle._io import atomic_write
 from brittle.cli.check import print_outcomes
-from brittle.cli.console import compile_first, console, interrupted, progress_bar
+from brittle.cli.console import OUTPUT_FOLDER, compile_first, console, interrupted, progress_bar
 from brittle.cli.inputs import follow, load_data
 from brittle.cli.options import option
 from brittle.cli.scores import print_scores
@@ -64,8 +64,9 @@ def demo_verb(
     if quick:
         limit = QUICK if limit is None else min(limit, QUICK)
     models = [demo_model(name) for name in MODELS]
-    data = load_data("demo", limit, None, {})
+    data = load_data("demo", limit=limit)
     output = output or Path("demo" if limit is None else f"demo-{len(data)}")
+    OUTPUT_FOLDER.set(output)
     benchmarks = [brittle.load_benchmark(name) for name in BENCHMARKS]
     compile_first(entry.corruption for benchmark in benchmarks for entry in benchmark.entries)
     with progress_bar() as bar:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, progress_bar
+from brittle.cli.console import OUTPUT_FOLDER, console, progress_bar
 from brittle.cli.inputs import follow
 from brittle.cli.options import Download, option
 
@@ -32,6 +32,7 @@ def fetch_verb(
 
     if name != "cifar10":
         raise BrittleError(f"there is nothing called {name!r} to fetch; there is: cifar10")
+    OUTPUT_FOLDER.set(Path(name))
     with progress_bar() as bar:
-        place = fetch_cifar10(output or Path(name), source=source, progress=follow(bar))
-    console().print(f"{place}  [dim]60,000 images, checksums right; use it as cifar10:{place}[/]", soft_wrap=True)
+        folder = fetch_cifar10(output or Path(name), source=source, progress=follow(bar))
+    console().print(f"{folder}  [dim]60,000 images, checksums right; use it as cifar10:{folder}[/]", soft_wrap=True)

@@ -14,19 +14,19 @@ from brittle.cli.scores import print_scores, scores_as_json
 
 EXAMPLES = (
     ("brittle import preds.csv -d imagenet:val/ -b imagenet-c -o run", "with columns sample, corruption, level, …"),
-    ("brittle import a.npz -d demo -b cifar10-c -o run --model-name mine", "into a run that is there"),
+    ("brittle import a.npz -d demo -b cifar10-c -o run --model-name mine", "into an existing run"),
 )
 
 
 def import_verb(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .npz file of predictions.")],
     data: DATA,
-    output: Annotated[Path, option("--output", help="The run's folder; one that is there is added to.")],
+    output: Annotated[Path, option("--output", help="The run's folder; predictions are added to an existing one.")],
     benchmark: Annotated[str | None, option("--benchmark")] = None,
     limit: Annotated[int | None, option("--limit")] = None,
     prepare: PREPARE = None,
     partial: PARTIAL = False,
-    name: Annotated[str | None, option("--model-name", show_default="the file's name")] = None,
+    model_name: Annotated[str | None, option("--model-name", show_default="the file's name")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
@@ -38,8 +38,8 @@ def import_verb(
     from brittle.evaluation import import_predictions
 
     recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
-    dataset = load_data(data, limit, prepare, {"partial": True} if partial else {})
-    results = import_predictions(file, dataset, output, name=name, benchmark=recipe)
+    dataset = load_data(data, limit=limit, prepare=prepare, partial=partial)
+    results = import_predictions(file, dataset, output, name=model_name, benchmark=recipe)
     if as_json:
         print_json(scores_as_json(results))
         return

@@ -1,20 +1,20 @@
-"""What verbs share: options of several verbs, and the models, data and training that they name."""
+"""Options that several verbs have, and the models, data and training plan of a command line."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from brittle._errors import BrittleError
 from brittle.cli.console import console
-from brittle.cli.options import option
+from brittle.cli.options import Mode, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brittle.datasets.dataset import Dataset
     from brittle.design import Plan
-    from brittle.distance import FeatureImages
+    from brittle.distance import Extractor, FeatureImages
     from brittle.models import Model
 
 MODEL = Annotated[
@@ -38,16 +38,12 @@ MEAN = Annotated[
 STD = Annotated[str | None, option("--std")]
 SIZE = Annotated[str | None, option("--size")]
 CROP = Annotated[str | None, option("--crop")]
-THREADS = Annotated[
-    int | None,
-    option("--workers", show_default="by the number of processors"),
-]
 OVERWRITE = Annotated[
     bool,
     option("--overwrite"),
 ]
 DEVICE = Annotated[str, option("--device")]
-IMAGES = Annotated[int, option("--feature-images")]
+FEATURE_IMAGES = Annotated[int, option("--feature-images")]
 CORRUPTION_SAMPLES = Annotated[int, option("--corruption-samples")]
 SEED = Annotated[int, option("--seed")]
 BATCH = Annotated[int, option("--batch-size")]
@@ -64,55 +60,67 @@ def load_models(
     crop: str | None = None,
 ) -> list[Model]:
     """The models of a command line, in its order; mean, std, size and crop are for those that take them."""
-    from brittle.models import load_model
-    from brittle.models.load import model_texts, option_value, options_of
+    from brittle.models import load_models
 
-    given = {"mean": mean, "std": std, "size": size, "crop": crop}
-    shown = {option: option_value(option, text) for option, text in given.items() if text is not None}
-    texts = list(dict.fromkeys(text for spec in specs for text in model_texts(spec)))
-    loaded, taken = [], set()
-    for text in texts:
-        takes = {key: shown[key] for key in shown if key in options_of(text)}
-        taken |= set(takes)
-        loaded.append(load_model(text, device=device, bf16=bf16, **takes))
-    for name in shown:
-        if name not in taken:
-            raise BrittleError(f"--{name} does not apply: {', '.join(texts)} prepare images in a way of their own")
-    return loaded
+    return load_models(specs, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
 
 
-def load_data(data: str, limit: int | None, prepare: str | None, options: dict[str, Any], *, tell: bool = True) -> Any:
-    """The dataset of a command line; a limit takes images evenly, so that every class is there.
+def load_data(
+    data: str,
+    *,
+    limit: int | None = None,
+    prepare: str | None = None,
+    partial: bool = False,
+    classes: Path | None = None,
+    quiet: bool = False,
+) -> Dataset:
+    """The dataset of a command line; a limit takes images evenly, so that every class is among them.
 
-    Says what is done to photographs of different sizes, unless `tell` is false.
+    Unless it is `quiet`, a line says how photographs of different sizes are prepared.
     """
     from brittle.datasets import load_dataset
 
+    options: dict[str, Any] = {
+        **({"partial": True} if partial else {}),
+        **({} if classes is None else {"classes": classes}),
+    }
     dataset = load_dataset(data, prepare=prepare, **options).limited(limit)
-    if tell:
-        _tell_prepared(dataset)
+    if not quiet:
+        tell_prepared(dataset)
     return dataset
 
 
-def fit_data(dataset: Any, models: list[Model], folder: Path) -> Any:
-    """The dataset at the size and with the numbers of classes that the models have; says what is done to it."""
-    from brittle.evaluation.inputs import fitted
+def load_training(
+    data: str, train_data: str | None = None, *, train_limit: int | None = None, **options: Any
+) -> Dataset:
+    """The training images of a command line, with a line on how they are prepared; `load_training_set` says which."""
+    from brittle.datasets import load_training_set
+
+    dataset = load_training_set(data, train_data, train_limit=train_limit, **options)
+    tell_prepared(dataset)
+    return dataset
+
+
+def fit_data(dataset: Dataset, models: list[Model], folder: Path) -> Dataset:
+    """The dataset at the size and with the class numbers of the models; a line says how it is prepared."""
+    from brittle.evaluation import fitted
 
     fits = fitted(dataset, models, folder)
-    _tell_prepared(fits)
+    tell_prepared(fits)
     if fits.classes != dataset.classes:
         console().print(f"[dim]{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs[/]")
     return fits
 
 
-def _tell_prepared(dataset: Any) -> None:
+def tell_prepared(dataset: Dataset) -> None:
+    """Print how photographs of different sizes are brought to one, if they are."""
     if dataset.preparation_text is not None:
         console().print(f"[dim]{dataset.name}: {dataset.preparation_text} (--prepare none leaves them)[/]")
 
 
 def tell_models(models: list[Model]) -> None:
-    """Say what each model does to images before its network sees them."""
-    from brittle.models.preprocessing import preprocessing_text
+    """Print how each model prepares images for its network."""
+    from brittle.models import preprocessing_text
 
     for model in models:
         console().print(f"[dim]{model.name}: {preprocessing_text(model)}[/]")
@@ -128,96 +136,60 @@ def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None]
     return progress
 
 
-def training_of(data: str, training: str | None, images: int | None) -> Dataset:
-    """The training data: named, or the training part of the data."""
-    from brittle.datasets import dataset_options
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The options of verbs that train many models: which network, on what, and how long."""
 
-    if training is None and "train" not in dataset_options(data):
-        raise BrittleError(f"{data!r} has no training part of its own; name one by --train-data")
-    found: Dataset = load_data(training or data, images, None, {} if training is not None else {"train": True})
-    if not found.classes:
-        raise BrittleError(
-            f"{found.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
+    mode: Annotated[Mode, option("--mode")] = "finetune"
+    network: Annotated[str, option("--network")] = "small"
+    start: Annotated[str | None, option("--start")] = None
+    epochs: Annotated[int | None, option("--epochs", show_default="1 of fine-tuning, 40 from scratch")] = None
+    standard_epochs: Annotated[int | None, option("--standard-epochs", show_default="40")] = None
+    train_data: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None
+    train_limit: Annotated[int | None, option("--train-limit", show_default="all, 10,000 of fine-tuning")] = None
+    limit: Annotated[int | None, option("--limit", show_default="all")] = None
+    batch_size: Annotated[int, option("--batch-size")] = 128
+    seed: Annotated[int, option("--seed")] = 0
+
+    def plan(self, *, lr: float | None = None, control: bool = True) -> Plan:
+        """The plan of the trainings."""
+        from brittle.design import training_plan
+
+        return training_plan(
+            mode=self.mode,
+            network=self.network,
+            epochs=self.epochs,
+            standard_epochs=self.standard_epochs,
+            train_limit=self.train_limit,
+            batch_size=self.batch_size,
+            lr=lr,
+            control=control,
+            seed=self.seed,
+            start=self.start,
         )
-    return found
+
+    def training_set(self, data: str) -> Dataset:
+        """The images to train with; fine-tuning takes its number of them from the plan."""
+        return load_training(data, self.train_data, train_limit=self.train_limit if self.mode == "scratch" else None)
+
+    def weights(self, training: Dataset) -> Path | None:
+        """The file of weights to start from, once it is sure that they fit the network."""
+        from brittle.models import find_weights
+
+        return None if self.start is None else find_weights(self.start, self.network, len(training.classes))
 
 
-def weights_of(start: str, network: str, training: Dataset) -> Path:
-    """The file of weights, once it is sure that they fit the network."""
-    from brittle.models import build_network
-    from brittle.models.networks import DEMO_WEIGHTS, load_into
+def check_features(model: Any, images: FeatureImages) -> Extractor:
+    """The model, or a BrittleError if it gives no features, before anything is computed."""
+    from brittle.distance import check_extractor
 
-    scheme, _, which = start.partition(":")
-    path = DEMO_WEIGHTS / f"{which}.safetensors" if scheme == "demo" and which else Path(start)
-    load_into(build_network(network, len(training.classes)), path)
-    return path
-
-
-def plan_of(
-    mode: str,
-    network: str,
-    epochs: int | None,
-    standard_epochs: int | None,
-    images: int | None,
-    batch_size: int,
-    seed: int,
-    *,
-    started: bool,
-    rate: float | None = None,
-    control: bool = True,
-    flag: str = "--train-limit",
-) -> Plan:
-    """The plan of a command line; `epochs` are those of the models that learn, `flag` is what says their `images`."""
-    from dataclasses import replace
-
-    from brittle.design import Plan
-
-    usual = Plan(mode, network)
-    if standard_epochs is not None and (mode == "scratch" or started):
-        why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
-        raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
-    if epochs is not None and mode == "batchnorm":
-        raise BrittleError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use {flag}")
-    if images is not None and images < batch_size:
-        raise BrittleError(f"{flag} {images} do not fill a batch of {batch_size}; lower --batch-size or take more")
-    if mode != "finetune" and rate is not None:
-        raise BrittleError(f"--lr {rate:g} is that of fine-tuning, and --mode is {mode}; leave it out")
-    full = epochs if mode == "scratch" else standard_epochs
-    short = epochs if mode == "finetune" else None
-    shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
-    changed: dict[str, Any] = {} if rate is None else {"learning_rate": rate}
-    return replace(
-        usual,
-        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
-        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared, **changed),
-        tuning_images=images or usual.tuning_images,
-        control=control,
-    )
-
-
-def check_counts(**counts: int | None) -> None:
-    """Raise if a number of things that were asked for is below 1, before anything is computed."""
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise BrittleError(f"--{name.replace('_', '-')} must be at least 1, got {count}")
-
-
-def check_features(model: Any, images: FeatureImages) -> None:
-    """Raise if a model shows no features, before anything is computed."""
-    from brittle.distance.features import check_extractor
-
-    check_extractor(model).features(images.pixels[:1])
-
-
-def training_part(data: str, prepare: str | None = None) -> Any:
-    """The training images of the data, or all of them if it does not know of any."""
-    from brittle.datasets import dataset_options
-
-    return load_data(data, None, prepare, {"train": True} if "train" in dataset_options(data) else {})
+    extractor = check_extractor(model)
+    extractor.features(images.pixels[:1])
+    return extractor
 
 
 def save_table(table: Any, path: Path) -> Path:
-    """A table as CSV, whole or not at all."""
+    """Write a table as CSV, atomically."""
     from brittle._io import atomic_write
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,12 @@
-"""`brittle list`: what there is."""
+"""`brittle list`: the corruptions and their parameters."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._errors import BrittleError
-from brittle.cli.console import console
+from brittle.cli.console import console, print_json
 from brittle.cli.options import option
 from brittle.corruptions import Corruption
 
@@ -68,7 +66,7 @@ MOVES = " ↔"
 """The mark beside the family of a corruption that moves pixels."""
 
 EXAMPLES = (
-    ("brittle list", "all of them"),
+    ("brittle list", "all corruptions"),
     ("brittle list --family weather", "one family"),
     ("brittle list --benchmark cifar10-c --image-size 32", "a benchmark, at its image size"),
     ("brittle list fog frost", "two in detail: docs, every level, every size"),
@@ -83,7 +81,7 @@ def list_verb(
     source: Annotated[str | None, option("--source")] = None,
     family: Annotated[str | None, option("--family")] = None,
     benchmark: Annotated[str | None, option("--benchmark")] = None,
-    size: Annotated[int | None, option("--image-size", show_default="224")] = None,
+    image_size: Annotated[int | None, option("--image-size", show_default="224")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """List the corruptions, set by set, with their parameters at a weak, a middle and the strongest severity.
@@ -92,25 +90,15 @@ def list_verb(
     published levels at whole numbers, and depend on the size of the image.
     """
     import brittle
+    from brittle.benchmarks import find_corruptions
 
-    chosen = brittle.list_corruptions(source=source, family=family)
-    if benchmark is not None:
-        members = [entry.corruption for entry in brittle.load_benchmark(benchmark).entries]
-        chosen = [corruption for corruption in members if corruption in chosen]
-    if names:
-        wanted = [_named(name, chosen) for name in names]
-        for corruption in wanted:
-            if corruption not in chosen:
-                raise BrittleError(f"{corruption.id} is not among those chosen by --source, --family and --benchmark")
-        chosen = wanted
-    if not chosen:
-        raise BrittleError("no corruption is of that source, family and benchmark at once; try fewer options")
-    side = 224 if size is None else size
+    chosen = find_corruptions(names or (), source=source, family=family, benchmark=benchmark)
+    side = 224 if image_size is None else image_size
     if as_json:
-        typer.echo(json.dumps([_plain(corruption, side) for corruption in chosen], indent=2))
+        print_json([_as_data(corruption, side) for corruption in chosen])
     elif names:
         for corruption in chosen:
-            print_detail(corruption, size)
+            print_detail(corruption, image_size)
     else:
         screen = console()
         sets = {c.source: [d for d in chosen if d.source == c.source] for c in chosen}
@@ -125,14 +113,6 @@ def list_verb(
         screen.print(f"[dim]Benchmarks: {', '.join(brittle.list_benchmarks())}.[/]")
 
 
-def _named(name: str, chosen: list[Corruption]) -> Corruption:
-    """The corruption of that name, of those chosen if exactly one of them has it."""
-    import brittle
-
-    alike = [corruption for corruption in chosen if corruption.name == name]
-    return alike[0] if len(alike) == 1 else brittle.get_corruption(name)
-
-
 def number(value: float) -> str:
     """A parameter in at most five characters or so."""
     if abs(value) >= 1000:
@@ -140,7 +120,7 @@ def number(value: float) -> str:
     return f"{value:.3g}" if value == 0 or abs(value) >= 0.001 else f"{value:.1e}"
 
 
-def _plain(corruption: Corruption, size: int) -> dict[str, object]:
+def _as_data(corruption: Corruption, size: int) -> dict[str, object]:
     return {
         "id": corruption.id,
         "name": corruption.name,

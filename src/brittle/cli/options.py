@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import typer
 
@@ -58,7 +61,7 @@ OPTIONS = {
     "--severity": Meaning("Severities, real numbers from 0, repeated or with commas.", "-s", "S"),
     "--output": Meaning("Where the result is written.", "-o"),
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
-    "--partial": Meaning("Allow for fewer classes than the full data set has."),
+    "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
         "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; or `none`."
     ),
@@ -69,27 +72,26 @@ OPTIONS = {
     "--std": Meaning("Standard deviation of each channel that images are normalised with."),
     "--size": Meaning("Side in pixels that models resize images to; with --crop, the shorter side."),
     "--crop": Meaning("Side in pixels of the central square that models see."),
-    "--clean": Meaning("The clean images that belong to published corrupted ones."),
+    "--clean": Meaning("Clean images that belong to published corrupted ones."),
     "--keep": Meaning("Use only these samples of cns-bench: kept.csv of `brittle slide filter`.", metavar="FILE"),
-    "--textures": Meaning("Pictures that frost is made of, such as the published photographs.", metavar="FOLDER"),
+    "--textures": Meaning("Images that frost is made of, such as the published photographs.", metavar="FOLDER"),
     "--model-name": Meaning("Name that the results give the model."),
     # how it is computed
     "--seed": Meaning("Seed of all random draws."),
     "--batch-size": Meaning("Number of images that a model sees at once."),
-    "--workers": Meaning("Number of workers that corrupt images and compute side by side.", "-j"),
-    "--device": Meaning("Where networks run: `cpu`, `cuda`, `cuda:1`, `mps`, or the best there is: `auto`."),
-    "--bf16": Meaning("Compute in bfloat16: half the memory, where the device is good at it."),
+    "--device": Meaning("Device of the networks: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`, the best one."),
+    "--bf16": Meaning("Compute in bfloat16: half the memory, fast on devices that support it."),
     "--engine": Meaning(
-        "Run on this machine, or spread the work over a Ray cluster.", metavar="ENGINE", choices=Engine
+        "Run on this machine, or distribute the work over a Ray cluster.", metavar="ENGINE", choices=Engine
     ),
     "--address": Meaning("Address of the Ray cluster."),
-    "--overwrite": Meaning("Remove what an earlier call left in the output folder, and start anew."),
+    "--overwrite": Meaning("Remove the results of an earlier call from the output folder, and start again."),
     "--tolerance": Meaning("Precision of a severity that is searched for."),
-    "--search-step": Meaning("Step of severity that is tried upwards before the halving."),
+    "--search-step": Meaning("Step of severity of the upward search before bisection."),
     "--difficulty": Meaning("Difficulty of sequences, 1 to 3: frames so far apart are compared, noise is stronger."),
-    "--draws": Meaning("Number of seeds tried; the table gives their median and range."),
+    "--draws": Meaning("Number of random draws; the table has their median and range."),
     # what comes out
-    "--report": Meaning("Write the report as well, report.html in the run's folder."),
+    "--report": Meaning("Also write the report, report.html in the run's folder."),
     "--figure": Meaning("File of the figure.", metavar="FILE"),
     "--json": Meaning("Print JSON instead of tables."),
     "--log": Meaning(
@@ -103,12 +105,12 @@ OPTIONS = {
         "whose errors divide rCE.",
         metavar="MODEL",
     ),
-    "--no-published": Meaning("Leave out what others published."),
+    "--no-published": Meaning("Leave out published results."),
     "--per-corruption": Meaning("Table of every model under every corruption, for a paper."),
-    "--measure": Meaning("What the table of every corruption shows.", metavar="MEASURE", choices=CorruptionMeasure),
+    "--measure": Meaning("Measure in the table of every corruption.", metavar="MEASURE", choices=CorruptionMeasure),
     "--ranks": Meaning("Table of ranks, with Kendall's τ between severities and between benchmarks."),
-    "--rank-by": Meaning("What there is a rank for, each severity or each corruption.", metavar="WHAT", choices=RankBy),
-    "--table": Meaning("Bundled published table, with or without runs; `list` lists them; repeatable.", metavar="NAME"),
+    "--rank-by": Meaning("Rank models at each severity or under each corruption.", metavar="WHAT", choices=RankBy),
+    "--table": Meaning("Bundled published table, with or without runs; `list` names all; repeatable.", metavar="NAME"),
     "--format": Meaning("Format of tables for a paper.", metavar="FORMAT", choices=TableFormat),
     "--no-intervals": Meaning("Leave 95 % intervals out of tables."),
     "--rules": Meaning("File of the rules that are checked.", metavar="FILE.toml"),
@@ -118,7 +120,7 @@ OPTIONS = {
     "--markdown": Meaning(
         "File of a summary in Markdown; one goes to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
     ),
-    "--quick": Meaning("Use 100 images."),
+    "--quick": Meaning("Use 100 images only."),
     # lists and pictures of corruptions
     "--source": Meaning("Only the corruptions of one published set."),
     "--family": Meaning("Only the corruptions of one family: noise, blur, weather, digital …", "-f"),
@@ -130,7 +132,7 @@ OPTIONS = {
         choices=ImageFormat,
     ),
     "--array-labels": Meaning("Labels of the images of an .npy array, another .npy file.", metavar="FILE"),
-    "--from": Meaning("Where to fetch from.", metavar="PLACE", choices=Download),
+    "--from": Meaning("Source of the download.", metavar="PLACE", choices=Download),
     # designing benchmarks
     "--candidates": Meaning(
         "Candidate corruptions: a recipe, or names with commas, each with the range of NOC's or Syn2Nat's candidates."
@@ -141,11 +143,11 @@ OPTIONS = {
     "--threshold": Meaning("Overlap score from which on two corruptions count as overlapping.", "-t"),
     "--sweep": Meaning("Other thresholds to try, with commas."),
     "--sweep-table": Meaning("Table of the sizes and members at each threshold.", metavar="FILE.csv"),
-    "--of": Meaning("What should be covered: a recipe or names of corruptions."),
+    "--of": Meaning("Corruptions that should be covered: a recipe, or names with commas."),
     "--clusters": Meaning("Number of categories, instead of a correlation."),
     "--min-correlation": Meaning("Split until the vectors of a category correlate on average more than this."),
     "--method": Meaning(
-        "How to cluster: k-means as in Syn2Nat, or a tree.", metavar="METHOD", choices=ClusteringMethod
+        "Clustering method: k-means as in Syn2Nat, or hierarchical.", metavar="METHOD", choices=ClusteringMethod
     ),
     "--categories": Meaning("Categories: a file of `brittle design categories`, or `syn2nat`, the published ones."),
     "--nk": Meaning("Benchmarks with K corruptions of each of N categories; repeatable.", metavar="N,K"),
@@ -154,7 +156,7 @@ OPTIONS = {
     "--count": Meaning("Number of different benchmarks that are drawn."),
     "--natural": Meaning("Run of the same models on a natural shift, with a name for it; repeatable.", "", "NAME=RUN"),
     "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
-    "--robustness": Meaning("Shares of clean accuracy that are left at the two ends of the range, with a comma."),
+    "--robustness": Meaning("Shares of clean accuracy that remain at the two ends of the range, with a comma."),
     "--name": Meaning("Name of the recipe."),
     "--form": Meaning(
         "Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code.",
@@ -162,7 +164,7 @@ OPTIONS = {
         choices=OverlapForm,
     ),
     "--no-control": Meaning("Do not train the standard model further with clean images, as a control."),
-    "--from-table": Meaning("Train nothing, and take a published table: noc-table7 or noc-table8."),
+    "--from-table": Meaning("Train nothing and take a published table instead: noc-table7 or noc-table8."),
     "--repeats": Meaning("Number of runs, each with other images and draws; the paper: 10."),
     "--datasets": Meaning("Number of data sets that are sampled in each run."),
     "--error-tolerance": Meaning("Relative tolerance around the target error."),
@@ -174,7 +176,7 @@ OPTIONS = {
     ),
     "--network": Meaning("Network to train: `small`, `small:WIDTH` or `timm:NAME`."),
     "--start": Meaning("Weights of a standard model to start from: a file, or `demo:standard`."),
-    "--train-data": Meaning("Training images, where the data has no training part or another is wanted."),
+    "--train-data": Meaning("Other training images than the training part of the data."),
     "--train-limit": Meaning("Number of training images."),
     "--epochs": Meaning("Number of training epochs of each model."),
     "--standard-epochs": Meaning("Number of training epochs of the standard model."),
@@ -192,23 +194,23 @@ OPTIONS = {
     "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
     "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
     "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
-    "--results": Meaning("Run that is scored with and without what leaked.", metavar="RUN"),
+    "--results": Meaning("Run that is scored with and without the leaked corruptions.", metavar="RUN"),
     "--neutral": Meaning("Reference augmentations, which are known not to leak."),
-    "--margin": Meaning("Factor: leaked if not this many times as far as a reference augmentation."),
+    "--margin": Meaning("Leaked is a corruption nearer than this share of the distance to a reference augmentation."),
     "--alpha": Meaning("Family-wise false-positive rate of the test."),
     "--schemes": Meaning("Number of the 512 subsets of AugMix's nine bases."),
-    "--near": Meaning("Corruption that is tested, and mixed in."),
-    "--far": Meaning("Corruption or augmentation that makes the rest of the mixture."),
+    "--near": Meaning("Corruption that models are tested on, and that is mixed into the training."),
+    "--far": Meaning("Corruption or augmentation that is the rest of the mixture."),
     "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
     "--no-errors": Meaning("Measure distances only: train and test no model with each mixture."),
     # generated shifts
     "--class": Meaning("Classes by number or name, repeated or with commas; or `all`."),
     "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
-    "--any-shift": Meaning("Allow shifts that are not published, in any words."),
+    "--any-shift": Meaning("Accept shifts that are not published, in any words."),
     "--tokens": Meaning("Learned class tokens: a folder such as encoder_root_imagenet.", metavar="FOLDER"),
     "--steps": Meaning("Number of training steps."),
     "--denoising-steps": Meaning("Number of denoising steps."),
-    "--strength": Meaning("η: how many times the difference of the prompts the slider learns."),
+    "--strength": Meaning("Strength η: multiple of the difference between the prompts that the slider learns."),
     "--lora-rank": Meaning("Rank of the LoRA adapter."),
     "--lora-alpha": Meaning("Alpha of the LoRA adapter; alpha / rank scales it."),
     "--dtype": Meaning(
@@ -218,15 +220,15 @@ OPTIONS = {
     ),
     "--scale": Meaning("Scales of the shift, with commas; 0 is one of them."),
     "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
-    "--two-prompts": Meaning("The baseline without a slider: the shift in the prompt, at scale 1 only."),
+    "--two-prompts": Meaning("Baseline without sliders: the shift in the prompt, at scale 1 only."),
     "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),
     "--guidance": Meaning("Strength of classifier-free guidance; 1 is none."),
     "--scheduler": Meaning("Scheduler of the denoising.", metavar="NAME", choices=Scheduler),
     "--output-size": Meaning("Side in pixels of written images."),
-    "--clip": Meaning("A CLIP model of transformers or open_clip, or `tiny`, the bundled one.", metavar="FOLDER"),
-    "--dino": Meaning("An image encoder of transformers, or `tiny`, the bundled one.", metavar="FOLDER"),
+    "--clip": Meaning("CLIP model of transformers or open_clip, or `tiny`, the bundled one.", metavar="FOLDER"),
+    "--dino": Meaning("Image encoder of transformers, or `tiny`, the bundled one.", metavar="FOLDER"),
     "--by": Meaning(
-        "One curve for each shift, for each class name, or for all images.", metavar="WHAT", choices=CurvesBy
+        "Group of images that has one curve: each shift, each class name, or all.", metavar="WHAT", choices=CurvesBy
     ),
     "--prompts": Meaning(
         "Wording of the prompts; `paper` and `code` as published there.", metavar="WORDING", choices=Prompts
@@ -237,11 +239,11 @@ OPTIONS = {
     "--published-thresholds": Meaning("Use the published thresholds, for CLIP ViT-B/16 and DINOv2 ViT-L/14."),
     "--thresholds": Meaning("Thresholds of an earlier filter, thresholds.json, or `tiny`.", metavar="FILE"),
     "--least": Meaning("Number of scores that must pass for an image to pass."),
-    "--partial-as": Meaning("What `partial` labels count as.", metavar="LABEL", choices=PartialLabels),
+    "--partial-as": Meaning("Label that `partial` ones count as.", metavar="LABEL", choices=PartialLabels),
     "--page": Meaning("Labelling page to write.", metavar="FILE.html"),
-    "--demo-pipeline": Meaning("Another demo pipeline, of scripts/train_tiny_world.py.", metavar="FOLDER"),
+    "--demo-pipeline": Meaning("Another demo pipeline, as scripts/train_tiny_world.py writes it.", metavar="FOLDER"),
 }
-"""The meaning of each option, which is its help in every verb."""
+"""The meaning of each option, its help in every verb."""
 
 
 def option(name: str, *, help: str | None = None, **more: Any) -> Any:  # noqa: A002 - Typer's word
@@ -253,11 +255,44 @@ def option(name: str, *, help: str | None = None, **more: Any) -> Any:  # noqa: 
     meaning = OPTIONS[name]
     if help is not None and name != "--output":
         raise ValueError(f"{name} has its one meaning in OPTIONS; only --output says what it is")
-    words = {"help": help or meaning.text, **({"metavar": meaning.metavar} if meaning.metavar else {}), **more}
+    settings = {"help": help or meaning.text, **({"metavar": meaning.metavar} if meaning.metavar else {}), **more}
     complete = COMPLETIONS.get(name)
     if complete is not None:
-        words["autocompletion"] = complete
-    return typer.Option(name, *([meaning.short] if meaning.short else []), **words)
+        settings["autocompletion"] = complete
+    return typer.Option(name, *([meaning.short] if meaning.short else []), **settings)
+
+
+def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb have groups of options: each parameter that is a dataclass stands for the options that it lists."""
+    hints = get_type_hints(verb, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(verb).parameters.items():
+        kinds = get_type_hints(groups[name], include_extras=True) if name in groups else {}
+        parts = fields(groups[name]) if name in groups else ()
+        options += [
+            parameter.replace(
+                name=part.name,
+                annotation=kinds[part.name],
+                default=inspect.Parameter.empty if part.default is MISSING else part.default,
+                kind=inspect.Parameter.KEYWORD_ONLY,
+            )
+            for part in parts
+        ]
+        if not parts:
+            options.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(verb)
+    def flat(**values: Any) -> None:
+        grouped = {
+            name: group(**{part.name: values.pop(part.name) for part in fields(group)})
+            for name, group in groups.items()
+        }
+        verb(**values, **grouped)
+
+    flat.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    flat.__annotations__ = {option.name: option.annotation for option in options}
+    return flat
 
 
 def _benchmarks(incomplete: str) -> list[str]:

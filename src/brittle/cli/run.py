@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from brittle._errors import BrittleError
 from brittle.cli.console import (
     TEXTURES,
-    chosen_recipe,
+    choose_benchmark,
     compile_first,
     console,
-    interrupted,
     print_json,
-    progress_bar,
+    resumable_progress,
     say_next,
-    split_commas,
-    split_numbers,
 )
 from brittle.cli.inputs import (
     CLASSES,
@@ -30,7 +27,6 @@ from brittle.cli.inputs import (
     PREPARE,
     SIZE,
     STD,
-    THREADS,
     fit_data,
     follow,
     load_data,
@@ -40,18 +36,22 @@ from brittle.cli.inputs import (
 from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores, scores_as_json
-from brittle.cli.sequences import chosen_sequences, print_sequences, sequences_as_json
+from brittle.cli.sequences import choose_sequences, print_sequences, sequences_as_json
 
 if TYPE_CHECKING:
-    pass
+    from brittle.benchmarks import Benchmark
+    from brittle.evaluation import Results
 
 EXAMPLES = (
     ("brittle run -m demo:standard -d demo -b cifar10-c -o run", "a bundled model on bundled data"),
     ("brittle run -m models.py:load -d photos/ -b imagenet-c -o run --report", "your own model and photographs"),
     ("brittle run -m timm:resnet50 -d imagenet:val/ -b imagenet-c -o run", "ImageNet-C in memory, no 75 GB of JPEGs"),
-    ("brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run", "two models share the pictures"),
+    (
+        "brittle run -m net.onnx -m models.py:load -d photos/ -b my.toml -o run",
+        "two models on the same pictures",
+    ),
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
-    ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at severities of your own"),
+    ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at other severities"),
     ("brittle run -m demo:standard -d demo -b cifar10-p -o run", "how often predictions flip along sequences"),
     ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
@@ -84,7 +84,6 @@ def run_verb(
         int | None,
         option("--batch-size", show_default="64, 32 above 64 px, or more"),
     ] = None,
-    threads: THREADS = None,
     device: DEVICE = "auto",
     bf16: Annotated[bool, option("--bf16")] = False,
     engine: Annotated[Engine, option("--engine")] = "local",
@@ -100,57 +99,47 @@ def run_verb(
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets import stored_sequences, stored_set
+    from brittle.datasets import read_kept_samples, stored_sequences, stored_set
     from brittle.evaluation import evaluate
     from brittle.evaluation.loggers import load_callback
 
     callbacks = [load_callback(text) for text in log or ()]
-    names, levels = split_commas(corruptions), split_numbers(severities, "severities")
-    sequences = chosen_sequences(benchmark, data, names, levels, seed, difficulty)
-    recipe = None if sequences is not None else chosen_recipe(benchmark, names, levels, seed, textures=textures)
-    options: dict[str, Any] = {"partial": True} if partial else {}
-    stored = stored_set(data, **options, **({} if keep is None else {"keep": kept_ids(keep)}))
-    if stored is not None and recipe is not None:
-        raise BrittleError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
-    if stored is not None and (limit is not None or engine != "local"):
-        raise BrittleError("published pictures are run whole and here: leave --limit and --engine out")
-    if stored is None and keep is not None:
-        raise BrittleError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
-    if stored is None and clean is not None:
-        raise BrittleError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
-    if stored is not None and classes is not None:
-        raise BrittleError(f"{data!r} numbers its classes itself; leave --classes out")
-    if classes is not None:
-        options["classes"] = classes
+    sequences = choose_sequences(benchmark, data, corruptions, severities, seed=seed, difficulty=difficulty)
+    recipe = (
+        None
+        if sequences is not None
+        else choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
+    )
+    kept = {} if keep is None else {"keep": read_kept_samples(keep)}
+    stored = stored_set(data, **({"partial": True} if partial else {}), **kept)
+    if stored is None:
+        _refuse(data, clean=clean, keep=keep)
+    else:
+        _refuse_stored(data, benchmark=recipe, limit=limit, engine=engine, classes=classes)
+    reading: dict[str, Any] = {"prepare": prepare, "partial": partial, "classes": classes}
     on_disk = stored is not None or stored_sequences(data) is not None
-    dataset = None if on_disk else load_data(data, limit, prepare, options, tell=False)
-    clean_data = None if clean is None else load_data(clean, None, prepare, options)
+    dataset = None if on_disk else load_data(data, limit=limit, quiet=True, **reading)
+    clean_data = None if clean is None else load_data(clean, **reading)
     loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
     if dataset is not None:
         dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
     if stored is None and recipe is not None and engine == "local":
         compile_first(entry.corruption for entry in recipe.entries)
-    with progress_bar() as bar:
-        shown = follow(bar, "images" if stored is None else None)
-        try:
-            results = evaluate(
-                loaded,
-                dataset or stored or data,
-                sequences or recipe,
-                output,
-                clean=clean_data,
-                batch_size=batch_size,
-                threads=threads,
-                engine=engine,
-                address=address,
-                progress=shown,
-                overwrite=overwrite,
-                callbacks=callbacks,
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    with resumable_progress() as bar:
+        results = evaluate(
+            loaded,
+            dataset or stored or data,
+            sequences or recipe,
+            output,
+            clean=clean_data,
+            batch_size=batch_size,
+            engine=engine,
+            address=address,
+            progress=follow(bar, "images" if stored is None else None),
+            overwrite=overwrite,
+            callbacks=callbacks,
+        )
     if as_json:
         print_json(scores_as_json(results) if sequences is None else {"sequences": sequences_as_json(results)})
         if report:
@@ -172,44 +161,49 @@ def run_verb(
         say_next("report", output, after=output)
 
 
-def kept_ids(path: Path) -> list[str]:
-    """The samples of a file with a column `sample`."""
-    import csv
-
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file of samples {str(path)!r}; `brittle slide filter` writes kept.csv")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if "sample" not in (reader.fieldnames or ()):
-            raise BrittleError(
-                f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample"
-            )
-        return [row["sample"] for row in reader]
+def _refuse(data: str, *, clean: str | None, keep: Path | None) -> None:
+    """Raise if options of stored corrupted images are given with clean ones."""
+    if keep is not None:
+        raise BrittleError(f"--keep belongs to slides, cns-bench:FOLDER, and {data!r} are none")
+    if clean is not None:
+        raise BrittleError(f"--clean belongs to published corrupted pictures, and {data!r} holds none")
 
 
-def tell_guessing(results: Any, models: list[str]) -> None:
+def _refuse_stored(
+    data: str, *, benchmark: Benchmark | None, limit: int | None, engine: str, classes: Path | None
+) -> None:
+    """Raise if options of a benchmark are given with images that are corrupted already."""
+    if benchmark is not None:
+        raise BrittleError(f"{data!r} holds corrupted pictures already; leave --benchmark and --corruption out")
+    if limit is not None or engine != "local":
+        raise BrittleError("published pictures are run in full and on this machine: leave --limit and --engine out")
+    if classes is not None:
+        raise BrittleError(f"{data!r} numbers its classes itself; leave --classes out")
+
+
+def tell_guessing(results: Results, models: list[str]) -> None:
     """Warn of models that are no better than guessing on clean images."""
     from rich.text import Text
 
-    from brittle.evaluation.score import guessing_models, guessing_warning
+    from brittle.evaluation import guessing_models, guessing_warning
 
     classes = next((run.classes for run in results.runs if run.classes), ())
-    for name, found in guessing_models(results, models).items():
-        console().print(Text(guessing_warning(name, found, classes), "yellow"))
+    for name, guess in guessing_models(results, models).items():
+        console().print(Text(guessing_warning(name, guess, classes), "yellow"))
 
 
-def tell_batches(results: Any) -> None:
-    """Say how many images were shown at once in the last call, if any were."""
+def tell_batches(results: Results) -> None:
+    """Print the batch size of the last call, if it computed anything."""
     sizes = [call.batch_size for run in results.runs for call in run.calls if call.batch_size]
     if sizes:
         console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
 
 
-def tell_skipped(results: Any) -> None:
-    """Say how many images could not be read."""
+def tell_skipped(results: Results) -> None:
+    """Print how many images could not be read."""
     for run in results.runs:
         if run.skipped:
             first, reason = next(iter(run.skipped.items()))
             count = len(run.skipped)
-            words = f"[yellow]{count} images could not be read and were left out[/], such as {first}: {reason}"
-            console().print(words, soft_wrap=True)
+            warning = f"[yellow]{count} images could not be read and were left out[/], such as {first}: {reason}"
+            console().print(warning, soft_wrap=True)

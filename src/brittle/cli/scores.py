@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brittle.metrics import Estimate
 
 MOST = 5
-"""So many models fit beside each other, and are told about in sentences."""
+"""The number of models that fit beside each other, and whose worst corruption is printed."""
 ONE_LINE = 19
 """Columns that a value with its interval takes in one line."""
 
@@ -31,10 +31,10 @@ def print_scores(results: Results, models: list[str] | None = None, first: Bench
     recipes = results.benchmarks()
     just_run = [recipe for recipe in recipes if first is not None and recipe.hash == first.hash]
     for recipe in [*just_run, *(recipe for recipe in recipes if recipe not in just_run)]:
-        whole = results.models_with(recipe.cells())
-        mine = whole if models is None else [name for name in _with_names(results, models) if name in whole]
-        if mine:
-            rows = scores(results, recipe, models=mine)
+        complete = results.models_with(recipe.cells())
+        shown = complete if models is None else [name for name in _with_names(results, models) if name in complete]
+        if shown:
+            rows = scores(results, recipe, models=shown)
             print_table(recipe.name, rows, comparable(results, recipe), recipe)
             if not just_run or recipe in just_run:
                 print_corruptions(rows)
@@ -43,7 +43,7 @@ def print_scores(results: Results, models: list[str] | None = None, first: Bench
 
 
 def scores_as_json(results: Results) -> dict[str, Any]:
-    """The scores of each whole benchmark, and the accuracy in every cell, for programs."""
+    """The scores of each complete benchmark, and the accuracy in every cell, for programs."""
     from dataclasses import asdict
 
     from brittle.evaluation import scores
@@ -70,8 +70,8 @@ def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Bench
     for _, title in (*columns, *added):
         table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
-        own = [cell(getattr(row, field)) for field, _ in columns]
-        table.add_row(row.model, *own, *(cell(row.more.get(field)) for field, _ in added))
+        cells = [cell(getattr(row, field)) for field, _ in columns]
+        table.add_row(row.model, *cells, *(cell(row.more.get(field)) for field, _ in added))
     console().print(table)
     console().print("[dim]percent, with 95 % intervals over images[/]")
     print_reference(rows, beside, recipe)
@@ -89,10 +89,10 @@ def print_reference(rows: list[Scores], beside: Comparable, recipe: Benchmark, *
     from brittle.evaluation.references import BUNDLED_TEXTURES, bundled_textures
 
     reference = next((row.reference for row in rows if row.mce is not None), None)
-    theirs = beside.baseline is not None and reference == beside.baseline.title
+    is_published = beside.baseline is not None and reference == beside.baseline.title
     lines = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
     lines.append(beside.refusal(has_reference=reference is not None))
-    if theirs or published:
+    if is_published or published:
         lines += beside.notes
     elif recipe.storage == "jpeg85" and bundled_textures(recipe):
         lines.append(BUNDLED_TEXTURES)
@@ -120,17 +120,17 @@ def print_corruptions(rows: list[Scores]) -> None:
     for identity, name in worst.items():
         cells = []
         for row in shown:
-            own = next(c for c in row.corruptions if c.corruption == identity)
-            cells.append(cell(own.accuracy, one_line=one_line))
+            scores = next(each for each in row.corruptions if each.corruption == identity)
+            cells.append(cell(scores.accuracy, one_line=one_line))
             if columns > len(shown):
-                cells.append(cell(own.corruption_error, one_line=one_line))
+                cells.append(cell(scores.corruption_error, one_line=one_line))
         table.add_row(name, *cells)
     console().print(table)
-    words = "percent, mean over levels, with 95 % intervals over images"
-    words += "; CE is error / error of the reference of mCE" if columns > len(shown) else ""
+    note = "percent, mean over levels, with 95 % intervals over images"
+    note += "; CE is error / error of the reference of mCE" if columns > len(shown) else ""
     if len(rows) > len(shown):
-        words += f"; the other {len(rows) - len(shown)} models are in brittle compare --json and in the report"
-    console().print(Text(words, "dim"))
+        note += f"; the other {len(rows) - len(shown)} models are in brittle compare --json and in the report"
+    console().print(Text(note, "dim"))
     for row in shown:
         console().print(worst_sentence(row))
 
@@ -152,8 +152,8 @@ def _worst_first(rows: Sequence[Scores]) -> dict[str, str]:
     """The ids of corruptions, lowest mean accuracy over the models first, with their names: short where one has it."""
     means: dict[str, float] = {}
     for row in rows:
-        for own in row.corruptions:
-            means[own.corruption] = means.get(own.corruption, 0.0) + own.accuracy.value
+        for scores in row.corruptions:
+            means[scores.corruption] = means.get(scores.corruption, 0.0) + scores.accuracy.value
     short = [identity.rpartition("/")[2] for identity in means]
     return {
         identity: identity if short.count(identity.rpartition("/")[2]) > 1 else identity.rpartition("/")[2]
@@ -182,10 +182,10 @@ def print_published(beside: Comparable) -> None:
             {"unnormalised error": "error", "relative mCE": "rel. mCE"}.get(metric, metric), justify="right"
         )
     table.add_column("source", justify="right")
-    for who, own in published_rows(scores).items():
-        values = {score.metric: f"{100 * score.value:.1f}" for score in own}
-        marks = sorted({sources.index(score.citation) + 1 for score in own})
-        table.add_row(who, *(values.get(metric, "") for metric in metrics), ", ".join(map(str, marks)))
+    for method, published in published_rows(scores).items():
+        values = {score.metric: f"{100 * score.value:.1f}" for score in published}
+        marks = sorted({sources.index(score.citation) + 1 for score in published})
+        table.add_row(method, *(values.get(metric, "") for metric in metrics), ", ".join(map(str, marks)))
     console().print(table)
     listed = "; ".join(f"{number}: {source}" for number, source in enumerate(sources, 1))
     console().print(Text(f"percent, as printed; sources {listed}", "dim"))
@@ -216,7 +216,7 @@ def cell(score: Estimate | None, *, one_line: bool = False) -> Any:
 
 
 def _with_names(results: Results, models: list[str]) -> list[str]:
-    """These models as the results call them: two sets of weights under one name are told apart there."""
+    """These models as the results name them: two sets of weights under one name have different names there."""
     return [name for name in results.models if any(name == m or name.startswith(f"{m} ") for m in models)]
 
 

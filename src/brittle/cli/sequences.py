@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console
+from brittle.cli.console import console, split_commas
 
 if TYPE_CHECKING:
     from brittle.benchmarks import SequenceBenchmark
     from brittle.evaluation import Results
 
 
-def chosen_sequences(
+def choose_sequences(
     benchmark: str | None,
     data: str,
-    perturbations: list[str],
-    severities: list[float],
-    seed: int | None,
-    difficulty: int | None,
+    corruptions: Sequence[str] | None,
+    severities: Sequence[str] | None,
+    *,
+    seed: int | None = None,
+    difficulty: int | None = None,
 ) -> SequenceBenchmark | None:
-    """The benchmark of sequences that the options name; None if they name corrupted or clean images."""
-    from dataclasses import replace
-
+    """The benchmark of sequences of a command line; None if it names corrupted or clean images."""
     from brittle.evaluation.inputs import as_sequence_benchmark
 
     chosen = as_sequence_benchmark(benchmark, data)
@@ -31,8 +31,8 @@ def chosen_sequences(
             raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
         return None
     if severities:
-        raise BrittleError(f"sequences have no severities, got {severities}; give --difficulty 1, 2 or 3")
-    return replace(chosen.cut(perturbations, seed=seed), difficulty=1 if difficulty is None else difficulty)
+        raise BrittleError(f"sequences have no severities, got {', '.join(severities)}; give --difficulty 1, 2 or 3")
+    return chosen.cut(split_commas(corruptions), seed=seed, difficulty=difficulty)
 
 
 def print_sequences(results: Results, reference: str | None = None) -> None:

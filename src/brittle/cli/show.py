@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._errors import BrittleError
 from brittle.cli.console import (
     check_picture,
     compile_first,
@@ -20,15 +19,14 @@ from brittle.cli.console import (
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from brittle._types import Image
     from brittle.benchmarks import Entry
     from brittle.corruptions import Corruption
 
 EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
-    ("brittle show photo.jpg -c fog,snow -o weather.png", "two of them on a photograph of yours"),
+    ("brittle show photo.jpg -c fog,snow -o weather.png", "two of them on your photograph"),
     ("brittle show -s 0.5,1,2.5", "at severities between the published ones"),
-    ("brittle show -b cifar10-c --image-size 32", "what a 32 px classifier gets to see"),
+    ("brittle show -b cifar10-c --image-size 32", "what a classifier of 32 px images sees"),
 )
 
 
@@ -46,7 +44,7 @@ def show_verb(
         list[str] | None,
         option("--severity", show_default="five steps"),
     ] = None,
-    size: Annotated[int, option("--image-size")] = 224,
+    image_size: Annotated[int, option("--image-size")] = 224,
     seed: Annotated[int | None, option("--seed", show_default="0")] = None,
     thumb: Annotated[int, option("--thumb")] = 112,
     output: Annotated[
@@ -59,6 +57,7 @@ def show_verb(
     """
     import brittle
     from brittle.benchmarks import Entry
+    from brittle.evaluation import load_photo
     from brittle.report import contact_sheet
 
     check_picture(output)
@@ -73,7 +72,7 @@ def show_verb(
     _check(levels, rows)
     if seed is None:
         seed = recipe.seed if recipe is not None else 0
-    picture = photograph(photo)
+    picture = load_photo(photo)
     compile_first(row.corruption if isinstance(row, Entry) else row for row in rows)
     with progress_bar() as bar:
         task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5), unit="images")
@@ -82,7 +81,7 @@ def show_verb(
             rows,
             levels or None,
             seed=seed,
-            size=size,
+            size=image_size,
             thumb=thumb,
             table=None if recipe is None else recipe.table,
             progress=lambda: bar.advance(task),
@@ -98,17 +97,3 @@ def _check(levels: list[float], rows: list[Entry] | list[Corruption]) -> None:
     largest = max((row.corruption if isinstance(row, Entry) else row).max_severity for row in rows)
     for level in levels:
         check_severity(level, largest)
-
-
-def photograph(name: str) -> Image:
-    """A photograph by its file, or one of the two bundled ones."""
-    from brittle.datasets import photo, read_image
-
-    if name in ("cat", "coffee") and not Path(name).exists():
-        return photo(name, size=300)
-    try:
-        return read_image(name)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no photograph {name!r}; give an image file, or `cat` or `coffee`") from None
-    except ValueError as error:
-        raise BrittleError(f"cannot read the photograph {name!r}: {error}") from None

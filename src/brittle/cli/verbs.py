@@ -17,14 +17,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError
 from brittle._io import COMMAND, DamagedFile, atomic_write, toml_text
-from brittle.cli.console import IMPORTED, JSON, VERBOSE, console
+from brittle.cli.console import IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
 """What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
 
 
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-"""A wrong option or argument, which Typer tells itself; it is not exported there."""
+"""A wrong option or argument, which Typer reports itself; it is not exported there."""
 
 
 REPORT = (
@@ -33,33 +33,44 @@ REPORT = (
 )
 
 
-ANYWHERE = {"--import": 1, "--config": 1, "--traceback": 0, "--quiet": 0, "-q": 0, "--verbose": 0, "-v": 0}
-"""Options of the whole command line that may also stand after the verb, and how many values they take."""
+ANYWHERE = {
+    "--import": 1,
+    "--config": 1,
+    "--workers": 1,
+    "-j": 1,
+    "--traceback": 0,
+    "--quiet": 0,
+    "-q": 0,
+    "--verbose": 0,
+    "-v": 0,
+}
+"""Options of all verbs, which may stand before or after the verb, and the number of values they take."""
 
 
 class Verbs(TyperGroup):
     """The group of all verbs: a user's mistake becomes one red sentence and exit code 2, ours keeps its traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let some options also stand after the verb, where one thinks of them, and add those of --config."""
-        front: list[str] = []
+        """Let the options of all verbs also stand after the verb, and add those of --config."""
+        shared: list[str] = []
         rest: list[str] = []
-        words = iter(args)
-        for word in words:
-            if word == "--":
-                rest += [word, *words]
-            elif word.partition("=")[0] in ANYWHERE:
-                values = 0 if "=" in word else ANYWHERE[word.partition("=")[0]]
-                front += [word, *islice(words, values)]
+        arguments = iter(args)
+        for argument in arguments:
+            name = _option_name(argument)
+            if argument == "--":
+                rest += [argument, *arguments]
+            elif name in ANYWHERE:
+                attached = argument != name  # its value, as in --config=FILE or -j4
+                shared += [argument, *islice(arguments, 0 if attached else ANYWHERE[name])]
             else:
-                rest.append(word)
-        path = _value_of("--config", front)
+                rest.append(argument)
+        path = _value_of("--config", shared)
         if path is not None:
             from brittle.cli.config import with_config
 
-            with self._one_sentence(ctx, "--traceback" in front):
+            with self._one_sentence(ctx, "--traceback" in shared):
                 rest = with_config(self, rest, path)
-        return super().parse_args(ctx, [*front, *rest])
+        return super().parse_args(ctx, _shared_last(shared, rest))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb, and keep its call in the folder that it writes to."""
@@ -67,7 +78,7 @@ class Verbs(TyperGroup):
 
         began = monotonic()
         with self._one_sentence(ctx, bool(ctx.params.get("traceback"))), warnings.catch_warnings():
-            tell_damage()
+            show_warnings()
             refused = False
             try:
                 result = super().invoke(ctx)
@@ -77,7 +88,7 @@ class Verbs(TyperGroup):
             finally:
                 keep_command(refused)
         if VERBOSE.get():
-            tell_cost(monotonic() - began)
+            print_cost(monotonic() - began)
         return result
 
     @contextmanager
@@ -95,7 +106,7 @@ class Verbs(TyperGroup):
             code, sentence = 2, error.format_message().rstrip(".").replace("Value error, ", "")  # type: ignore[attr-defined]
             hint = f"`{context.command_path} --help` shows its options."
         except MISTAKES as error:
-            if traceback or _is_our_own(error):
+            if traceback or _is_internal(error):
                 raise
             code, sentence = 2, _missing(error) or str(error) or type(error).__name__
         except RunError as error:
@@ -127,7 +138,7 @@ class Verb(TyperCommand):
         CALLED.set(ctx)
         JSON.set(bool(ctx.params.get("as_json")))
         if VERBOSE.get():
-            tell_settings(ctx)
+            print_settings(ctx)
         try:
             return super().invoke(ctx)
         finally:
@@ -143,9 +154,10 @@ def keep_command(refused: bool) -> None:
 
     A refused call keeps nothing: the folder may be none of brittle's, or hold the call that made it.
     """
-    ctx = CALLED.get()
+    ctx, default = CALLED.get(), OUTPUT_FOLDER.get()
     CALLED.set(None)
-    output = None if ctx is None else ctx.params.get("output")
+    OUTPUT_FOLDER.set(None)
+    output = None if ctx is None else ctx.params.get("output") or default
     if refused or not _holds_files(output):
         return
     with suppress(OSError):  # a full disk is told by what failed there first
@@ -153,7 +165,7 @@ def keep_command(refused: bool) -> None:
 
 
 def save_command(folder: Path, verb: list[str], command: Any, context: Any, imports: Iterable[str]) -> None:
-    """Write down, in the folder that a call made, what was typed or read from a file."""
+    """Write the arguments and options of a call into its output folder, as they were typed or read from a file."""
     from brittle import __version__
 
     arguments: list[str] = []
@@ -167,9 +179,11 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
         if not flags[0].startswith("-"):
             arguments += map(str, value) if isinstance(value, list | tuple) else [str(value)]
         else:
-            options[flags[0].lstrip("-")] = _plain(value)
+            options[flags[0].lstrip("-")] = _toml_value(value)
     about: dict[str, Any] = {"command": " ".join(verb), "brittle": __version__}
     about |= {"import": list(imports)} if tuple(imports) else {}
+    workers = context.find_root().params.get("workers")
+    about |= {} if workers is None else {"workers": workers}
     about |= {"arguments": arguments} if arguments else {}
     head = (
         "# The call that made this folder; paths are seen from where it was typed. Repeat it: brittle --config FILE\n"
@@ -181,9 +195,9 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
             part_file.write_text(text, encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _toml_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_toml_value(one) for one in value]
     return value if isinstance(value, bool | int | float) else str(value)
 
 
@@ -197,7 +211,7 @@ def _holds_files(output: object) -> TypeGuard[Path]:
     return isinstance(output, Path) and output.is_dir() and any(item.name[0] != "." for item in output.iterdir())
 
 
-def tell_settings(ctx: Any) -> None:
+def print_settings(ctx: Any) -> None:
     """Print every option of a call with its value."""
     from brittle.cli.config import all_settings
 
@@ -206,7 +220,7 @@ def tell_settings(ctx: Any) -> None:
         screen.print(f"[dim]{name} = {value}[/]", soft_wrap=True, markup=True)
 
 
-def tell_cost(seconds: float) -> None:
+def print_cost(seconds: float) -> None:
     """Print the time and the largest memory of a call."""
     import resource
 
@@ -214,17 +228,17 @@ def tell_cost(seconds: float) -> None:
     console(stderr=True).print(f"[dim]{seconds:.1f} s, {peak:,.0f} MiB of memory at most[/]")
 
 
-def tell_damage() -> None:
-    """From now on say in one yellow sentence, each once, that a file is damaged or that a callback failed."""
+def show_warnings() -> None:
+    """From now on print one yellow sentence, each once, if a file is damaged or a callback failed."""
     from rich.text import Text
 
-    python_says, said = warnings.showwarning, set()
+    default, printed = warnings.showwarning, set()
 
-    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+    def show(message: Any, category: type[Warning], *position: Any, **options: Any) -> None:
         if not issubclass(category, (DamagedFile, CallbackFailed)):
-            python_says(message, category, *where, **more)
-        elif str(message) not in said:
-            said.add(str(message))
+            default(message, category, *position, **options)
+        elif str(message) not in printed:
+            printed.add(str(message))
             console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
 
     for category in (DamagedFile, CallbackFailed):
@@ -232,12 +246,27 @@ def tell_damage() -> None:
     warnings.showwarning = show
 
 
-def _value_of(name: str, words: Sequence[str]) -> str | None:
-    for word, after in pairwise([*words, ""]):
-        if word == name:
+def _option_name(argument: str) -> str:
+    """The name of an option, without a value that is attached to it."""
+    if argument.startswith("-j") and argument[2:].isdecimal():
+        return "-j"
+    return argument.partition("=")[0]
+
+
+def _shared_last(shared: Sequence[str], rest: Sequence[str]) -> list[str]:
+    """All arguments, those of all verbs before the verb: what was typed after what a file of --config adds, to win."""
+    verb = 0
+    while verb < len(rest) and _option_name(rest[verb]) in ANYWHERE:
+        verb += 1 + ANYWHERE.get(rest[verb], 0)
+    return [*rest[:verb], *shared, *rest[verb:]]
+
+
+def _value_of(name: str, arguments: Sequence[str]) -> str | None:
+    for argument, after in pairwise([*arguments, ""]):
+        if argument == name:
             return after
-        if word.startswith(f"{name}="):
-            return word.partition("=")[2]
+        if argument.startswith(f"{name}="):
+            return argument.partition("=")[2]
     return None
 
 
@@ -253,6 +282,6 @@ def _missing(error: BaseException) -> str | None:
     return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
 
 
-def _is_our_own(error: BaseException) -> bool:
+def _is_internal(error: BaseException) -> bool:
     """Whether an import failed inside brittle, which nobody can install."""
     return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "brittle"

@@ -38,35 +38,37 @@ def uncompiled(corruptions: Iterable[Corruption]) -> list[Corruption]:
 def compile_corruptions(
     corruptions: Iterable[str | Corruption] | None = None,
     *,
-    jobs: int | None = None,
+    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Compile what these corruptions, or all, have not compiled yet, and cache it on disk; return how many had to be.
 
     Optional: a corruption compiles its loops by itself when it is first used, which takes one to three seconds. With
-    `jobs` processes, this one counted, it is done sooner for many; as wherever Python starts processes, a script then
-    does its work under `if __name__ == "__main__"`.
+    `workers` processes, this one counted, it is done sooner for many; as wherever Python starts processes, a script
+    then does its work under `if __name__ == "__main__"`.
 
     Args:
         corruptions: names, ids or corruptions; None is all that there are.
-        jobs: number of processes; None is one for each processor, fewer when there is little to do.
+        workers: number of processes; None is one for each processor, fewer when there is little to do.
         progress: is called with how many are done, and of how many.
     """
-    if jobs is not None and jobs < 1:
-        raise BrittleError(f"jobs must be at least 1, got {jobs}")
+    if workers is not None and workers < 1:
+        raise BrittleError(f"workers must be at least 1, got {workers}")
     chosen = list_corruptions() if corruptions is None else [get_corruption(each) for each in corruptions]
     missing = [each.id for each in uncompiled(chosen)]
-    jobs = min(cores(), len(missing) // WORTH) if jobs is None else jobs
+    workers = min(cores(), len(missing) // WORTH) if workers is None else workers
     states: Any = bytearray(len(missing))
     helpers: list[BaseProcess] = []
     on_progress = progress or (lambda *_: None)
     try:
-        if jobs > 1 and not current_process().daemon:
+        if workers > 1 and not current_process().daemon:
             with suppress(OSError, ImportError):  # where processes cannot share memory, this one works alone
                 context = get_context("spawn")
                 states = context.Array("b", len(missing))
-                for job in range(1, jobs):
-                    helpers.append(context.Process(target=_help, args=(missing, states, job * len(missing) // jobs)))
+                for worker in range(1, workers):
+                    helpers.append(
+                        context.Process(target=_help, args=(missing, states, worker * len(missing) // workers))
+                    )
                     helpers[-1].start()
         _compile(missing, states, 0, lambda: on_progress(sum(state == DONE for state in states), len(missing)))
         while any(helper.is_alive() for helper in helpers):

@@ -12,10 +12,10 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
-from brittle.datasets.classes import imagenet_names, read_class_names
-from brittle.datasets.cns import CLASSES_FILE, cns_bench
+from brittle.datasets.classes import class_name, imagenet_names, read_class_names
+from brittle.datasets.cns import CLASSES_FILE, cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
-from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
+from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders
 from brittle.datasets.fetch import fetch_cifar10
 from brittle.datasets.folders import image_folder
 from brittle.datasets.imagenet_sets import (
@@ -37,6 +37,7 @@ from brittle.datasets.load import (
     dataset_options,
     dataset_sources,
     load_dataset,
+    load_training_set,
     shift_cells,
     stored_set,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "cifar10_digest",
     "cifar100",
     "cifar_c",
+    "class_name",
     "cns_bench",
     "dataset_options",
     "dataset_source",
@@ -90,20 +92,24 @@ __all__ = [
     "imagenet_sketch",
     "imagenet_v2",
     "load_dataset",
+    "load_training_set",
     "no_labels",
     "objectnet",
     "photo",
     "read_array",
     "read_class_names",
     "read_image",
+    "read_kept_samples",
     "read_labels",
     "read_sequence",
     "read_sequence_array",
     "shift_cells",
+    "source_benchmark",
     "square",
     "stored_sequences",
     "stored_set",
     "tiny_imagenet_c",
     "write_arrays",
+    "write_corrupted",
     "write_folders",
 ]

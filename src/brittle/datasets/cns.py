@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,3 +98,17 @@ def _misnamed_folders(classes: set[tuple[int, str]]) -> list[str]:
 
 def _normalise(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def read_kept_samples(path: str | Path) -> list[str]:
+    """The samples of a CSV file with a column `sample`, such as the kept.csv of `brittle slide filter`."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file of samples {str(path)!r}; `brittle slide filter` writes kept.csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if "sample" not in (reader.fieldnames or ()):
+            raise BrittleError(
+                f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample"
+            )
+        return [row["sample"] for row in reader]

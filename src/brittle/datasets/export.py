@@ -31,10 +31,10 @@ from brittle._io import (
     sweep,
     toml_text,
 )
-from brittle._parallel import check_jobs, parallel_map, stopped
+from brittle._parallel import check_workers, parallel_map, stopped
 from brittle._types import Image
-from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name
-from brittle.datasets.array_files import check_images, check_labels
+from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name, load_benchmark
+from brittle.datasets.array_files import check_images, check_labels, read_array, read_labels
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, find_labels, read_image
 
 RECIPE, LAYOUT, SKIPPED = "recipe.toml", "layout.toml", "skipped.txt"
@@ -152,6 +152,60 @@ def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
         path.write_text("".join(f"{name}\t{skipped[name]}\n" for name in sorted(skipped)), encoding="utf-8")
 
 
+def write_corrupted(
+    source: str | Path,
+    destination: str | Path,
+    benchmark: str | Path | Benchmark | None = None,
+    *,
+    prepare: str = "none",
+    image_format: str | None = None,
+    array_labels: str | Path | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Corrupt a folder of images as ImageNet-C is laid out, or an .npy or .npz array as CIFAR-10-C is.
+
+    Args:
+        source: a folder of images, in class folders or flat, or an array of N×H×W×C images.
+        destination: a new folder, or one that the same recipe has written to before, which is resumed.
+        benchmark: the recipe; by default imagenet-c for folders and cifar10-c for arrays.
+        prepare: see `write_folders`; for folders only.
+        image_format: "jpeg", the default, or "png"; for folders only.
+        array_labels: an .npy file with the labels of an array, if it does not hold them itself.
+        workers: worker processes; by default one for each processor.
+        overwrite: remove what an earlier recipe wrote to the destination, and start again.
+        progress: called with (done, total) pictures.
+    """
+    is_array = Path(source).suffix in ARRAY_SUFFIXES
+    if is_array and (image_format is not None or prepare != "none"):
+        raise BrittleError(
+            "--image-format and --prepare are for folders of images; an array stays as it is and becomes .npy"
+        )
+    if array_labels is not None and not is_array:
+        raise BrittleError("--array-labels is for arrays; in a folder the names of the class folders are the labels")
+    recipe = source_benchmark(source) if benchmark is None else benchmark
+    if not isinstance(recipe, Benchmark):
+        recipe = load_benchmark(recipe)
+    options: dict[str, Any] = {"workers": workers, "overwrite": overwrite, "progress": progress}
+    if not is_array:
+        return write_folders(
+            source, destination, recipe, prepare=prepare, image_format=image_format or "jpeg", **options
+        )
+    images, labels = read_array(source)
+    if array_labels is not None:
+        labels = read_labels(array_labels, len(images))
+    return write_arrays(images, destination, recipe, labels=labels, **options)
+
+
+ARRAY_SUFFIXES = (".npy", ".npz")
+
+
+def source_benchmark(source: str | Path) -> str:
+    """The benchmark whose layout fits the images: cifar10-c for arrays, imagenet-c for folders."""
+    return "cifar10-c" if Path(source).suffix in ARRAY_SUFFIXES else "imagenet-c"
+
+
 BLOCK_BYTES = 2**20
 """Approximate bytes of images per task: 341 images of CIFAR-10."""
 
@@ -165,14 +219,14 @@ def write_arrays(
     benchmark: Benchmark,
     *,
     labels: NDArray[Any] | None = None,
-    jobs: int | None = None,
+    workers: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Written:
     """Corrupt N images into `destination/<corruption>.npy`, each (levels·N)×H×W×C, first all images at the first level.
 
     The sample id of an image is its index. Existing arrays are kept. With labels, labels.npy holds them
-    once for each level. `jobs`, `overwrite` and `progress` are those of `write_folders`.
+    once for each level. `workers`, `overwrite` and `progress` are those of `write_folders`.
     """
     destination = Path(destination)
     images = check_images(images)
@@ -186,7 +240,7 @@ def write_arrays(
                 f"{few} has {levels[few]} and {many} has {levels[many]}"
             )
     per_block = max(1, BLOCK_BYTES // images[0].nbytes)
-    jobs = check_jobs(jobs, len(benchmark) * -(-len(images) // per_block))
+    workers = check_workers(workers, len(benchmark) * -(-len(images) // per_block))
     claim(destination, benchmark, {"layout": "cifar-c", "images": _images_digest(images)}, overwrite=overwrite)
     paths = {identity: destination / f"{name}.npy" for identity, name in names(benchmark).items()}
     redo = "its pictures are drawn again"
@@ -199,7 +253,7 @@ def write_arrays(
     outputs = {entry.id: _OutputArray(entry, paths[entry.id], images) for entry in missing}
     blocks = _blocks(missing, images, per_block)
     try:
-        with closing(parallel_map(partial(_corrupt_block, benchmark), blocks, jobs=jobs)) as results:
+        with closing(parallel_map(partial(_corrupt_block, benchmark), blocks, workers=workers)) as results:
             for identity, level, start, pictures in results:
                 outputs[identity].put(level, start, pictures)
                 account.written += len(pictures)
@@ -276,14 +330,14 @@ def write_folders(
     benchmark: Benchmark,
     *,
     prepare: str = "none",
-    format: str = "jpeg",  # noqa: A002 - what a user would call it
-    jobs: int | None = None,
+    image_format: str = "jpeg",
+    workers: int | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Written:
     """Corrupt every image below `source` into `destination/<corruption>/<severity>/<class>/<name>.JPEG`.
 
-    The sample id of an image is its relative path, so neither order nor `jobs` changes a pixel. Existing
+    The sample id of an image is its relative path, so neither order nor `workers` changes a pixel. Existing
     files are kept, so an interrupted run resumes; pictures that a crash left empty or truncated are written again,
     and counted. Files that cannot be read are skipped, counted and listed in skipped.txt.
 
@@ -292,14 +346,14 @@ def write_folders(
         destination: a new folder, or one that the same recipe has written to before.
         benchmark: the recipe, which is saved beside the pictures.
         prepare: "none", or "imagenet" for the published short side of 256 and central crop of 224.
-        format: "jpeg" (quality 85, as released) or "png" (the exact pixels).
-        jobs: worker processes; by default one for each processor.
+        image_format: "jpeg" (quality 85, as released) or "png" (the exact pixels).
+        workers: worker processes; by default one for each processor.
         overwrite: remove what an earlier recipe wrote to the destination, and start again.
         progress: called with (done, total) pictures.
     """
     source, destination = Path(source), Path(destination)
-    if format not in FORMATS:
-        raise BrittleError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    if image_format not in FORMATS:
+        raise BrittleError(f"image_format must be one of {', '.join(FORMATS)}, got {image_format!r}")
     if prepare not in PREPARATIONS:
         raise BrittleError(f"prepare must be one of {', '.join(PREPARATIONS)}, got {prepare!r}")
     if destination.resolve().is_relative_to(source.resolve()):
@@ -307,17 +361,17 @@ def write_folders(
             f"the destination {str(destination)!r} lies inside the source; its pictures would be read as input"
         )
     images = find_images(source)
-    jobs = check_jobs(jobs, len(images))
-    layout = {"layout": "imagenet-c", "format": format, "prepare": prepare}
+    workers = check_workers(workers, len(images))
+    layout = {"layout": "imagenet-c", "format": image_format, "prepare": prepare}
     claim(destination, benchmark, layout, overwrite=overwrite)
-    if benchmark.storage == "jpeg85" and format == "jpeg":
+    if benchmark.storage == "jpeg85" and image_format == "jpeg":
         benchmark = replace(benchmark, storage="none")  # writing the file is that JPEG pass
-    run = _FolderRun(source, destination, benchmark, prepare, format)
-    tasks = list(zip(images, output_names(images, FORMATS[format]), strict=True))
+    run = _FolderRun(source, destination, benchmark, prepare, image_format)
+    tasks = list(zip(images, output_names(images, FORMATS[image_format]), strict=True))
     total, account = len(tasks) * len(benchmark), Written()
     account.labels, account.masks = find_labels(source, images)
     try:
-        with closing(parallel_map(partial(_corrupt_file, run), tasks, jobs=jobs)) as results:
+        with closing(parallel_map(partial(_corrupt_file, run), tasks, workers=workers)) as results:
             for number, (image, written, damaged, reason) in enumerate(results, 1):
                 account.damaged += damaged
                 if reason is not None:

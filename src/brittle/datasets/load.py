@@ -219,6 +219,36 @@ def _load(spec: str | Path | Dataset, options: dict[str, Any]) -> Dataset:
     return _call_reader(*_reader(spec), options)
 
 
+def load_training_set(
+    data: str | Path,
+    train_data: str | Path | None = None,
+    *,
+    train_limit: int | None = None,
+    prepare: str | None = None,
+    labelled: bool = True,
+) -> Dataset:
+    """The images to train with: those of `train_data`, or the training part of `data`.
+
+    Args:
+        data: a text or path as for `load_dataset`.
+        train_data: other images to train with, where the data has no training part or another is wanted.
+        train_limit: the number of images, evenly over the set; all by default.
+        prepare: see `load_dataset`.
+        labelled: a network is trained, so there must be a training part, and its classes must have names. Without it,
+            all images stand in where no training part exists.
+    """
+    has_part = "train" in dataset_options(data)
+    if train_data is None and labelled and not has_part:
+        raise BrittleError(f"{str(data)!r} has no training part; name training images by train_data (--train-data)")
+    options: dict[str, Any] = {"train": True} if train_data is None and has_part else {}
+    dataset = load_dataset(train_data or data, prepare=prepare, **options).limited(train_limit)
+    if labelled and not dataset.classes:
+        raise BrittleError(
+            f"{dataset.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
+        )
+    return dataset
+
+
 def dataset_options(spec: str | Path) -> list[str]:
     """The options that the reader of a text takes, such as train for "cifar10:PATH"."""
     reader, _, _ = _reader(spec)

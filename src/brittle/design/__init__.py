@@ -12,6 +12,16 @@ from brittle.design.calibration import (
     error_target,
     match_error,
 )
+from brittle.design.choices import (
+    benchmark_groups,
+    benchmark_title,
+    built_benchmark,
+    folder_balance,
+    load_candidates,
+    named_members,
+    paired_drops,
+    without_masked,
+)
 from brittle.design.cliques import NonOverlapping, non_overlapping, sweep
 from brittle.design.clustering import (
     Agreement,
@@ -19,6 +29,7 @@ from brittle.design.clustering import (
     Step,
     agreement,
     categories,
+    cluster_corruptions,
     hierarchical,
     load_categories,
     published_categories,
@@ -73,12 +84,15 @@ from brittle.design.sampling import (
 )
 
 if TYPE_CHECKING:
-    from brittle.design.dissimilarity import Dissimilar, dissimilar
-    from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap
-    from brittle.design.scanning import scan_runs
+    from brittle.design.dissimilarity import Dissimilar, check_search, dissimilar, dissimilar_benchmark
+    from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap, training_plan
+    from brittle.design.scanning import repeated_images, scan_runs
     from brittle.design.studies import (
+        DistanceStudy,
+        distance_study,
         evaluate_schemes,
         mixing_points,
+        mixing_study,
         mixture_of,
         scheme_correlations,
         scheme_features,
@@ -87,11 +101,14 @@ if TYPE_CHECKING:
     )
 
 LAZY = {
-    "dissimilarity": ("Dissimilar", "dissimilar"),
-    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "measure_overlap"),
-    "scanning": ("scan_runs",),
+    "dissimilarity": ("Dissimilar", "check_search", "dissimilar", "dissimilar_benchmark"),
+    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "measure_overlap", "training_plan"),
+    "scanning": ("repeated_images", "scan_runs"),
     "studies": (
+        "DistanceStudy",
+        "distance_study",
         "mixing_points",
+        "mixing_study",
         "mixture_of",
         "evaluate_schemes",
         "scheme_correlations",
@@ -109,6 +126,7 @@ __all__ = [
     "Categories",
     "Coverage",
     "Dissimilar",
+    "DistanceStudy",
     "Drops",
     "MatrixAgreement",
     "NoSubstitution",
@@ -124,12 +142,17 @@ __all__ = [
     "alexnet_reference",
     "balanced",
     "benchmark_drops",
+    "benchmark_groups",
     "benchmark_of",
+    "benchmark_title",
+    "built_benchmark",
     "by_imbalance",
     "calibrate",
     "calibrate_all",
     "calibrated",
     "categories",
+    "check_search",
+    "cluster_corruptions",
     "compare_overlaps",
     "correct_cube",
     "correlate",
@@ -137,15 +160,19 @@ __all__ = [
     "correlation_table",
     "coverage",
     "dissimilar",
+    "dissimilar_benchmark",
+    "distance_study",
     "drops_of",
     "error_spread",
     "error_target",
     "evaluate_schemes",
     "fits_alexnet",
     "flip_rates",
+    "folder_balance",
     "hierarchical",
     "imbalance",
     "least_overlapping",
+    "load_candidates",
     "load_categories",
     "load_drops",
     "load_overlap",
@@ -154,16 +181,20 @@ __all__ = [
     "measure_overlap",
     "members_in",
     "mixing_points",
+    "mixing_study",
     "mixture_of",
+    "named_members",
     "non_overlapping",
     "overlap_from_relative_errors",
     "overlap_matrix",
     "overlap_with_intervals",
+    "paired_drops",
     "possible_benchmarks",
     "published_categories",
     "published_overlap",
     "published_single_scores",
     "read_drops",
+    "repeated_images",
     "representation",
     "run_reference",
     "same_category_overlaps",
@@ -176,7 +207,9 @@ __all__ = [
     "single_scores",
     "substitute",
     "sweep",
+    "training_plan",
     "unbalanced",
+    "without_masked",
 ]
 
 

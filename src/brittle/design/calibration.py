@@ -271,14 +271,31 @@ def crossing(robustness_at: Robustness, value: float, tolerance: float) -> tuple
     return high, robustness_at(high), True
 
 
-def calibrated(benchmark: Benchmark, calibrations: Sequence[Calibration], *, name: str, title: str = "") -> Benchmark:
-    """A recipe whose corruptions draw each image's severity from the calibrated ranges."""
+def calibrated(
+    benchmark: Benchmark,
+    calibrations: Sequence[Calibration],
+    *,
+    name: str,
+    title: str = "",
+    image_size: int | None = None,
+) -> Benchmark:
+    """A recipe whose corruptions draw each image's severity from the calibrated ranges, at version 1.
+
+    `image_size` is the longer side in pixels of the images that it was calibrated with.
+    """
     ranges = {calibration.corruption: calibration.severities for calibration in calibrations}
     entries = []
     for entry in benchmark.entries:
         low, high = (round(end(ranges[entry.id]), 2) for end in (min, max))
         entries.append(replace(entry, levels=((low, high) if low < high else high,)))
-    return replace(benchmark, name=name, title=title or f"{benchmark.name}, calibrated", entries=tuple(entries))
+    return replace(
+        benchmark,
+        name=name,
+        title=title or f"{benchmark.name}, calibrated",
+        entries=tuple(entries),
+        version=1,
+        image_size=benchmark.image_size if image_size is None else image_size,
+    )
 
 
 class Robustness:

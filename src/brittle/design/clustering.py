@@ -371,3 +371,25 @@ def published_categories(name: str = "syn2nat") -> Categories:
     if name not in available:
         raise BrittleError(f"there are no published categories {name!r}; {did_you_mean(name, available)}")
     return replace(Categories.load(FOLDER / f"{name}.toml"), candidates=load_benchmark(f"{name}-candidates"))
+
+
+def cluster_corruptions(
+    overlap: OverlapMatrix,
+    method: str = "k-means",
+    *,
+    clusters: int | None = None,
+    min_correlation: float | None = None,
+    seed: int = 0,
+) -> Categories:
+    """Categories by k-means, as in Syn2Nat, or from a tree; see `categories` and `hierarchical`.
+
+    Give a number of clusters, or the mean correlation that those of a category must exceed, 0.5 by default.
+    """
+    if method not in ("k-means", "hierarchical"):
+        raise BrittleError(f"the method is k-means or hierarchical, got {method!r}")
+    if clusters is not None and min_correlation is not None:
+        raise BrittleError(f"give --clusters or --min-correlation, not both; got {clusters} and {min_correlation:g}")
+    bound = 0.5 if min_correlation is None else min_correlation
+    if method == "hierarchical":
+        return hierarchical(overlap, count=clusters, min_correlation=None if clusters is not None else bound)
+    return categories(overlap, count=clusters, min_correlation=bound, seed=seed)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
@@ -95,6 +96,16 @@ class Coverage:
     def share(self) -> float:
         """Covered corruptions as a fraction of those in question; NOC's coverage is their number."""
         return len(self.covered) / len(self.covered_by)
+
+    def table(self, overlap: OverlapMatrix, members: Sequence[str]) -> pl.DataFrame:
+        """One row per corruption and member of the benchmark: their overlap, and whether it covers."""
+        rows = [
+            (name, member, overlap[name, member], member in covering)
+            for name, covering in self.covered_by.items()
+            for member in members
+        ]
+        table = pl.DataFrame(rows, schema=["corruption", "member", "overlap", "covers"], orient="row")
+        return table.with_columns(pl.col("overlap").fill_nan(None))
 
     def __str__(self) -> str:
         text = f"{len(self.covered)} of {len(self.covered_by)} covered (overlap > {self.threshold:g})"

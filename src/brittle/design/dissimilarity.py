@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
-from brittle._types import FloatArray, check_fractions, check_seed
+from brittle._types import FloatArray, check_counts, check_fractions, check_seed
+from brittle.benchmarks import Benchmark
 from brittle.corruptions.kernels.arithmetic import compiled
 from brittle.design.scanning import Scan
 
@@ -342,3 +343,33 @@ def _levels(
             scan = runs[run][int(member)]
             severities[int(member)] = tuple(scan.severities[i] for i in sets[int(member)][int(number)].places)
     return severities, nearest[3]
+
+
+def dissimilar_benchmark(
+    dissimilar: Dissimilar, candidates: Benchmark, *, name: str, away_from: str, image_size: int | None = None
+) -> Benchmark:
+    """The recipe of the picked corruptions at their severities; `away_from` is the benchmark that they are far from."""
+    entries = tuple(replace(candidates.entry(each), levels=levels) for each, levels in dissimilar.picked.items())
+    return replace(
+        candidates,
+        name=name,
+        entries=entries,
+        version=1,
+        title=f"{len(entries)} corruptions far from {away_from}, {100 * dissimilar.error:.1f} % mean error",
+        source="built by brittle: the construction of C-bar (Mintun, Kirillov & Xie, NeurIPS 2021)",
+        image_size=image_size,
+    )
+
+
+def check_search(candidates: Benchmark, members: int, error_tolerance: float, **counts: int | None) -> None:
+    """Raise if such data sets cannot be sampled, before anything is measured."""
+    if members > len(candidates.entries):
+        raise BrittleError(
+            f"{candidates.name!r} has {len(candidates.entries)} candidates, so k is at most that; got {members}"
+        )
+    check_k(members, len(candidates.entries))
+    check_counts(**counts)
+    if not 0 < error_tolerance < 1:
+        raise BrittleError(
+            f"--error-tolerance is a share of the target error between 0 and 1, such as 0.01; got {error_tolerance}"
+        )

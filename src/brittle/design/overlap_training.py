@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,58 @@ class Plan:
     def first(self) -> str:
         """The name of the initial network: given as a file, or fully trained with clean images."""
         return START if self.control and self.mode != "scratch" else STANDARD
+
+
+def training_plan(
+    *,
+    mode: str = "finetune",
+    network: str = "small",
+    epochs: int | None = None,
+    standard_epochs: int | None = None,
+    train_limit: int | None = None,
+    batch_size: int = 128,
+    lr: float | None = None,
+    control: bool = True,
+    seed: int = 0,
+    start: str | Path | None = None,
+) -> Plan:
+    """A plan from a few settings, or a BrittleError where two of them contradict each other.
+
+    Args:
+        mode: see `Plan`.
+        network: see `Plan`.
+        epochs: of the models trained on corruptions or augmentations.
+        standard_epochs: of the standard model, if that is trained and not from scratch like all others.
+        train_limit: the number of images for fine-tuning and batchnorm.
+        batch_size: of all trainings.
+        lr: the learning rate of fine-tuning.
+        control: see `Plan`.
+        seed: of all trainings.
+        start: the weights of the standard model, if it exists already.
+    """
+    usual = Plan(mode, network)
+    if standard_epochs is not None and (mode == "scratch" or start is not None):
+        reason = "is trained as all others, so use --epochs" if mode == "scratch" else "exists already by --start"
+        raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {reason}")
+    if epochs is not None and mode == "batchnorm":
+        raise BrittleError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use --train-limit")
+    if train_limit is not None and train_limit < batch_size:
+        raise BrittleError(
+            f"--train-limit {train_limit} does not fill a batch of {batch_size}; lower --batch-size or take more images"
+        )
+    if mode != "finetune" and lr is not None:
+        raise BrittleError(f"--lr {lr:g} is that of fine-tuning, and --mode is {mode}; leave it out")
+    full = epochs if mode == "scratch" else standard_epochs
+    short = epochs if mode == "finetune" else None
+    shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
+    tuning: dict[str, Any] = {**shared, **({} if lr is None else {"learning_rate": lr})}
+    return replace(
+        usual,
+        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
+        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **tuning),
+        tuning_images=train_limit or usual.tuning_images,
+        control=control,
+    )
 
 
 def train_or_adapt(

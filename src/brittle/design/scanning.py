@@ -15,7 +15,8 @@ from brittle._types import FloatArray, Progress
 from brittle.benchmarks import Benchmark, Entry, ends
 from brittle.datasets.dataset import Dataset
 from brittle.design.calibration import calibrate, error_target
-from brittle.distance.features import Extractor, FeatureImages, check_extractor
+from brittle.distance import Extractor, FeatureImages, check_extractor
+from brittle.distance import feature_images as select_images
 from brittle.distance.transforms import corruption_features
 from brittle.evaluation import Results, evaluate
 from brittle.models import Model
@@ -85,6 +86,28 @@ class Scanned(NamedTuple):
     target_error: float
     spread: float
     candidates: Benchmark
+
+
+def repeated_images(
+    models: Sequence[Model], training: Dataset, *, feature_images: int = 100, repeats: int | None = None, seed: int = 0
+) -> list[FeatureImages]:
+    """The images of each run, another seed each; models take turns, so there is at least one run for each of them.
+
+    Raises a BrittleError if a model gives no features, or if two have the same name.
+    """
+    count = len(models) if repeats is None else repeats
+    if count < len(models):
+        raise BrittleError(
+            f"--repeats {repeats} leaves out some of {len(models)} models; give at least one run a model"
+        )
+    names = [model.name for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise BrittleError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
+    images = [select_images(training, feature_images, seed=seed + run) for run in range(count)]
+    for model in models:
+        check_extractor(model).features(images[0].pixels[:1])
+    return images
 
 
 def scan_runs(

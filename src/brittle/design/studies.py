@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
 from brittle._io import claim, file_name, missing_or_damaged, weights_key
-from brittle._types import FloatArray, Image, Progress
-from brittle.benchmarks import Benchmark
+from brittle._types import FloatArray, Image, Progress, check_counts
+from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.design.overlap_training import STANDARD, Plan, train_or_adapt
@@ -23,6 +24,7 @@ from brittle.distance import (
     Extractor,
     FeatureImages,
     TransformFeatures,
+    corruption_features,
     mmd_to,
     msd_to,
     transform_features,
@@ -32,8 +34,8 @@ from brittle.evaluation.score import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
 from brittle.models import Model, TorchModel, load_weights, save_trained
 from brittle.models.networks import from_weights
-from brittle.training import build_network
-from brittle.training.augmentation import Mixture, Scheme
+from brittle.training import Corrupted, build_network
+from brittle.training.augmentation import Mixture, Scheme, scheme_by_name
 from brittle.training.augmentation.schemes import ADDRESS
 
 
@@ -222,3 +224,125 @@ class _Placeholder:
     def __call__(self, image: Image, _draws: Draws, /) -> Image:
         """Never called."""
         return image
+
+
+@dataclass(frozen=True)
+class DistanceStudy:
+    """Distance and error of each scheme under each corruption, and the rank correlation of the two."""
+
+    points: pl.DataFrame
+    correlations: pl.DataFrame
+
+
+def distance_study(
+    schemes: Mapping[str, Scheme],
+    training: Dataset,
+    test: Dataset,
+    benchmark: Benchmark,
+    folder: str | Path,
+    plan: Plan | None = None,
+    *,
+    start: str | Path | None = None,
+    images: FeatureImages,
+    samples: int = 1000,
+    corruption_samples: int = 25,
+    seed: int = 0,
+    batch_size: int = 128,
+    progress: Progress | None = None,
+) -> DistanceStudy:
+    """The experiment of the MSD paper: is a scheme that comes nearer to a corruption better against it?
+
+    Trains a model with each scheme, tests all of them on the benchmark, and measures the distance of each scheme to
+    each corruption through the standard model. What exists in the folder is reused.
+    """
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    folder = Path(folder)
+    models = scheme_models(schemes, training, folder / "models", plan, start=start, progress=progress)
+    standard = models.pop(STANDARD)
+    results = evaluate_schemes(models, test, benchmark, folder / "run", batch_size=batch_size, progress=progress)
+    options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
+    corruptions = corruption_features(
+        standard,
+        images,
+        benchmark,
+        samples=corruption_samples,
+        progress=_feature_progress(progress),
+        **options,
+    )
+    features = scheme_features(schemes, standard, images, samples=samples, seed=seed, progress=progress, **options)
+    points = scheme_points(features, corruptions, results, benchmark)
+    return DistanceStudy(points, scheme_correlations(points))
+
+
+def _feature_progress(progress: Progress | None) -> Callable[[int, int, float], None] | None:
+    if progress is None:
+        return None
+    return lambda done, total, _speed: progress("features of corruptions", done, total)
+
+
+def mixing_study(
+    near: str,
+    far: str,
+    shares: Sequence[float],
+    training: Dataset,
+    test: Dataset,
+    folder: str | Path,
+    plan: Plan | None = None,
+    *,
+    benchmark: str | Path = "cifar10-c",
+    severity: float = 3.0,
+    errors: bool = True,
+    start: str | Path | None = None,
+    images: FeatureImages,
+    samples: int = 1000,
+    corruption_samples: int = 100,
+    seed: int = 0,
+    batch_size: int = 128,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Figure 2b of the MSD paper: distances, and errors of models, along mixtures of two augmentations.
+
+    Args:
+        near: the corruption of the benchmark that is tested, and mixed in.
+        far: another corruption of the benchmark, or an augmentation by its name, which makes the rest of the mixture.
+        shares: the weights of `near`, two or more.
+        training: what models are trained on; `test` what they are tested on.
+        folder: for models, features and results; what exists is reused.
+        plan: how models are trained.
+        errors: also train a model with each mixture and measure its error under `near`.
+        images: see `feature_images`.
+
+    The other arguments are those of `distance_study`.
+    """
+    check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
+    folder = Path(folder)
+    target = load_benchmark(benchmark).cut([near], severities=[severity])
+    first, second = Corrupted(target, share=1.0), _other_scheme(benchmark, far, severity)
+    mixtures = {f"share {share:g}": mixture_of(first, second, share) for share in shares}
+    if len(mixtures) < 2:
+        raise BrittleError(f"mixtures are compared, so give two --shares or more; got {', '.join(map(str, shares))}")
+    # models are named by their shares alone, so those of another mixture would be taken for these
+    about = {"near": near, "far": far, "severity": severity, "recipe": target.hash}
+    claim(folder / "mixing.json", about, "mixtures")
+    trained = mixtures if errors else {}
+    models = scheme_models(trained, training, folder / "models", plan, start=start, progress=progress)
+    standard = models.pop(STANDARD)
+    options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
+    corruptions = corruption_features(standard, images, target, samples=corruption_samples, **options)
+    schemes = {near: first, far if far != near else f"{far} too": second}
+    features = scheme_features(schemes, standard, images, samples=samples, seed=seed, progress=progress, **options)
+    near_features, far_features = features.values()
+    points = mixing_points(near_features, far_features, corruptions, shares, seed=seed)
+    if not errors:
+        return points
+    results = evaluate_schemes(models, test, target, folder / "run", batch_size=batch_size, progress=progress)
+    accuracies = [float(results.matrix(name, target.cells()).values.mean()) for name in models]
+    return points.with_columns(pl.Series("error", [1 - accuracy for accuracy in accuracies]))
+
+
+def _other_scheme(benchmark: str | Path, spec: str, severity: float) -> Scheme:
+    """A corruption of the benchmark, or else an augmentation by its name."""
+    recipe = load_benchmark(benchmark)
+    if spec.rpartition("/")[2] in {entry.corruption.name for entry in recipe.entries}:
+        return Corrupted(recipe.cut([spec], severities=[severity]), share=1.0)
+    return scheme_by_name(spec)

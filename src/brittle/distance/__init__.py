@@ -1,5 +1,6 @@
 """Feature distances of augmentations to corruptions: MSD, MMD and the leak check."""
 
+from brittle.distance.experiments import MeasuredLeak, measure_distances, measure_leak
 from brittle.distance.features import Extractor, FeatureImages, TransformFeatures, check_extractor, feature_images
 from brittle.distance.leakage import NEUTRAL, Leak, LeakCheck, check_leak_options, leak_check, leak_scores
 from brittle.distance.measures import (
@@ -26,6 +27,7 @@ __all__ = [
     "FeatureImages",
     "Leak",
     "LeakCheck",
+    "MeasuredLeak",
     "SchemeDistances",
     "TransformFeatures",
     "check_extractor",
@@ -39,6 +41,8 @@ __all__ = [
     "feature_images",
     "leak_check",
     "leak_scores",
+    "measure_distances",
+    "measure_leak",
     "mmd",
     "mmd_to",
     "msd",

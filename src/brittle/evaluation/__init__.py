@@ -7,8 +7,9 @@ from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
-from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
+from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
 from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
+from brittle.evaluation.photo_probe import PhotoProbe, load_photo, photo_side, probe_photo
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
@@ -35,7 +36,7 @@ from brittle.evaluation.score import (
     scores,
     shared_rows,
 )
-from brittle.evaluation.store import Store
+from brittle.evaluation.store import Store, holds_results
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ __all__ = [
     "MLflowCallback",
     "Measure",
     "Outcome",
+    "PhotoProbe",
     "Probe",
     "Results",
     "Rule",
@@ -200,6 +202,7 @@ __all__ = [
     "guess_format",
     "guessing_models",
     "guessing_warning",
+    "holds_results",
     "image_shape",
     "import_predictions",
     "infer",
@@ -209,14 +212,17 @@ __all__ = [
     "load_callback",
     "load_evidence",
     "load_failure_points",
+    "load_photo",
     "load_results",
     "load_rules",
     "markdown_summary",
     "outcome_counts",
     "per_corruption_table",
+    "photo_side",
     "plan",
     "printed_table",
     "probe",
+    "probe_photo",
     "published_index",
     "published_rows",
     "rank_table",
@@ -233,6 +239,7 @@ __all__ = [
     "steadiness",
     "table_parts",
     "trajectories",
+    "write_failure_points",
 ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError
+from brittle._io import atomic_write
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
@@ -152,6 +153,27 @@ def summarize_failure_points(rows: pl.DataFrame) -> list[FailureSummary]:
             FailureSummary(str(model), str(key), str(corruption), str(drawn), points, evaluations, searched)
         )
     return sorted(summaries, key=lambda one: (one.rank, one.corruption))
+
+
+def write_failure_points(rows: pl.DataFrame, path: str | Path) -> Path:
+    """Write the failure point of every image as CSV; an image that never fails has an empty one."""
+    fails = pl.col("failed").is_finite()
+    table = rows.select(
+        "model",
+        "corruption",
+        "sample",
+        "label",
+        pl.when(fails).then("failed").alias("failure_point"),
+        pl.when(pl.col("failed") > 0).then("held").alias("last_right"),
+        pl.when(fails).then("prediction").alias("prediction"),
+        pl.when(fails).then("failed_confidence").alias("confidence"),
+        "evaluations",
+        "max_severity",
+        "resolution",
+    )
+    with atomic_write(Path(path)) as part:
+        table.write_csv(part, float_precision=6)
+    return Path(path)
 
 
 class SearchedFolder:

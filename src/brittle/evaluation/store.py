@@ -369,6 +369,12 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: st
     return pl.concat(parts)
 
 
+def holds_results(folder: str | Path) -> bool:
+    """Whether a folder holds predictions on a benchmark or on clean images."""
+    cells = Path(folder) / CELLS
+    return cells.is_dir() and any(file.suffix == ".parquet" for model in cells.iterdir() for file in model.iterdir())
+
+
 def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
     """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
     models: dict[str, dict[str, dict[str, Any]]] = {}

@@ -446,3 +446,27 @@ def _functions(path: Path) -> list[str]:
         if required <= 0 and not node.name.startswith("_"):
             names.append(node.name)
     return names
+
+
+def load_models(
+    models: Sequence[str],
+    *,
+    device: str = "auto",
+    bf16: bool = False,
+    mean: str | None = None,
+    std: str | None = None,
+    size: str | None = None,
+    crop: str | None = None,
+) -> list[Model]:
+    """Models by their texts, in that order and each once; see `load_model`.
+
+    Mean, std, size and crop, as texts such as "0.5,0.5,0.5", are for those models that have such options.
+    """
+    given = {"mean": mean, "std": std, "size": size, "crop": crop}
+    preparation = {name: option_value(name, text) for name, text in given.items() if text is not None}
+    texts = list(dict.fromkeys(text for spec in models for text in model_texts(spec)))
+    options = {text: {name: preparation[name] for name in preparation if name in options_of(text)} for text in texts}
+    for name in preparation:
+        if not any(name in each for each in options.values()):
+            raise BrittleError(f"--{name} does not apply: {', '.join(texts)} prepare images in a way of their own")
+    return [load_model(text, device=device, bf16=bf16, **options[text]) for text in texts]

@@ -69,6 +69,14 @@ def load_into(module: Any, path: str | Path) -> None:
     module.load_state_dict(state)
 
 
+def find_weights(start: str | Path, network: str, classes: int) -> Path:
+    """The file of weights that `start` names, a file or `demo:NAME`, once it is sure that they fit the network."""
+    scheme, _, name = str(start).partition(":")
+    path = DEMO_WEIGHTS / f"{name}.safetensors" if scheme == "demo" and name else Path(start)
+    load_into(build_network(network, classes), path)
+    return path
+
+
 def _safetensors(path: Path) -> dict[str, Any]:
     error_type = require("safetensors").SafetensorError
     try:

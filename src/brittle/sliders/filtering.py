@@ -371,6 +371,48 @@ def oracle_labels(data: Dataset, oracle: Model, *, unsure: float = UNSURE, batch
     return labels
 
 
+def read_scores(path: str | Path) -> pl.DataFrame:
+    """The scores of images from scores.csv, as `brittle slide measure` and `filter` write it."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file of scores {str(path)!r}; `brittle slide measure` and filter write one"
+        )
+    try:
+        table = pl.read_csv(path, glob=False)
+    except pl.exceptions.PolarsError as error:
+        raise BrittleError(f"{str(path)!r} is no file of scores: {error}") from error
+    missing = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]
+    if missing:
+        raise BrittleError(f"{str(path)!r} has no column {', '.join(missing)}; give a scores.csv of brittle")
+    return table
+
+
+FOLDS = 5
+"""The number of parts of the labels that take turns in testing thresholds chosen on the others."""
+
+
+def validated_filters(
+    scores: ImageScores | pl.DataFrame,
+    labels: Mapping[str, str],
+    thresholds: Thresholds,
+    *,
+    tpr: float = 0.9,
+    least: int = 2,
+    partial: str = "class",
+) -> tuple[pl.DataFrame, str]:
+    """The quality of thresholds on images that they were not chosen with, if the labels suffice, and how it was done.
+
+    Otherwise it is that of `thresholds` on the labels that they were chosen with, which is too good.
+    """
+    try:
+        quality = held_out_filters(scores, labels, tpr=tpr, least=least, partial=partial, folds=FOLDS)
+    except ValueError:
+        quality = compare_filters(scores, labels, thresholds, least=least, partial=partial)
+        return quality, f"thresholds for a TPR of {tpr:g} were chosen on these same labels, which flatters: label more"
+    return quality, f"each image by thresholds for a TPR of {tpr:g} chosen on other trajectories, in {FOLDS} folds"
+
+
 PAGE = Path(__file__).parent / "labelling_page.html"
 
 

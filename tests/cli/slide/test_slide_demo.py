@@ -31,10 +31,10 @@ def test_the_demo_goes_the_whole_way(run: Run, parts: Path, monkeypatch: pytest.
     for number in range(1, 7):
         assert f"{number}/6" in words
     assert "Real labels are made by hand" in words
-    assert "a judge says what images show" in words
+    assert "an oracle classifier labels the" in words
     assert "world-standard" in Path("d/report.html").read_text()
     assert "18 images drawn" in words
-    assert "0 images drawn, 18 were there" in good(run(*call))
+    assert "0 images drawn, 18 existed" in good(run(*call))
 
 
 def test_a_folder_that_is_no_world_is_said(run: Run) -> None:

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from brittle._optional import how_to_install
-from brittle.cli.slide.inputs import seeds_of
 from brittle.datasets import cns_bench
-from brittle.sliders import load_slider
+from brittle.sliders import load_slider, parse_seeds
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
 from brittle.sliders.pipeline import _opened
 from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, refusal, sample
@@ -31,13 +30,13 @@ def test_the_layout_is_that_of_cns_bench(slides: Path) -> None:
 @pytest.mark.usefixtures("slides")
 def test_a_second_call_draws_what_is_missing(run: Run, parts: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path("slides").rglob("*.*")}
-    assert "0 images drawn, 6 were there" in good(sample(run, parts, "sliders"))
+    assert "0 images drawn, 6 existed" in good(sample(run, parts, "sliders"))
     same = {path for path, when in before.items() if path.stat().st_mtime_ns == when}
     assert before.keys() - same <= {Path("slides/annotations_cns.json"), Path("slides/command.toml")}
     lost = next(Path("slides").rglob("seed_0002_scale_1000.png"))
     content = lost.read_bytes()
     lost.unlink()
-    assert "1 images drawn, 5 were there" in good(sample(run, parts, "sliders"))
+    assert "1 images drawn, 5 existed" in good(sample(run, parts, "sliders"))
     assert lost.read_bytes() == content
 
 
@@ -103,7 +102,7 @@ def test_adapters_of_several_classes_in_one_folder_are_all_found(run: Run, parts
     ("text", "seeds"), [("3", [1, 2, 3]), ("3,7,10-12", [3, 7, 10, 11, 12]), ("7,", [7]), ("2,1-3", [2, 1, 3])]
 )
 def test_seeds_are_a_number_or_a_list(text: str, seeds: list[int]) -> None:
-    assert seeds_of(text) == seeds
+    assert parse_seeds(text) == seeds
 
 
 def other_names() -> Path:

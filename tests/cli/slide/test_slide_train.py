@@ -27,7 +27,7 @@ def test_a_slider_is_a_folder_with_a_card() -> None:
 def test_a_second_call_trains_nothing_again(run: Run, parts: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path("sliders").glob("*/*.*")}
     assert before
-    assert "0 sliders trained, 1 were there" in good(train(run, parts))
+    assert "0 sliders trained, 1 existed" in good(train(run, parts))
     assert {path: path.stat().st_mtime_ns for path in Path("sliders").glob("*/*.*")} == before
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, split_commas, tell_files
+from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from brittle.benchmarks import Benchmark
-    from brittle.design import Reference, SingleScores
-    from brittle.evaluation import Results
+    from brittle.design import SingleScores
 
 EXAMPLES = (
     ("brittle design balance overlap/", "all candidates as one benchmark"),
@@ -40,100 +37,62 @@ def balance_verb(
     ] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Show whether benchmarks weigh their corruptions alike, by models that know one corruption each.
+    """Show whether benchmarks weigh their corruptions alike, by models that were trained with one corruption each.
 
-    Each model of an overlap matrix learned one corruption. Its relative mCE over a benchmark that holds this corruption
-    says how much the benchmark rewards knowing it: what the corruptions add to the model's clean error, divided by what
-    they add to that of a reference model. In a balanced benchmark all models score alike (section 5.3 of NOC): a small
-    range and a small standard deviation.
+    Each model of an overlap matrix was trained with one corruption. Its relative mCE over a benchmark that holds this
+    corruption says how much the benchmark rewards that: what the corruptions add to the model's clean error, divided by
+    what they add to that of a reference model. In a balanced benchmark all models score alike (section 5.3 of NOC): a
+    small range and a small standard deviation.
     """
-    import brittle
-    from brittle.design import correct_cube, members_in, single_scores
-    from brittle.evaluation import load_results
+    from brittle.design import folder_balance
     from brittle.report.figures import balance_figure, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
     picture = None if output is None and figure is None else figure_path(figure, output or Path())
-    if not (overlap / "overlap.json").is_file() or not (overlap / "run").is_dir():
-        raise FileNotFoundError(
-            f"{str(overlap)!r} holds no models that know one corruption each; `brittle design overlap` makes "
-            "such a folder"
-        )
-    results = load_results(overlap / "run")
-    recipe = results.benchmarks()[0]
-    names, correct = tuple(entry.id for entry in recipe.entries), correct_cube(results, recipe)
-    asked = {recipe.name: names}
-    if benchmarks is not None:
-        asked = {}
-        for given in benchmarks:
-            named = given in brittle.list_benchmarks() or Path(given).suffix == ".toml"
-            title = brittle.load_benchmark(given).name if named else given
-            asked[title] = members_in(brittle.load_benchmark(given) if named else split_commas([given]), names)
-    used = tuple(entry for entry in recipe.entries if any(entry.id in members for members in asked.values()))
-    yardstick = _reference(reference, results, recipe, replace(recipe, entries=used))
-    found = {title: single_scores(correct, names, members, reference=yardstick) for title, members in asked.items()}
+    balances = folder_balance(overlap, benchmarks, reference=reference)
     if as_json:
-        print_json(found)
+        print_json(balances)
     else:
-        _print(found)
+        _print(balances)
     if output is not None:
-        _save(found, output)
+        _save(balances, output)
         tell_files(output)
     if picture is not None:
-        tell_files(save_figure(balance_figure(found, title="Which corruptions a benchmark rewards"), picture))
+        tell_files(save_figure(balance_figure(balances, title="Which corruptions a benchmark rewards"), picture))
 
 
-def _reference(given: str | None, results: Results, recipe: Benchmark, used: Benchmark) -> Reference | None:
-    """The model whose errors divide those under the candidates in use; None is the standard model of the folder."""
-    import numpy as np
-
-    from brittle.design import alexnet_reference, fits_alexnet, run_reference
-    from brittle.evaluation import load_results
-    from brittle.evaluation.inputs import IMAGES
-
-    if given is None:
-        run = results.runs[0]
-        side = int(min(np.load(run.folder / IMAGES, mmap_mode="r").shape[1:3]))
-        given = "alexnet" if fits_alexnet(used, run.classes, side) else "standard"
-    if given == "standard":
-        return None
-    if given == "alexnet":
-        return alexnet_reference(used)
-    if not Path(given).is_dir():
-        raise FileNotFoundError(f"a reference is alexnet, standard or the folder of a run, got {given!r}")
-    return run_reference(load_results(given), recipe)
-
-
-def _print(found: dict[str, SingleScores]) -> None:
+def _print(balances: dict[str, SingleScores]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    for title, one in found.items():
+    for title, balance in balances.items():
         table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("model that learned", overflow="fold")
+        table.add_column("model trained with", overflow="fold")
         table.add_column("relative mCE", justify="right", no_wrap=True)
         table.add_column("95 %", justify="right", no_wrap=True, style="dim")
-        for name, score in sorted(one.scores.items(), key=lambda item: item[1].value):
+        for name, score in sorted(balance.scores.items(), key=lambda item: item[1].value):
             table.add_row(name, f"{score.value:.1f}", f"{score.low:.1f}–{score.high:.1f}")
         console().print(table)
         spread = ", ".join(
-            f"{what.name} [bold]{what.value:.1f}[/] [{what.low:.1f}, {what.high:.1f}]" for what in (one.range, one.std)
+            f"{statistic.name} [bold]{statistic.value:.1f}[/] [{statistic.low:.1f}, {statistic.high:.1f}]"
+            for statistic in (balance.range, balance.std)
         )
-        console().print(f"{spread}, {len(one.scores)} models")
-        if one.left_out:
-            console().print(f"[yellow]left out, they hardly trouble {one.reference}:[/] {', '.join(one.left_out)}")
+        console().print(f"{spread}, {len(balance.scores)} models")
+        if balance.left_out:
+            reason = f"they add next to nothing to the error of {balance.reference}"
+            console().print(f"[yellow]left out, {reason}:[/] {', '.join(balance.left_out)}")
         console().print(
-            f"[dim]relative mCE in percent, divided by the errors of {one.reference}; 95 % over images[/]\n"
+            f"[dim]relative mCE in percent, divided by the errors of {balance.reference}; 95 % over images[/]\n"
         )
 
 
-def _save(found: dict[str, SingleScores], output: Path) -> None:
+def _save(balances: dict[str, SingleScores], output: Path) -> None:
     import polars as pl
 
     rows = [
-        (title, name, score.value, score.low, score.high, one.reference)
-        for title, one in found.items()
-        for name, score in one.scores.items()
+        (title, name, score.value, score.low, score.high, balance.reference)
+        for title, balance in balances.items()
+        for name, score in balance.scores.items()
     ]
     save_table(pl.DataFrame(rows, schema=COLUMNS, orient="row"), output)

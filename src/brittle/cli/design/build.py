@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._errors import BrittleError
 from brittle.cli.console import OVERLAP, check_ending, console, figure_path, print_json, split_numbers, tell_files
 from brittle.cli.options import option
 
@@ -49,7 +48,7 @@ def non_overlapping_verb(
     threshold: Annotated[float, option("--threshold")] = 0.1,
     levels_from: LEVELS = None,
     name: NAME = None,
-    thresholds: Annotated[list[str] | None, option("--sweep", show_default="0.02 … 0.5")] = None,
+    sweep: Annotated[list[str] | None, option("--sweep", show_default="0.02 … 0.5")] = None,
     figure: Annotated[
         Path | None,
         option("--figure", show_default="beside the output"),
@@ -65,7 +64,8 @@ def non_overlapping_verb(
     Of several such sets, the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The recipe keeps the
     levels or ranges at which the overlap was measured. The table shows what other thresholds would give.
     """
-    from brittle.design import load_overlap, non_overlapping, sweep
+    from brittle.design import built_benchmark, load_overlap, non_overlapping
+    from brittle.design import sweep as sweep_thresholds
     from brittle.report.figures import save_figure, sweep_figure
 
     check_ending(output, "a recipe", ".toml")
@@ -73,21 +73,21 @@ def non_overlapping_verb(
         check_ending(sweep_table, "the table of thresholds", ".csv")
     picture = figure_path(figure, output)
     matrix = load_overlap(overlap)
-    found = non_overlapping(matrix, threshold)
-    recipe = _recipe(
-        found.members,
-        levels_from,
+    clique = non_overlapping(matrix, threshold)
+    recipe = built_benchmark(
+        clique.members,
         matrix.candidates,
+        levels_from=levels_from,
         name=name or output.stem,
-        title=f"{found.size} of {len(matrix)} corruptions, every pair overlapping less than {threshold:g}",
+        title=f"{clique.size} of {len(matrix)} corruptions, every pair overlapping less than {threshold:g}",
         source="built by brittle: NOC's Algorithm 1 (Laugros, Caplier & Ospici, 2021)",
     )
-    table = sweep(matrix, sorted({*(split_numbers(thresholds, "thresholds") or THRESHOLDS), threshold}))
+    table = sweep_thresholds(matrix, sorted({*(split_numbers(sweep, "thresholds") or THRESHOLDS), threshold}))
     if as_json:
-        print_json({"members": found.members, "ties": found.ties, "sweep": table})
+        print_json({"members": clique.members, "ties": clique.ties, "sweep": table})
     else:
         _print_sweep(table, threshold)
-        _print_members(found)
+        _print_members(clique)
     _save(recipe, output)
     tell_files(output, save_figure(sweep_figure(table, chosen=threshold), picture))
     if sweep_table is not None:
@@ -116,7 +116,14 @@ def balanced_verb(
     They are drawn at random, all different (Algorithm 1 of Syn2Nat). A recipe holds the first, or with OVERLAP the
     one whose same-category corruptions overlap least, which is how ImageNet-Syn2Nat was picked.
     """
-    from brittle.design import balanced, least_overlapping, load_categories, load_overlap, possible_benchmarks
+    from brittle.design import (
+        balanced,
+        built_benchmark,
+        least_overlapping,
+        load_categories,
+        load_overlap,
+        possible_benchmarks,
+    )
 
     check_ending(output, "the output", ".toml", ".csv")
     groups = load_categories(categories)
@@ -124,50 +131,28 @@ def balanced_verb(
     drawn = balanced(groups, n, k, count=min(1000, possible) if count is None else count, seed=seed)
     matrix = None if overlap is None else load_overlap(overlap)
     chosen = drawn[0] if matrix is None else least_overlapping(drawn, matrix, groups)
-    words = f"{len(drawn)} of {possible:,} benchmarks with {k} of each of {n} categories"
+    summary = f"{len(drawn)} of {possible:,} benchmarks with {k} of each of {n} categories"
     if output.suffix == ".csv":
-        _save_list([chosen, *(one for one in drawn if one != chosen)], output)
-        console().print(words + ("" if overlap is None else ", the least overlapping one first"))
+        _save_list([chosen, *(benchmark for benchmark in drawn if benchmark != chosen)], output)
+        console().print(summary + ("" if overlap is None else ", the least overlapping one first"))
         tell_files(output)
         return
-    recipe = _recipe(
+    recipe = built_benchmark(
         chosen,
-        levels_from,
         groups.candidates if matrix is None else matrix.candidates,
+        levels_from=levels_from,
         name=name or output.stem,
         title=f"{n * k} corruptions, {k} of each of {n} categories",
         source="built by brittle: Syn2Nat's Algorithm 1 (Laugros, Caplier & Ospici, BMVC 2021)",
     )
     for category, group in groups.members.items():
-        mine = [one for one in group if one in chosen]
-        if mine:
-            console().print(f"[bold]{category}[/]  {', '.join(mine)}")
-    how = "the first" if overlap is None else "the one whose same-category corruptions overlap least"
-    console().print(f"[dim]{how} of {words}[/]")
+        members = [corruption for corruption in group if corruption in chosen]
+        if members:
+            console().print(f"[bold]{category}[/]  {', '.join(members)}")
+    which = "the first" if overlap is None else "the one whose same-category corruptions overlap least"
+    console().print(f"[dim]{which} of {summary}[/]")
     _save(recipe, output)
     tell_files(output)
-
-
-def _recipe(
-    members: tuple[str, ...],
-    levels_from: str | None,
-    measured: Benchmark | None,
-    *,
-    name: str,
-    title: str,
-    source: str,
-) -> Benchmark:
-    """The recipe of these corruptions, at the levels that were measured unless another recipe is asked for."""
-    import brittle
-    from brittle.design import benchmark_of
-
-    candidates = measured if levels_from is None else brittle.load_benchmark(levels_from)
-    if candidates is None:
-        raise BrittleError(
-            "it is not known at which levels these corruptions were measured; give a folder of "
-            "`brittle design overlap`, which knows, or a recipe that has them by --levels-from"
-        )
-    return benchmark_of(members, candidates, name=name, title=title, source=source)
 
 
 def _save(recipe: Benchmark, output: Path) -> None:
@@ -215,15 +200,15 @@ def _print_sweep(table: pl.DataFrame, chosen: float) -> None:
     console().print("[dim]mean: of the overlaps of its pairs; sets: how many there are of that size[/]\n")
 
 
-def _print_members(found: NonOverlapping) -> None:
+def _print_members(clique: NonOverlapping) -> None:
     screen = console()
-    screen.print(f"[bold]{found.size} corruptions[/]  {', '.join(found.members)}")
-    others = found.ties[1:4]
+    screen.print(f"[bold]{clique.size} corruptions[/]  {', '.join(clique.members)}")
+    others = clique.ties[1:4]
     if others:
-        rest = found.count - 1
+        rest = clique.count - 1
         screen.print(f"[dim]{rest} other set{'s' if rest > 1 else ''} of that size, first:[/]")
     for tie in others:
-        gone, new = sorted(set(found.members) - set(tie)), sorted(set(tie) - set(found.members))
+        gone, new = sorted(set(clique.members) - set(tie)), sorted(set(tie) - set(clique.members))
         screen.print(f"  [dim]{', '.join(new)} for {', '.join(gone)}[/]")
-    for note in found.notes:
+    for note in clique.notes:
         screen.print(f"[yellow]{note}[/]")

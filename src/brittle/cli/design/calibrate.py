@@ -12,19 +12,17 @@ from brittle.cli.console import (
     compile_first,
     console,
     figure_path,
-    interrupted,
     print_json,
-    progress_bar,
+    resumable_progress,
     split_numbers,
     tell_files,
 )
-from brittle.cli.inputs import DATA, DEVICE, PREPARE, THREADS, load_data, tell_models
+from brittle.cli.inputs import DATA, DEVICE, PREPARE, load_data, tell_models
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brittle.benchmarks import Benchmark
     from brittle.design import Calibration
 
 
@@ -34,7 +32,10 @@ EXAMPLES = (
         "-o cifar10-noc.toml",
         "NOC's ranges for 32 px images",
     ),
-    ("brittle design calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml", "a milder range"),
+    (
+        "brittle design calibrate -m timm:resnet18 -d imagenet:val/ --robustness 0.9,0.6 -o mine.toml",
+        "a weaker range",
+    ),
 )
 
 
@@ -49,7 +50,6 @@ def calibrate_verb(
     name: Annotated[str | None, option("--name", show_default="the file's name")] = None,
     batch_size: Annotated[int, option("--batch-size")] = 128,
     prepare: PREPARE = None,
-    threads: THREADS = None,
     device: DEVICE = "auto",
     figure: FIGURE = None,
     as_json: Annotated[bool, option("--json")] = False,
@@ -60,71 +60,51 @@ def calibrate_verb(
     found by halving. Each corruption's range is kept beside the recipe as soon as it is found, so the same command
     resumes after an interruption.
     """
-    import brittle
-    from brittle._parallel import use_threads
-    from brittle.design import calibrate_all
-    from brittle.evaluation.inputs import image_shape
+    from brittle.design import calibrate_all, calibrated, load_candidates
+    from brittle.evaluation import image_shape
     from brittle.models import load_model
     from brittle.report.figures import calibration_figure, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
-    values = split_numbers([robustness], "robustness values")
-    if len(values) != 2:
+    shares = split_numbers([robustness], "robustness values")
+    if len(shares) != 2:
         raise BrittleError(
             f"--robustness takes two shares, such as 0.95,0.5: where a range begins and ends; got {robustness}"
         )
-    recipe = brittle.load_benchmark(candidates)
-    use_threads(threads)
-    dataset = load_data(data, limit, prepare, {})
+    recipe = load_candidates(candidates)
+    dataset = load_data(data, limit=limit, prepare=prepare)
     loaded = load_model(model, device=device)
     tell_models([loaded])
-    kept = output.with_suffix(".calibration.json")
+    checkpoint = output.with_suffix(".calibration.json")
     compile_first(entry.corruption for entry in recipe.entries)
-    with progress_bar() as bar:
+    with resumable_progress() as bar:
         task = bar.add_task("starting", total=len(recipe.entries))
-        try:
-            found = calibrate_all(
-                recipe,
-                loaded,
-                dataset,
-                values,
-                kept,
-                tolerance=tolerance,
-                batch_size=batch_size,
-                progress=lambda what, done, _: bar.update(task, description=f"{what:<24.24}", completed=done),
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+        calibrations = calibrate_all(
+            recipe,
+            loaded,
+            dataset,
+            shares,
+            checkpoint,
+            tolerance=tolerance,
+            batch_size=batch_size,
+            progress=lambda name, done, _: bar.update(task, description=f"{name:<24.24}", completed=done),
+        )
     if as_json:
-        print_json(found)
+        print_json(calibrations)
     else:
-        _print(found, values)
-    made = _recipe(recipe, found, name or output.stem, loaded.name, f"{len(dataset):,} images of {dataset.name}")
-    _save(made, image_shape(dataset), output)
-    title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
-    drawn = calibration_figure(found, robustness=values, title=title)
-    tell_files(output, save_figure(drawn, picture), kept)
-
-
-def _recipe(candidates: Benchmark, found: Sequence[Calibration], name: str, model: str, images: str) -> Benchmark:
-    from dataclasses import replace
-
-    from brittle.design import calibrated
-
-    title = f"{candidates.name}, severities calibrated with {model} on {images}"
-    return replace(calibrated(candidates, found, name=name, title=title), version=1)
-
-
-def _save(recipe: Benchmark, shape: tuple[int, int, int], output: Path) -> None:
-    from dataclasses import replace
-
+        _print(calibrations, shares)
+    images = f"{len(dataset):,} images of {dataset.name}"
+    title = f"{recipe.name}, severities calibrated with {loaded.name} on {images}"
+    side = max(image_shape(dataset)[:2])
     output.parent.mkdir(parents=True, exist_ok=True)
-    replace(recipe, image_size=max(shape[:2])).save(output)
+    calibrated(recipe, calibrations, name=name or output.stem, title=title, image_size=side).save(output)
+    title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
+    drawn = calibration_figure(calibrations, robustness=shares, title=title)
+    tell_files(output, save_figure(drawn, picture), checkpoint)
 
 
-def _print(found: Sequence[Calibration], wanted: Sequence[float]) -> None:
+def _print(calibrations: Sequence[Calibration], shares: Sequence[float]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -132,15 +112,16 @@ def _print(found: Sequence[Calibration], wanted: Sequence[float]) -> None:
     table.add_column("corruption", overflow="fold")
     table.add_column("from", justify="right")
     table.add_column("to", justify="right")
-    table.add_column("R there", justify="right")
-    table.add_column("looks", justify="right", style="dim")
+    table.add_column("R at the ends", justify="right")
+    table.add_column("evaluations", justify="right", style="dim")
     table.add_column("")
-    for one in found:
-        low, high = min(one.severities), max(one.severities)
-        note = "" if all(one.reached) else "[yellow]not reached[/]"
-        there = " … ".join(f"{value:.2f}" for value in one.robustness)
-        table.add_row(one.corruption, f"{low:.2f}", f"{high:.2f}", there, str(len(one.evaluations) - 1), note)
+    for calibration in calibrations:
+        low, high = min(calibration.severities), max(calibration.severities)
+        note = "" if all(calibration.reached) else "[yellow]not reached[/]"
+        robustness = " … ".join(f"{value:.2f}" for value in calibration.robustness)
+        evaluations = str(len(calibration.evaluations) - 1)
+        table.add_row(calibration.corruption, f"{low:.2f}", f"{high:.2f}", robustness, evaluations, note)
     console().print(table)
     console().print(
-        f"[dim]R is the share of the clean accuracy that is left; wanted {wanted[0]:g} and {wanted[1]:g}[/]\n"
+        f"[dim]R is the share of the clean accuracy that is left; asked for {shares[0]:g} and {shares[1]:g}[/]\n"
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle._errors import BrittleError
 from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, known_part, print_json, tell_files
 from brittle.cli.options import ClusteringMethod, option
 
@@ -22,7 +21,7 @@ EXAMPLES = (
     ),
 )
 AGREE_EXAMPLES = (
-    ("brittle design agree categories.toml run/", "do the drops of models of yours follow the categories?"),
+    ("brittle design agree categories.toml run/", "do the accuracy drops of your models follow the categories?"),
     ("brittle design agree syn2nat drops.csv", "the published categories, and a table of drops"),
 )
 
@@ -34,7 +33,7 @@ def categories_verb(
         float | None,
         option("--min-correlation", show_default="0.5"),
     ] = None,
-    count: Annotated[int | None, option("--clusters")] = None,
+    clusters: Annotated[int | None, option("--clusters")] = None,
     method: Annotated[ClusteringMethod, option("--method")] = "k-means",
     seed: Annotated[int, option("--seed")] = 0,
     figure: FIGURE = None,
@@ -45,24 +44,18 @@ def categories_verb(
     Each corruption is described by its overlaps with all. The number of categories grows until the mean Pearson
     correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
     """
-    from brittle.design import categories, hierarchical, load_overlap
+    from brittle.design import cluster_corruptions, load_overlap
     from brittle.report.figures import category_figure, save_figure
 
     check_ending(output, "a file of categories", ".toml", ".csv")
     picture = figure_path(figure, output)
-    if count is not None and min_correlation is not None:
-        raise BrittleError(f"give --clusters or --min-correlation, not both; got {count} and {min_correlation:g}")
     matrix = known_part(load_overlap(overlap))
-    bound = None if count is not None else 0.5 if min_correlation is None else min_correlation
-    if method == "hierarchical":
-        found = hierarchical(matrix, count=count, min_correlation=bound)
-    else:
-        found = categories(matrix, count=count, min_correlation=0.5 if bound is None else bound, seed=seed)
+    groups = cluster_corruptions(matrix, method, clusters=clusters, min_correlation=min_correlation, seed=seed)
     if as_json:
-        print_json({"members": found.members, "path": found.path})
+        print_json({"members": groups.members, "path": groups.path})
     else:
-        _print(found)
-    tell_files(found.save(output), save_figure(category_figure(matrix, found), picture))
+        _print(groups)
+    tell_files(groups.save(output), save_figure(category_figure(matrix, groups), picture))
 
 
 def agree_verb(
@@ -83,14 +76,14 @@ def agree_verb(
 
     groups = load_categories(categories)
     drops = load_drops(runs, groups.names)
-    found = agreement(groups, drops.values, drops.names)
+    correlations = agreement(groups, drops.values, drops.names)
     if as_json:
-        print_json(found)
+        print_json(correlations)
     else:
-        console().print(f"real models: {found}")
+        console().print(f"real models: {correlations}")
 
 
-def _print(found: Categories) -> None:
+def _print(categories: Categories) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -98,8 +91,8 @@ def _print(found: Categories) -> None:
     table.add_column("category", no_wrap=True)
     table.add_column("", justify="right", style="dim")
     table.add_column("corruptions", overflow="fold")
-    for name, group in found.members.items():
+    for name, group in categories.members.items():
         table.add_row(name, str(len(group)), ", ".join(group))
     console().print(table)
-    steps = ", ".join(f"{step.count}: {step.scc:.2f} / {step.dcc:.2f}" for step in found.path)
+    steps = ", ".join(f"{step.count}: {step.scc:.2f} / {step.dcc:.2f}" for step in categories.path)
     console().print(f"[dim]mean correlation within / across, by number of categories: {steps}[/]\n")

@@ -15,8 +15,6 @@ from brittle.cli.options import option
 if TYPE_CHECKING:
     import polars as pl
 
-    from brittle.design import Drops
-
 EXAMPLES = (
     (
         "brittle design correlate run --natural a=run-a --natural r=run-r -b imagenet-c -b syn2nat -o table.csv",
@@ -32,7 +30,7 @@ EXAMPLES = (
     ),
     (
         "brittle design correlate drops.csv --natural-csv natural.csv -b imagenet-c -o t.csv",
-        "numbers from anywhere",
+        "accuracy drops from any source",
     ),
 )
 
@@ -64,17 +62,22 @@ def correlate_verb(
     A high correlation says that the benchmark tells which models are robust in the world (Algorithm 2 of Syn2Nat).
     Three models are the least; take twenty. The table has a row for each group of benchmarks and natural shift.
     """
-    from brittle.design import correlation_rows, correlation_table
+    from brittle.design import benchmark_groups, correlation_rows, correlation_table, paired_drops
     from brittle.report.figures import correlation_figure, save_figure
 
     check_ending(output, "the table", ".csv")
     picture = figure_path(figure, output)
-    if (natural_csv is None) == (not natural):
-        raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
-    mine, world = _drops(synthetic, natural or [], natural_csv)
-    groups = _groups(mine, categories, nk or [], split_commas(benchmarks), count, seed)
-    rows = correlation_rows(mine.values, mine.names, groups, world.columns())
-    table = correlation_table(mine.values, mine.names, groups, world.columns())
+    corrupted, shifted = paired_drops(synthetic, _shifts(natural or []), natural_csv=natural_csv)
+    groups = benchmark_groups(
+        corrupted.names,
+        categories=categories,
+        nk=[_pair(text) for text in nk or ()],
+        benchmarks=split_commas(benchmarks),
+        count=count,
+        seed=seed,
+    )
+    rows = correlation_rows(corrupted.values, corrupted.names, groups, shifted.columns())
+    table = correlation_table(corrupted.values, corrupted.names, groups, shifted.columns())
     if as_json:
         print_json(rows)
     else:
@@ -83,57 +86,14 @@ def correlate_verb(
     tell_files(output, save_figure(correlation_figure(table), picture))
 
 
-def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -> tuple[Drops, Drops]:
-    """Drops of the models that both sides know, in the same order."""
-    from brittle.design import load_drops, load_shift_drops, read_drops
-
-    mine = load_drops(synthetic)
-    world = load_shift_drops(_shifts(natural), synthetic) if natural_csv is None else read_drops(natural_csv)
-    shared = [model for model in mine.models if model in world.models]
-    if len(shared) < 3:
-        raise BrittleError(
-            f"a correlation needs three models or more on both sides, got {len(shared)} "
-            f"({', '.join(shared) or 'none'}); synthetic: {', '.join(mine.models)}; natural: {', '.join(world.models)}"
-        )
-    return mine.of(shared), world.of(shared)
-
-
-def _shifts(given: list[str]) -> dict[str, str]:
+def _shifts(texts: list[str]) -> dict[str, str]:
     shifts = {}
-    for text in given:
+    for text in texts:
         name, equals, run = text.partition("=")
         if not equals or not name or not run:
             raise BrittleError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
         shifts[name] = run
     return shifts
-
-
-def _groups(
-    drops: Drops, categories: str | None, nk: list[str], recipes: list[str], count: int, seed: int
-) -> dict[str, list[tuple[str, ...]]]:
-    import brittle
-    from brittle.benchmarks import SEQUENCE_BENCHMARKS, load_sequence_benchmark
-    from brittle.design import Categories, balanced, load_categories, members_in, possible_benchmarks
-
-    if bool(nk) != (categories is not None):
-        raise BrittleError("--nk and --categories belong together: which categories, and how many of each")
-    if not nk and not recipes:
-        raise BrittleError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    if categories is not None:
-        stored = load_categories(categories)
-        known = Categories({name: members_in(group, drops.names) for name, group in stored.members.items()})
-        for text in nk:
-            n, k = _pair(text)
-            drawn = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
-            groups[f"({n},{k})"] = drawn
-    for name in recipes:
-        if name in SEQUENCE_BENCHMARKS:
-            groups[name] = [members_in(load_sequence_benchmark(name).perturbations, drops.names)]
-            continue
-        recipe = brittle.load_benchmark(name)
-        groups[recipe.name] = [members_in(recipe, drops.names)]
-    return groups
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -151,8 +111,8 @@ def _print(table: pl.DataFrame, rows: pl.DataFrame) -> None:
 
     console().print("[bold]mean Pearson correlation of accuracy drops, over models[/]")
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(table.columns):
-        shown.add_column(name, justify="right" if place else "left", overflow="fold")
+    for index, name in enumerate(table.columns):
+        shown.add_column(name, justify="right" if index else "left", overflow="fold")
     for name, *values in table.rows():
         shown.add_row(name, *(f"{value:.3f}" for value in values), end_section=name == table["natural"][-2])
     console().print(shown)

@@ -12,20 +12,19 @@ from brittle.cli.console import (
     console,
     figure_path,
     print_json,
-    split_commas,
     tell_files,
 )
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from brittle.design import Coverage, OverlapMatrix
+    from brittle.design import Coverage
 
 EXAMPLES = (
     ("brittle design coverage overlap/ -b imagenet-noc --of noc-candidates", "does NOC cover its candidates?"),
     (
         "brittle design coverage noc-table7 -b fog,snow,pixelate -o coverage.csv",
-        "three corruptions of ImageNet-C, a figure",
+        "three corruptions of ImageNet-C, with a figure",
     ),
 )
 
@@ -47,39 +46,30 @@ def coverage_verb(
     What is not covered can go wrong without the benchmark noticing (section 5.2 of NOC). The matrix must hold the
     corruptions of both.
     """
-    from brittle.design import coverage, load_overlap
+    from brittle.design import coverage, load_overlap, named_members
     from brittle.report.figures import coverage_figure, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
     picture = None if output is None and figure is None else figure_path(figure, output or Path())
     matrix = load_overlap(overlap)
-    members = _names(benchmark, matrix)
-    asked = matrix.names if of is None else _names(of, matrix)
-    found = coverage(matrix, members, of=asked, threshold=threshold)
+    members = named_members(benchmark, matrix.names)
+    candidates = matrix.names if of is None else named_members(of, matrix.names)
+    covered = coverage(matrix, members, of=candidates, threshold=threshold)
     if as_json:
-        print_json({"benchmark": members, "covered_by": found.covered_by, "unknown": found.unknown})
+        print_json({"benchmark": members, "covered_by": covered.covered_by, "unknown": covered.unknown})
     else:
-        _print(found, members)
+        _print(covered, members)
     if output is not None:
-        _save(found, matrix, members, output)
+        save_table(covered.table(matrix, members), output)
         tell_files(output)
     if picture is not None:
         title = f"What {benchmark} covers"
-        drawn = coverage_figure(matrix, members, of=asked, threshold=threshold, title=title)
+        drawn = coverage_figure(matrix, members, of=candidates, threshold=threshold, title=title)
         tell_files(save_figure(drawn, picture))
 
 
-def _names(given: str, matrix: OverlapMatrix) -> tuple[str, ...]:
-    """The names of a recipe as the matrix has them, or the names themselves."""
-    import brittle
-    from brittle.design import members_in
-
-    named = given in brittle.list_benchmarks() or Path(given).suffix == ".toml"
-    return members_in(brittle.load_benchmark(given) if named else split_commas([given]), matrix.names)
-
-
-def _print(found: Coverage, members: tuple[str, ...]) -> None:
+def _print(coverage: Coverage, members: tuple[str, ...]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -87,28 +77,16 @@ def _print(found: Coverage, members: tuple[str, ...]) -> None:
     table.add_column("corruption", overflow="fold")
     table.add_column("overlap", justify="right", no_wrap=True)
     table.add_column("covered by", overflow="fold")
-    rows = sorted(found.covered_by.items(), key=lambda row: -max(row[1].values(), default=0.0))
+    rows = sorted(coverage.covered_by.items(), key=lambda row: -max(row[1].values(), default=0.0))
     for name, by in rows:
         if name in members:
             continue
         first = max(by.values(), default=0.0)
-        words = ", ".join(by) if by else "[yellow]unknown, masked[/]" if name in found.unknown else "[red]nothing[/]"
-        table.add_row(name, f"{first:.2f}" if by else "–", words)
+        covering = (
+            ", ".join(by) if by else "[yellow]unknown, masked[/]" if name in coverage.unknown else "[red]nothing[/]"
+        )
+        table.add_row(name, f"{first:.2f}" if by else "–", covering)
     if table.row_count:
         console().print(table)
-    inside = sum(name in members for name in found.covered_by)
-    console().print(f"[bold]{found}[/][dim], {inside} of them as members of the benchmark[/]")
-
-
-def _save(found: Coverage, matrix: OverlapMatrix, members: tuple[str, ...], output: Path) -> None:
-    """A row for each corruption and member: their overlap, and whether it covers."""
-    import polars as pl
-
-    rows = [
-        (name, member, matrix[name, member], member in by)
-        for name, by in found.covered_by.items()
-        for member in members
-    ]
-    columns = ["corruption", "member", "overlap", "covers"]
-    table = pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("overlap").fill_nan(None))
-    save_table(table, output)
+    inside = sum(name in members for name in coverage.covered_by)
+    console().print(f"[bold]{coverage}[/][dim], {inside} of them as members of the benchmark[/]")

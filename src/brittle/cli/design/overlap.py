@@ -4,53 +4,17 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from brittle._errors import BrittleError
-from brittle.cli.console import (
-    compile_first,
-    console,
-    interrupted,
-    print_json,
-    progress_bar,
-    say_next,
-    split_commas,
-    tell_files,
-)
-from brittle.cli.inputs import DEVICE, follow, load_data, plan_of, training_of, weights_of
-from brittle.cli.options import Engine, Mode, OverlapForm, option
+from brittle.cli.console import compile_first, console, print_json, resumable_progress, say_next, tell_files
+from brittle.cli.inputs import DEVICE, TrainingOptions, follow, load_data
+from brittle.cli.options import Engine, OverlapForm, option, with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brittle.benchmarks import Benchmark
     from brittle.design import OverlapMatrix
-
-CANDIDATES = ("noc-candidates", "syn2nat-candidates")
-"""The recipes that give a corruption of a published set of candidates its range or level."""
-
-
-def candidates_of(given: str) -> Benchmark:
-    """The candidates that a command line names: a recipe, or corruptions with commas.
-
-    A corruption that is named alone has the range or level that it has among the candidates of NOC or Syn2Nat, and
-    otherwise the levels 1 to 5, of which each image draws one.
-    """
-    import brittle
-    from brittle.benchmarks import Benchmark, Entry
-    from brittle.corruptions import get_corruption
-
-    if given in brittle.list_benchmarks() or given.endswith(".toml"):
-        return brittle.load_benchmark(given)
-    usual = {entry.id: entry for name in CANDIDATES for entry in brittle.load_benchmark(name).entries}
-    try:
-        ids = [get_corruption(name).id for name in split_commas([given])]
-    except ValueError as error:
-        recipes = ", ".join(brittle.list_benchmarks())
-        raise BrittleError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
-    entries = tuple(usual.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
-    return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
-
 
 PUBLISHED = "noc-table7 or noc-table8"
 
@@ -66,56 +30,43 @@ EXAMPLES = (
     ),
     (
         "brittle design overlap -d cifar10:cifar10 --start demo:standard -o overlap",
-        "the standard model is there already",
+        "start from an existing standard model",
     ),
     (
         "brittle design overlap -d cifar10:cifar10 --mode scratch -o paper",
-        "as the papers do it: each model from new weights",
+        "as in the papers: each model from new weights",
     ),
-    ("brittle design overlap -d test.npz --train-data train.npz --mode batchnorm -o quick", "your own data, quickest"),
+    (
+        "brittle design overlap -d test.npz --train-data train.npz --mode batchnorm -o quick",
+        "your own data, the quickest way",
+    ),
 )
 
 
+@with_groups
 def overlap_verb(
     output: Annotated[Path, option("--output", help="The folder; an existing one is resumed.")],
+    trainings: TrainingOptions,
     data: Annotated[str | None, option("--data")] = None,
     candidates: Annotated[
         str,
         option("--candidates"),
     ] = "noc-candidates",
-    mode: Annotated[Mode, option("--mode")] = "finetune",
-    network: Annotated[str, option("--network")] = "small",
-    epochs: Annotated[
-        int | None,
-        option("--epochs", show_default="40 from scratch, 1 of fine-tuning"),
-    ] = None,
-    standard_epochs: Annotated[
-        int | None,
-        option("--standard-epochs", show_default="40"),
-    ] = None,
-    start: Annotated[str | None, option("--start")] = None,
-    training: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None,
-    images: Annotated[
-        int | None,
-        option("--train-limit", show_default="all, 10,000 of fine-tuning"),
-    ] = None,
-    test_images: Annotated[int | None, option("--limit", show_default="all")] = None,
-    batch_size: Annotated[int, option("--batch-size")] = 128,
-    form: Annotated[OverlapForm, option("--form")] = ("ratio"),
-    rate: Annotated[float | None, option("--lr", show_default="0.05")] = None,
+    form: Annotated[OverlapForm, option("--form")] = "ratio",
+    lr: Annotated[float | None, option("--lr", show_default="0.05")] = None,
     no_control: Annotated[bool, option("--no-control")] = False,
-    seed: Annotated[int, option("--seed")] = 0,
     engine: Annotated[Engine, option("--engine")] = "local",
     address: Annotated[str | None, option("--address")] = None,
     device: DEVICE = "auto",
     from_table: Annotated[str | None, option("--from-table")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Measure how much each pair of corruptions overlaps: how far learning one helps with the other.
+    """Measure how much each pair of corruptions overlaps: how far training with one helps with the other.
 
-    One model learns each candidate, and all models are tested on all candidates. 0 means that learning one corruption
-    does not help with the other, 1 that it helps as much as learning the other itself. The folder gets the models, the
-    run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again resumes where it stopped.
+    One model is trained with each candidate, and all models are tested on all candidates. 0 means that training with
+    one corruption does not help with the other, 1 that it helps as much as training with the other itself. The folder
+    gets the models, the run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again
+    resumes where it stopped.
     """
     if from_table is not None:
         if data is not None:
@@ -125,49 +76,41 @@ def overlap_verb(
     if data is None:
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     from brittle._parallel import check_engine
-    from brittle.design import VanishingGain, correct_cube, measure_overlap, overlap_with_intervals
+    from brittle.design import VanishingGain, correct_cube, load_candidates, measure_overlap, overlap_with_intervals
 
-    check_engine(engine, address)  # a mistake is told before data are read
-    recipe = candidates_of(candidates)
-    how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": not no_control}
-    plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, **how)
-    taught = training_of(data, training, images if mode == "scratch" else None)
-    test = load_data(data, test_images, None, {})
-    weights = None if start is None else weights_of(start, plan.network, taught)
+    check_engine(engine, address)  # before data are read
+    recipe = load_candidates(candidates)
+    plan, training = trainings.plan(lr=lr, control=not no_control), trainings.training_set(data)
+    test, weights = load_data(data, limit=trainings.limit), trainings.weights(training)
     compile_first(entry.corruption for entry in recipe.entries)
-    with progress_bar() as bar:
-        try:
-            results = measure_overlap(
-                taught,
-                test,
-                recipe,
-                output,
-                plan,
-                start=weights,
-                batch_size=batch_size,
-                engine=engine,
-                address=address,
-                device=device,
-                progress=follow(bar),
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            interrupted()
+    with resumable_progress() as bar:
+        results = measure_overlap(
+            training,
+            test,
+            recipe,
+            output,
+            plan,
+            start=weights,
+            batch_size=trainings.batch_size,
+            engine=engine,
+            address=address,
+            device=device,
+            progress=follow(bar),
+        )
     correct = correct_cube(results, recipe)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VanishingGain)  # the matrix knows which, and says so below
-        shape: dict[str, Any] = {"form": form}
-        found = overlap_with_intervals(correct, recipe, **shape)
-    _tell_masked(found.unlearned or ())
-    clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
-    console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")
-    _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})", as_json)
+        warnings.simplefilter("ignore", VanishingGain)  # the matrix lists them, and they are printed below
+        overlap = overlap_with_intervals(correct, recipe, form=form)
+    _print_masked(overlap.unlearned or ())
+    clean, corrupted = correct[0, 0].mean(), correct[0, 1:].mean()
+    console().print(f"the standard model recognises {clean:.1%} of clean images, {corrupted:.1%} under the candidates")
+    _write(overlap, output, f"Overlap of {recipe.name} on {test.name} ({trainings.mode})", as_json)
 
 
-def _tell_masked(names: Sequence[str]) -> None:
+def _print_masked(names: Sequence[str]) -> None:
     if names:
-        words = f"[yellow]masked, hardly learned by their own models:[/] {', '.join(names)}"
-        console().print(f"{words}; train longer, make them more severe or leave them out\n")
+        warning = f"[yellow]masked, hardly learned by the models trained with them:[/] {', '.join(names)}"
+        console().print(f"{warning}; train longer, make them more severe or leave them out\n")
 
 
 def _published(name: str, output: Path, as_json: bool) -> None:
@@ -210,9 +153,9 @@ def _print(overlap: OverlapMatrix, most: int = 10) -> None:
     if known:
         console().print(table)
     if overlap.high is not None and np.isinf(overlap.high[~np.isnan(overlap.high)]).any():
-        words = "∞: in some resamples of the test images a model gains nothing on its own corruption, so that they set "
-        console().print(f"[dim]{words}no upper bound; test on more images, or train longer[/]")
+        note = "∞: in some resamples of the test images a model gains nothing on its corruption, so that they set no "
+        console().print(f"[dim]{note}upper bound; test on more images, or train longer[/]")
     under = sum(score < 0.1 for score, _, _ in known)
-    words = f"{len(overlap)} corruptions, {len(pairs)} pairs: {under} under 0.1, {len(pairs) - len(known)} masked"
-    words += f", mean {np.mean([score for score, _, _ in known]):.2f}" if known else ""
-    console().print(f"[dim]{words}[/]\n")
+    summary = f"{len(overlap)} corruptions, {len(pairs)} pairs: {under} under 0.1, {len(pairs) - len(known)} masked"
+    summary += f", mean {np.mean([score for score, _, _ in known]):.2f}" if known else ""
+    console().print(f"[dim]{summary}[/]\n")

@@ -4,7 +4,7 @@ from brittle.cli.slide import demo, measure, sample, train
 from brittle.cli.slide import filter as filter_
 
 EXAMPLES = (
-    ("brittle slide demo", "the whole way on a bundled tiny world, nothing to fetch"),
+    ("brittle slide demo", "all steps on the bundled demo pipeline, nothing to fetch"),
     *train.EXAMPLES[:1],
     *sample.EXAMPLES[:1],
     *measure.EXAMPLES[:1],

@@ -1,4 +1,4 @@
-"""`brittle slide filter`."""
+"""`brittle slide filter`: the trajectories whose images all still show their class."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, say_next, tell_files
-from brittle.cli.inputs import DEVICE
+from brittle.cli.console import console, print_json, say_next, tell_files
+from brittle.cli.inputs import DEVICE, save_table
 from brittle.cli.options import PartialLabels, Prompts, option
-from brittle.cli.slide.inputs import CLIP, TINY
-from brittle.cli.slide.measure import FOLDER, scored, write_table
+from brittle.cli.slide.inputs import CLIP
+from brittle.cli.slide.measure import SLIDES, load_scores
 
 if TYPE_CHECKING:
     import polars as pl
-
-FOLDS = 5
-"""So many parts of the labels take turns in judging thresholds that were chosen on the others."""
 
 
 def filter_table(
     table: pl.DataFrame, limits: Mapping[str, float], output: Path, *, least: int
 ) -> tuple[list[str], list[Path]]:
-    """Filter, say how many trajectories are kept, and write them: the samples that are, and the files."""
+    """Filter, print how many trajectories are kept, and write them; returns the kept samples and the files."""
     import polars as pl
 
     from brittle.sliders import kept_samples, ooc_filter, write_thresholds
@@ -33,44 +30,24 @@ def filter_table(
     samples = kept_samples(filtered)
     kept = filtered.filter("kept")
     groups = filtered.group_by(TRAJECTORY).agg(pl.col("kept").any())
-    words = ", ".join(f"{name} > {value:.4g}" for name, value in limits.items())
-    console().print(f"[dim]at least {least} of {words}[/]", soft_wrap=True)
+    conditions = ", ".join(f"{name} > {value:.4g}" for name, value in limits.items())
+    console().print(f"[dim]at least {least} of {conditions}[/]", soft_wrap=True)
     console().print(
         f"[bold]{int(groups['kept'].sum()):,} of {len(groups):,} trajectories kept[/], "
         f"{len(kept):,} of {len(filtered):,} images"
     )
-    for shift, whole, of in _by_shift(groups):
-        console().print(f"  {shift}  [dim]{whole} of {of}[/]")
+    for shift, count, total in _by_shift(groups):
+        console().print(f"  {shift}  [dim]{count} of {total}[/]")
     console().print()
     return samples, [
-        write_table(kept.select("sample", "shift", "label", "name", "seed", "scale"), output / "kept.csv"),
-        write_table(filtered, output / "filtered.csv"),
+        save_table(kept.select("sample", "shift", "label", "name", "seed", "scale"), output / "kept.csv"),
+        save_table(filtered, output / "filtered.csv"),
         write_thresholds(limits, output / "thresholds.json", least=least),
     ]
 
 
-def judge_filter(
-    table: pl.DataFrame,
-    labels: Mapping[str, str],
-    limits: Mapping[str, float],
-    *,
-    tpr: float,
-    least: int = 2,
-    partial: str = "class",
-) -> tuple[pl.DataFrame, str]:
-    """The quality of thresholds on images they were not chosen with, if the labels are enough; and what was done."""
-    from brittle.sliders import compare_filters, held_out_filters
-
-    try:
-        found = held_out_filters(table, labels, tpr=tpr, least=least, partial=partial, folds=FOLDS)
-    except ValueError:
-        found = compare_filters(table, labels, limits, least=least, partial=partial)
-        return found, f"thresholds for a TPR of {tpr:g} were chosen on these same labels, which flatters: label more"
-    return found, f"each image by thresholds for a TPR of {tpr:g} chosen on other trajectories, in {FOLDS} folds"
-
-
-def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str = "") -> list[Path]:
-    """What `compare_filters` gives, as table, CSV and figure; `how` thresholds were chosen, and `who` labelled."""
+def quality_table(quality: pl.DataFrame, output: Path, method: str = "", *, labelled_by: str = "") -> list[Path]:
+    """The table of `compare_filters`, printed, as CSV and as a figure; `method` says how thresholds were chosen."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -81,7 +58,7 @@ def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str 
     shown.add_column("filter", overflow="fold")
     for title in ("TPR", "FPR", "accuracy"):
         shown.add_column(title, justify="right", no_wrap=True)
-    for row in found.iter_rows(named=True):
+    for row in quality.iter_rows(named=True):
         cells = [
             Text.assemble(
                 f"{100 * row[key]:.1f} ", (f"[{100 * row[f'{key}_low']:.1f}, {100 * row[f'{key}_high']:.1f}]", "dim")
@@ -91,13 +68,12 @@ def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str 
         name = f"{row['filter']} alone (naive)" if row["filter"] == "CLIP_class" else row["filter"]
         shown.add_row(name, *cells)
     console().print(shown)
-    note = (
-        f"percent of {found['images'][0]:,} images, {found['out_of_class'][0]:,} of them labelled out of class{who}; "
-    )
+    images, out_of_class = quality["images"][0], quality["out_of_class"][0]
+    note = f"percent of {images:,} images, {out_of_class:,} of them labelled out of class{labelled_by}; "
     note += "TPR: removed of these, FPR: removed of the others"
-    console().print(f"[dim]{note}{how and '; '}{how}[/]\n")
-    figure = save_figure(filter_figure(found), output / "quality.svg")
-    return [write_table(found, output / "quality.csv"), figure]
+    console().print(f"[dim]{note}{method and '; '}{method}[/]\n")
+    figure = save_figure(filter_figure(quality), output / "quality.svg")
+    return [save_table(quality, output / "quality.csv"), figure]
 
 
 def score_figure(
@@ -113,8 +89,8 @@ def score_figure(
 def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:
     import polars as pl
 
-    table = groups.group_by("shift").agg(pl.col("kept").sum(), pl.len().alias("of")).sort("shift")
-    return [(str(shift), int(kept), int(of)) for shift, kept, of in table.rows()]
+    table = groups.group_by("shift").agg(pl.col("kept").sum(), pl.len().alias("total")).sort("shift")
+    return [(str(shift), int(kept), int(total)) for shift, kept, total in table.rows()]
 
 
 EXAMPLES = (
@@ -133,7 +109,7 @@ EXAMPLES = (
 
 
 def filter_verb(
-    folder: FOLDER,
+    slides: SLIDES,
     output: Annotated[Path, option("--output", help="The folder for kept.csv and the other tables.")],
     clip: CLIP = None,
     dino: Annotated[str | None, option("--dino")] = None,
@@ -154,22 +130,28 @@ def filter_verb(
     page: Annotated[Path | None, option("--page")] = None,
     batch_size: Annotated[int, option("--batch-size")] = 32,
     device: DEVICE = "auto",
+    as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Keep the trajectories whose images all still show their class.
 
-    Four scores look at each image: CLIP's similarity to the class and to the class in the shift, and CLIP's and
+    Each image has four scores: CLIP's similarity to the class and to the class in the shift, and CLIP's and
     DINOv2's similarity to the image at scale 0. An image passes if two of them are above their thresholds. The folder
     gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, thresholds.json for other images, and with labels
     quality.csv, quality.svg and scores.svg.
     """
-    from brittle.sliders import choose_thresholds, compare_filters, read_labels
+    from brittle.sliders import (
+        TINY,
+        choose_thresholds,
+        compare_filters,
+        load_thresholds,
+        read_labels,
+        read_scores,
+        validated_filters,
+    )
 
-    if published and thresholds is not None:
-        raise BrittleError(
-            "thresholds are either --published-thresholds or those of a file; give one of the two options"
-        )
+    given, required = load_thresholds(thresholds, published=published)
     if page is not None:
-        _page(folder, page)
+        _page(slides, page)
     if labels is None and not published and thresholds is None:
         if page is None:
             raise BrittleError(
@@ -177,67 +159,45 @@ def filter_verb(
                 "with --page"
             )
         console().print(
-            f"[dim]then: brittle slide filter {folder} --labels labels.csv … -o {output}[/]", soft_wrap=True
+            f"[dim]then: brittle slide filter {slides} --labels labels.csv … -o {output}[/]", soft_wrap=True
         )
         return
     known = None if labels is None else read_labels(labels)
     wording = prompts or ("code" if published else "words")
-    table = _read(scores) if scores is not None else scored(folder, clip, dino, wording, batch_size, device).table
-    given, number = _given(published, thresholds)
-    least = number if least is None else least
+    table = (
+        read_scores(scores)
+        if scores is not None
+        else load_scores(slides, clip, dino, wording, batch_size, device).table
+    )
+    least = required if least is None else least
     limits = given or choose_thresholds(table, known or {}, tpr=tpr, partial=partial)
     if published and "DINO_ref_no_head" not in table.columns:
         raise BrittleError("the published filter has four scores; give --dino, the folder of DINOv2 ViT-L/14")
-    quality, how = None, ""
+    quality, method = None, ""
     if known is not None and given:
         quality = compare_filters(table, known, limits, least=least, partial=partial)
     elif known is not None:
-        quality, how = judge_filter(table, known, limits, tpr=tpr, least=least, partial=partial)
-    files = [] if scores is not None else [write_table(table, output / "scores.csv")]
-    files += filter_table(table, limits, output, least=least)[1]
+        quality, method = validated_filters(table, known, limits, tpr=tpr, least=least, partial=partial)
+    files = [] if scores is not None else [save_table(table, output / "scores.csv")]
+    kept, written = filter_table(table, limits, output, least=least)
+    files += written
     if quality is not None and known is not None:
-        files += quality_table(quality, output, how)
+        files += quality_table(quality, output, method)
         files.append(score_figure(table, known, limits, output, partial=partial))
     tell_files(*files)
-    kept = output / "kept.csv"
-    model = "tiny:standard" if "tiny" in (clip, dino, thresholds) else "timm:resnet50"
-    say_next("run", "-m", model, "-d", f"cns-bench:{folder}", "--keep", kept, "-o", "run")
+    if as_json:
+        print_json({"kept": kept, "thresholds": limits, "least": least, "quality": quality})
+    model = "tiny:standard" if TINY in (clip, dino, thresholds) else "timm:resnet50"
+    say_next("run", "-m", model, "-d", f"cns-bench:{slides}", "--keep", output / "kept.csv", "-o", "run")
 
 
-def _given(published: bool, thresholds: str | None) -> tuple[dict[str, float], int]:
-    """The thresholds that are not to be chosen, and how many scores must pass."""
-    from brittle.sliders import published_thresholds, read_thresholds
-    from brittle.sliders.demo_pipeline import load_demo_pipeline
-
-    if thresholds is not None:
-        return load_demo_pipeline().thresholds() if thresholds == TINY else read_thresholds(thresholds)
-    return (published_thresholds() if published else {}), 2
-
-
-def _page(folder: Path, page: Path) -> None:
+def _page(slides: Path, page: Path) -> None:
     from brittle.datasets import cns_bench
     from brittle.sliders import write_labelling_page
 
     if page.suffix.lower() not in (".html", ".htm"):
         raise BrittleError(f"the page is an .html file, got {str(page)!r}")
-    broken = write_labelling_page(cns_bench(folder), page)
-    if broken:
-        console().print(f"[yellow]{len(broken)} images could not be read and are not on the page[/]")
+    unreadable = write_labelling_page(cns_bench(slides), page)
+    if unreadable:
+        console().print(f"[yellow]{len(unreadable)} images could not be read and are not on the page[/]")
     console().print(f"{page}  [dim]open it, label with the keys 1, 2, 3, and save labels.csv[/]", soft_wrap=True)
-
-
-def _read(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no file of scores {str(path)!r}; `brittle slide measure` and filter write one"
-        )
-    try:
-        table = pl.read_csv(path, glob=False)
-    except pl.exceptions.PolarsError as error:
-        raise BrittleError(f"{str(path)!r} is no file of scores: {error}") from error
-    lacking = [name for name in ("sample", "shift", "label", "name", "seed", "scale") if name not in table.columns]
-    if lacking:
-        raise BrittleError(f"{str(path)!r} has no column {', '.join(lacking)}; give a scores.csv of brittle")
-    return table

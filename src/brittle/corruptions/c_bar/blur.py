@@ -33,8 +33,10 @@ def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArra
     spline = spline_coefficients(image).reshape(-1)
     shares = np.rint(weights / weights.sum() * ONE).astype(np.int32)
     shares[len(shares) // 2] += ONE - shares.sum()
+    mean, buffer = np.empty((height, width, 3), np.uint8), np.empty((8, width), np.float32)
     # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
-    mean = _mean_of_rotations(spline, height, width, np.cos(angles), np.sin(angles), shares, LANES)
+    turned = np.cos(angles), np.sin(angles), shares
+    _mean_of_rotations(spline, mean.reshape(height, -1), *turned, buffer[:4], buffer[4:], LANES)
     return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
 
 
@@ -44,19 +46,18 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, height, width, cosines, sines, shares, lanes):
-    out = np.empty((height, width, 3), np.uint8)
-    total = np.empty(3 * width, np.int32)
+def _mean_of_rotations(spline, out, cosines, sines, shares, y_weights, x_weights, lanes):
+    height, width = len(out), y_weights.shape[1]
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
-    starts, blend = np.empty(width, np.int64), np.empty(lanes, np.float32)
+    total, starts, blend = np.empty(3 * width, np.int32), np.empty(width, np.int64), np.empty(lanes, np.float32)
     down, right = np.empty(width, np.float32), np.empty(width, np.float32)
     for x in range(width):
         down[x] = right[x] = np.float32(0)
-    y_weights, x_weights = np.empty((4, width), np.float32), np.empty((4, width), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
     e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
     for y in range(height):
-        total[:] = 0
+        for element in range(3 * width):
+            total[element] = 0
         for k in range(len(shares)):
             cosine, sine, share = cosines[k], sines[k], shares[k]
             y_start = cosine * (y - y_mid) + sine * x_mid + y_mid
@@ -82,10 +83,9 @@ def _mean_of_rotations(spline, height, width, cosines, sines, shares, lanes):
                     value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
                     level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
                     total[np.uint64(3 * x) + i] += level * share
-        target = out[y].reshape(-1)
+        target = out[y]
         for element in range(3 * width):
             target[element] = total[element] >> 16
-    return out
 
 
 @inlined

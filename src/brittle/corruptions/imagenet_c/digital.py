@@ -21,12 +21,16 @@ from brittle.corruptions.severity import levels
 
 def affine(image: Image, matrix: NDArray[np.float64]) -> Field:
     """Read the image at matrix·(x, y, 1) for each pixel; borders mirror without repeating the edge."""
-    return _affine(image, np.ascontiguousarray(matrix, np.float64))
+    out = np.empty(image.shape, np.float32)
+    _affine(image, np.ascontiguousarray(matrix, np.float64), out)
+    return out
 
 
 def displace(image: Field, dx: Field, dy: Field) -> Field:
     """Read the image at (x + dx, y + dy) for each pixel; borders mirror and repeat the edge."""
-    return _displace(image, dx, dy)
+    out = np.empty_like(image)
+    _displace(image, dx, dy, out)
+    return out
 
 
 @inlined
@@ -50,9 +54,8 @@ def _mirror_inside(i, length):
 
 
 @compiled
-def _affine(image, matrix):
+def _affine(image, matrix, out):
     height, width, channels = image.shape
-    out = np.empty((height, width, channels), np.float32)
     for y in range(height):
         for x in range(width):
             sx = matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2]
@@ -66,13 +69,11 @@ def _affine(image, matrix):
                 p, q = np.float32(image[yb, xa, c]), np.float32(image[yb, xb, c])
                 upper = a + u * (b - a)
                 out[y, x, c] = upper + v * ((p + u * (q - p)) - upper)
-    return out
 
 
 @compiled
-def _displace(image, dx, dy):
+def _displace(image, dx, dy, out):
     height, width, channels = image.shape
-    out = np.empty((height, width, channels), np.float32)
     for y in range(height):
         for x in range(width):
             sx, sy = x + np.float64(dx[y, x]), y + np.float64(dy[y, x])
@@ -85,7 +86,6 @@ def _displace(image, dx, dy):
                 p, q = image[yb, xa, c], image[yb, xb, c]
                 upper = a + u * (b - a)
                 out[y, x, c] = upper + v * ((p + u * (q - p)) - upper)
-    return out
 
 
 FEW_TAPS = 8.0

@@ -82,12 +82,18 @@ def plasma(key: Key, side: int, decay: float) -> Field:
     The displacement is the nominal amplitude times a uniform variate of that same half-width, so it starts at
     100² and falls by decay² per octave, as in the published code.
     """
-    return _plasma(key, side, decay)
+    field = np.zeros((side, side), np.float32)
+    _plasma(key, decay, field)
+    low, high = field.min(), field.max()
+    field -= low
+    if high > low:
+        field /= high - low
+    return field
 
 
 @compiled
-def _plasma(key, side, decay):
-    field = np.zeros((side, side), np.float32)
+def _plasma(key, decay, field):
+    side = len(field)
     mask = side - 1
     step = side
     amplitude = 100.0
@@ -111,13 +117,6 @@ def _plasma(key, side, decay):
                 field[y + half, x] = beside * np.float32(0.25) + _shift(key, (y + half) * side + x, sway)
         step = half
         amplitude /= decay
-    low, high = field.min(), field.max()
-    span = high - low if high > low else np.float32(1)
-    for y in range(side):
-        row = field[y]
-        for x in range(side):
-            row[x] = (row[x] - low) / span
-    return field
 
 
 @compiled

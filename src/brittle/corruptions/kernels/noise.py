@@ -80,15 +80,19 @@ def sensor_noise(image: Image, key: Key, *, rate: float, hue: float) -> Image:
     L ← L + n/255·(1 − L) with n drawn from Poisson(255·rate·σ_L), σ_L the standard deviation of L over the image;
     H ← H + normal(0, hue) in degrees. Takes colour images.
     """
-    return _sensor_noise(image, key, rate, np.float32(hue / 60), normal_table())
+    photons = 255 * rate * _lightness_deviation(image)
+    count = int(photons + 8 * math.sqrt(photons)) + 12
+    cumulative, start = np.empty(count, np.uint32), np.empty(256, np.uint16)
+    _poisson(photons, np.zeros(count), cumulative, start)
+    out = np.empty_like(image)
+    _sensor_noise(image, key, cumulative, start, np.float32(hue / 60), normal_table(), out)
+    return out
 
 
 @compiled
-def _sensor_noise(image, key, rate, hue, table):
+def _sensor_noise(image, key, cumulative, start, hue, table, out):
     height, width, _ = image.shape
-    cumulative, start = _poisson(255 * rate * _lightness_deviation(image))
     last = len(cumulative) - 1
-    out = np.empty(image.shape, np.uint8)
     for y in range(height):
         for x in range(width):
             bits = word(key, y * width + x)
@@ -98,7 +102,6 @@ def _sensor_noise(image, key, rate, hue, table):
                 count += 1
             turn = hue * table[quarter(bits, 0)]
             out[y, x, 0], out[y, x, 1], out[y, x, 2] = _shifted(image[y, x], np.float32(count), turn)
-    return out
 
 
 @compiled
@@ -117,30 +120,29 @@ def _lightness_deviation(image):
 
 
 @compiled
-def _poisson(rate):
-    """2³²·P(count ≤ k), and at which k to start for each top byte."""
-    count = int(rate + 8 * np.sqrt(rate)) + 12
-    weights = np.zeros(count)
+def _poisson(rate, weights, cumulative, start):
+    """2³²·P(count ≤ k), and at which k to start for each top byte; `weights` are zeros to work with."""
+    count = len(weights)
     mode = int(rate)
     weights[mode] = 1.0
     for k in range(mode, 0, -1):
         weights[k - 1] = weights[k] * k / rate
     for k in range(mode + 1, count):
         weights[k] = weights[k - 1] * rate / k
-    share = 4294967296.0 / weights.sum()
-    cumulative = np.empty(count, np.uint32)
+    total = 0.0
+    for k in range(count):
+        total += weights[k]
+    share = 4294967296.0 / total
     running = 0.0
     for k in range(count):
         running += weights[k] * share
         cumulative[k] = np.uint32(min(running, 4294967295.0))
     cumulative[count - 1] = np.uint32(4294967295)
-    start = np.empty(256, np.uint16)
     k = 0
     for top in range(256):
         while k < count - 1 and cumulative[k] <= np.uint32(top << 24):
             k += 1
         start[top] = k
-    return cumulative, start
 
 
 @inlined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,43 +41,43 @@ def mirror(i, length):
 
 def read_smoothed(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
     """Channel c at rows[c] × columns[c], rounded; pixels are taken for coefficients, which blurs by (1, 4, 1)/6."""
-    return _read_smoothed(image, rows, columns)
+    height, width = image.shape[:2]
+    out, plane, line = np.empty_like(image), np.empty((height, width), np.float32), np.empty(width, np.float32)
+    y_taps, x_taps = np.zeros((4, height), np.int64), np.zeros((4, width), np.int64)
+    y_weights, x_weights = np.empty((4, height), np.float32), np.empty((4, width), np.float32)
+    share = np.empty(max(height, width), np.float32)
+    _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights, x_weights, share, out)
+    return out
 
 
 @compiled
-def _taps(positions, length):
+def _find_taps(positions, length, taps, weights, share):
     """Per position the four pixels to read and their weights; all weights are 0 outside the frame."""
     count = len(positions)
-    taps = np.zeros((4, count), np.int64)
-    weights = np.empty((4, count), np.float32)
-    share = np.empty(count, np.float32)
     for i in range(count):
         share[i] = positions[i] - np.floor(positions[i])
-    cubic_weights(share, weights)
+    cubic_weights(share[:count], weights)
     for i in range(count):
         below = int(np.floor(positions[i]))
         for k in range(4):
             if 0 <= positions[i] <= length - 1:
                 taps[k, i] = mirror(below - 1 + k, length)
             else:
+                taps[k, i] = 0
                 weights[k, i] = 0
-    return taps, weights
 
 
 @compiled
-def _read_smoothed(image, rows, columns):
+def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights, x_weights, share, out):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
-    plane = np.empty((height, width), np.float32)
-    line = np.empty(width, np.float32)
+    x0, x1, x2, x3 = x_taps[0], x_taps[1], x_taps[2], x_taps[3]
+    u0, u1, u2, u3 = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
     for c in range(channels):
         for y in range(height):
             for x in range(width):
                 plane[y, x] = np.float32(image[y, x, c])
-        y_taps, y_weights = _taps(rows[c], height)
-        x_taps, x_weights = _taps(columns[c], width)
-        x0, x1, x2, x3 = x_taps[0], x_taps[1], x_taps[2], x_taps[3]
-        u0, u1, u2, u3 = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
+        _find_taps(rows[c], height, y_taps, y_weights, share)
+        _find_taps(columns[c], width, x_taps, x_weights, share)
         for y in range(height):
             p, q = plane[y_taps[0, y]], plane[y_taps[1, y]]
             r, s = plane[y_taps[2, y]], plane[y_taps[3, y]]
@@ -86,7 +87,6 @@ def _read_smoothed(image, rows, columns):
             for x in range(width):
                 value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
                 out[y, x, c] = np.uint8(np.int32(value + np.float32(0.5)))
-    return out
 
 
 POLE = math.sqrt(3) - 2
@@ -98,42 +98,30 @@ def spline_coefficients(image: Image) -> Field:
 
     Channels that the image does not have are 0.
     """
-    height, width = image.shape[:2]
-    out = np.empty((height + 3, width + 3, 4), np.float32)
-    _spline_coefficients(image, np.zeros((height, width * 4), np.float32), out)
-    return out
-
-
-@compiled
-def _spline_coefficients(image, inner, out):
     height, width, channels = image.shape
-    for y in range(height):
-        row = inner[y]
-        for x in range(width):
-            for c in range(channels):
-                row[4 * x + c] = np.float32(image[y, x, c])
+    inner, start = np.zeros((height, width, 4), np.float32), np.empty(width * 4, np.float32)
+    inner[:, :, :channels] = image
     if height > 1:
-        _filter_down(inner)
+        _filter_down(inner.reshape(height, -1), start)
     if width > 1:
-        for y in range(height):
-            _filter_down(inner[y].reshape(width, 4))
-    for y in range(height + 3):
-        row = inner[mirror(y - 1, height)].reshape(width, 4)
-        for x in range(width + 3):
-            source = mirror(x - 1, width)
-            for c in range(4):
-                out[y, x, c] = row[source, c]
+        _filter_rows(inner, start)
+    return np.asarray(cv2.copyMakeBorder(inner, 1, 2, 1, 2, cv2.BORDER_REFLECT_101), np.float32)
 
 
 @compiled
-def _filter_down(rows):
-    """The recursive filter along the first axis, forwards and backwards, with mirrored ends."""
+def _filter_rows(pixels, start):
+    for y in range(len(pixels)):
+        _filter_down(pixels[y], start)
+
+
+@compiled
+def _filter_down(rows, start):
+    """The recursive filter along the first axis, forwards and backwards, with mirrored ends; `start` is a buffer."""
     count, length = rows.shape
     z, gain = np.float32(POLE), np.float32(6)
     first = rows[0]
     weight, back = 1.0, POLE ** (2 * count - 2)
     scale = 6 / (1 - back)
-    start = np.empty(length, np.float32)
     for x in range(length):
         start[x] = np.float32(0)
     for i in range(count):

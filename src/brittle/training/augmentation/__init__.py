@@ -15,7 +15,7 @@ from brittle.training.augmentation.schemes import (
     powerset,
     some_schemes,
 )
-from brittle.training.augmentation.user_schemes import FromCallable, scheme_by_name
+from brittle.training.augmentation.user_schemes import FromCallable, scheme_by_name, schemes_by_name
 
 __all__ = [
     "BASES",
@@ -34,5 +34,6 @@ __all__ = [
     "jsd_loss",
     "powerset",
     "scheme_by_name",
+    "schemes_by_name",
     "some_schemes",
 ]

@@ -240,3 +240,10 @@ def scheme_by_name(spec: str) -> Scheme:
     suggestion = did_you_mean(kind if colon else spec, PLAIN)
     hint = f"{suggestion} An" if suggestion.startswith("did") else "an"
     raise BrittleError(f"there is no augmentation {spec!r}; {hint} augmentation is one of {', '.join(NAMES)}")
+
+
+def schemes_by_name(specs: Sequence[str]) -> dict[str, Scheme]:
+    """Augmentation schemes by the texts that name them; see `scheme_by_name`."""
+    if not specs:
+        raise BrittleError("name at least one augmentation, such as augmix; got none")
+    return {spec: scheme_by_name(spec) for spec in specs}

@@ -1,0 +1,208 @@
+"""Candidates, members, drops and groups of benchmarks by names and files, as a command line or a script gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from brittle._errors import BrittleError
+from brittle.benchmarks import (
+    SEQUENCE_BENCHMARKS,
+    Benchmark,
+    Entry,
+    list_benchmarks,
+    load_benchmark,
+    load_sequence_benchmark,
+)
+from brittle.corruptions import get_corruption
+from brittle.design.clustering import Categories, load_categories
+from brittle.design.correlation import Drops, load_drops, load_shift_drops, read_drops
+from brittle.design.covering import (
+    Reference,
+    SingleScores,
+    alexnet_reference,
+    benchmark_of,
+    fits_alexnet,
+    members_in,
+    run_reference,
+    single_scores,
+)
+from brittle.design.matrix import OverlapMatrix
+from brittle.design.sampling import balanced, possible_benchmarks
+from brittle.evaluation import Results, load_results
+from brittle.evaluation.inputs import IMAGES
+
+CANDIDATE_RECIPES = ("noc-candidates", "syn2nat-candidates")
+"""The recipes that give a corruption of a published set of candidates its range or level."""
+
+
+def _is_recipe(text: str) -> bool:
+    return text in list_benchmarks() or Path(text).suffix == ".toml"
+
+
+def _split(text: str) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def load_candidates(candidates: str | Path) -> Benchmark:
+    """Candidate corruptions: a recipe by its name or file, or names of corruptions with commas.
+
+    A corruption that is named alone has the range or level that it has among the candidates of NOC or Syn2Nat, and
+    otherwise the levels 1 to 5, of which each image draws one.
+    """
+    text = str(candidates)
+    if _is_recipe(text):
+        return load_benchmark(text)
+    published = {entry.id: entry for name in CANDIDATE_RECIPES for entry in load_benchmark(name).entries}
+    try:
+        ids = [get_corruption(name).id for name in _split(text)]
+    except ValueError as error:
+        recipes = ", ".join(list_benchmarks())
+        raise BrittleError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
+    entries = tuple(published.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
+    return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
+
+
+def named_members(benchmark: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The corruptions of a recipe, or of a text with commas, as a matrix or a table names them; see `members_in`."""
+    return members_in(load_benchmark(benchmark) if _is_recipe(benchmark) else _split(benchmark), names)
+
+
+def benchmark_title(benchmark: str) -> str:
+    """The name of a recipe, or the text with commas itself."""
+    return load_benchmark(benchmark).name if _is_recipe(benchmark) else benchmark
+
+
+def built_benchmark(
+    members: Sequence[str],
+    measured: Benchmark | None,
+    *,
+    levels_from: str | Path | None = None,
+    name: str,
+    title: str = "",
+    source: str = "",
+) -> Benchmark:
+    """A recipe of these corruptions at the levels at which they were `measured`, or at those of another recipe."""
+    candidates = measured if levels_from is None else load_benchmark(levels_from)
+    if candidates is None:
+        raise BrittleError(
+            "it is not known at which levels these corruptions were measured; give a folder of "
+            "`brittle design overlap`, which knows, or a recipe that has them by --levels-from"
+        )
+    return benchmark_of(members, candidates, name=name, title=title, source=source)
+
+
+def without_masked(overlap: OverlapMatrix) -> OverlapMatrix:
+    """The matrix without corruptions all of whose overlaps are masked; the same if fewer than two would be left."""
+    masked = np.isnan(overlap.scores).sum(axis=1) == len(overlap) - 1
+    names = [name for name, is_masked in zip(overlap.names, masked, strict=True) if not is_masked]
+    return overlap if len(names) < 2 or len(names) == len(overlap) else overlap.subset(names)
+
+
+def folder_balance(
+    overlap: str | Path, benchmarks: Sequence[str] | None = None, *, reference: str | Path | None = None
+) -> dict[str, SingleScores]:
+    """Whether benchmarks weigh their corruptions alike, from a folder of `brittle design overlap`; see `single_scores`.
+
+    Args:
+        overlap: the folder.
+        benchmarks: recipes by their names or files, or names of candidates with commas; all candidates by default.
+        reference: "alexnet" for its published errors, "standard" for the standard model of the folder, or the folder
+            of a run of another model; by default alexnet where its errors are valid, else standard.
+    """
+    from brittle.design.overlap_training import correct_cube
+
+    folder = Path(overlap)
+    if not (folder / "overlap.json").is_file() or not (folder / "run").is_dir():
+        raise FileNotFoundError(
+            f"{str(folder)!r} holds no models trained with one corruption each; `brittle design overlap` makes such a "
+            "folder"
+        )
+    results = load_results(folder / "run")
+    recipe = results.benchmarks()[0]
+    names, correct = tuple(entry.id for entry in recipe.entries), correct_cube(results, recipe)
+    members = (
+        {recipe.name: names}
+        if benchmarks is None
+        else {benchmark_title(each): named_members(each, names) for each in benchmarks}
+    )
+    used = tuple(entry for entry in recipe.entries if any(entry.id in each for each in members.values()))
+    divisor = _find_reference(reference, results, recipe, replace(recipe, entries=used))
+    return {title: single_scores(correct, names, each, reference=divisor) for title, each in members.items()}
+
+
+def _find_reference(
+    reference: str | Path | None, results: Results, recipe: Benchmark, used: Benchmark
+) -> Reference | None:
+    """The model whose errors divide those under the candidates in use; None is the standard model of the folder."""
+    if reference is None:
+        run = results.runs[0]
+        side = int(min(np.load(run.folder / IMAGES, mmap_mode="r").shape[1:3]))
+        reference = "alexnet" if fits_alexnet(used, run.classes, side) else "standard"
+    if reference == "standard":
+        return None
+    if reference == "alexnet":
+        return alexnet_reference(used)
+    if not Path(reference).is_dir():
+        raise FileNotFoundError(f"a reference is alexnet, standard or the folder of a run, got {str(reference)!r}")
+    return run_reference(load_results(reference), recipe)
+
+
+def paired_drops(
+    synthetic: Sequence[str | Path],
+    natural: Mapping[str, str | Path] | None = None,
+    *,
+    natural_csv: str | Path | None = None,
+) -> tuple[Drops, Drops]:
+    """The drops under corruptions and on natural shifts of the models that both sides have, in the same order.
+
+    `synthetic` are runs or one .csv of drops; the natural shifts are runs by the names of the shifts, or one .csv.
+    """
+    if (natural_csv is None) == (not natural):
+        raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
+    corrupted = load_drops(synthetic)
+    shifted = load_shift_drops(natural or {}, synthetic) if natural_csv is None else read_drops(natural_csv)
+    shared = [model for model in corrupted.models if model in shifted.models]
+    if len(shared) < 3:
+        raise BrittleError(
+            f"a correlation needs three models or more on both sides, got {len(shared)} "
+            f"({', '.join(shared) or 'none'}); synthetic: {', '.join(corrupted.models)}; "
+            f"natural: {', '.join(shifted.models)}"
+        )
+    return corrupted.of(shared), shifted.of(shared)
+
+
+def benchmark_groups(
+    names: Sequence[str],
+    *,
+    categories: str | Path | None = None,
+    nk: Sequence[tuple[int, int]] = (),
+    benchmarks: Sequence[str | Path] = (),
+    count: int = 1000,
+    seed: int = 0,
+) -> dict[str, list[tuple[str, ...]]]:
+    """Groups of benchmarks whose drops are correlated with natural shifts, by their titles.
+
+    For each (n, k) up to `count` benchmarks with k corruptions of each of n categories are drawn; each of `benchmarks`
+    is a group of one. `names` are the corruptions whose drops are known.
+    """
+    if bool(nk) != (categories is not None):
+        raise BrittleError("--nk and --categories belong together: which categories, and how many of each")
+    if not nk and not benchmarks:
+        raise BrittleError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    if categories is not None:
+        stored = load_categories(categories)
+        known = Categories({name: members_in(group, names) for name, group in stored.members.items()})
+        for n, k in nk:
+            groups[f"({n},{k})"] = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
+    for each in benchmarks:
+        if each in SEQUENCE_BENCHMARKS:
+            groups[str(each)] = [members_in(load_sequence_benchmark(str(each)).perturbations, names)]
+            continue
+        recipe = load_benchmark(each)
+        groups[recipe.name] = [members_in(recipe, names)]
+    return groups

@@ -1,0 +1,211 @@
+"""Pipelines, classes, shifts, seeds and sliders by their names, as a command line or a script gives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from brittle._errors import BrittleError, did_you_mean
+from brittle.datasets import cns_bench
+from brittle.sliders.clip import (
+    CODE_PROMPTS,
+    PAPER_PROMPTS,
+    ClipPrompts,
+    ImageEncoder,
+    ImageScores,
+    image_scores,
+    load_clip,
+)
+from brittle.sliders.demo_pipeline import (
+    DEMO_CLASSES,
+    DEMO_SAMPLING,
+    DEMO_SHIFTS,
+    DEMO_TRAINING,
+    load_demo_pipeline,
+)
+from brittle.sliders.filtering import published_thresholds, read_thresholds
+from brittle.sliders.pipeline import (
+    Base,
+    TargetClass,
+    check_precision,
+    class_names,
+    find_class,
+    published_shifts,
+    shift_folder,
+)
+from brittle.sliders.sampling import Sampling
+from brittle.sliders.slider import find_sliders
+from brittle.sliders.trajectory_files import Pick
+
+TINY = "tiny"
+"""The name of the bundled demo pipeline."""
+
+
+def demo_part(part: str) -> Path:
+    """A folder of the bundled demo pipeline: `pipeline`, `clip` or `encoder`."""
+    return load_demo_pipeline().folder / part
+
+
+def find_classes(
+    classes: Sequence[str], names: Sequence[str], tokens: Sequence[str] | None = None
+) -> list[TargetClass]:
+    """Classes by number or name, of all the class names; `all` are all of them."""
+    texts = map(str, range(len(names))) if list(classes) == ["all"] else classes
+    return [find_class(text, names, tokens) for text in texts]
+
+
+def find_shifts(shifts: Sequence[str], pipeline: str = "", *, any_shift: bool = False) -> list[str]:
+    """Shifts by name, as folder names; `all` are all that are published, or that the demo pipeline has."""
+    known = DEMO_SHIFTS if pipeline == TINY else published_shifts()
+    folders = [shift_folder(shift) for shift in shifts]
+    if folders == ["all"]:
+        return list(known)
+    for shift in folders:
+        if shift not in known and not any_shift:
+            kind = "bundled" if pipeline == TINY else "published"
+            raise BrittleError(
+                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Shifts in any words: --any-shift"
+            )
+    return folders
+
+
+def parse_seeds(text: str) -> list[int]:
+    """The seeds of a text: "50" is 1 to 50, as published; "3,7,10-12" are those."""
+    parts = [f"1-{text.strip()}"] if text.strip().isdecimal() else [part.strip() for part in text.split(",")]
+    ends = [re.fullmatch(r"(\d+)(?:-(\d+))?", part) for part in parts if part]
+    ranges = [range(int(end[1]), int(end[2] or end[1]) + 1) for end in ends if end is not None]
+    if not ranges or len(ranges) < len(ends) or not all(ranges):
+        raise BrittleError(f"seeds are a number such as 50, or 3,7,10-12; got {text!r}")
+    return list(dict.fromkeys(seed for each in ranges for seed in each))
+
+
+def clip_prompts(prompts: str) -> ClipPrompts:
+    """The wording of CLIP's prompts: `words`, or `paper` and `code` as published there."""
+    known = {"words": ClipPrompts(), "paper": PAPER_PROMPTS, "code": CODE_PROMPTS}
+    if prompts not in known:
+        raise BrittleError(f"prompts are one of {', '.join(known)}, got {prompts!r}")
+    return known[prompts]
+
+
+def training_settings(pipeline: str, **settings: Any) -> dict[str, Any]:
+    """The settings of `train_slider` for a pipeline: those of the demo pipeline, or published; None keeps them."""
+    return {**(DEMO_TRAINING if pipeline == TINY else {}), **_given(settings)}
+
+
+def sampling_settings(pipeline: str, **settings: Any) -> Sampling:
+    """A `Sampling` for a pipeline: that of the demo pipeline, or published; None keeps a setting."""
+    return replace(DEMO_SAMPLING if pipeline == TINY else Sampling(), **_given(settings))
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ChosenPipeline:
+    """A pipeline that is opened when it is used, and the names of all classes; `named` if they are not ImageNet's."""
+
+    base: Base
+    names: tuple[str, ...]
+    named: bool
+
+    def tokens(self) -> tuple[str, ...] | None:
+        """The learned tokens of the classes, if there are any."""
+        return None if self.base.tokens is None else self.base.token_names()
+
+    def find_classes(self, classes: Sequence[str]) -> list[TargetClass]:
+        """Classes by number or name; `all` are all."""
+        return find_classes(classes, self.names, self.tokens())
+
+
+def choose_pipeline(
+    pipeline: str,
+    *,
+    tokens: str | Path | None = None,
+    classes: str | Path | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+) -> ChosenPipeline:
+    """The diffusion pipeline of a folder, or the bundled one, `tiny`.
+
+    `tokens` is a folder of learned class tokens; `classes` a text file of class names, ImageNet's by default.
+    """
+    check_precision(dtype)
+    is_tiny = pipeline == TINY
+    folder = str(demo_part("pipeline")) if is_tiny else pipeline
+    base = Base(folder, None if tokens is None else str(tokens), device, dtype)
+    names = DEMO_CLASSES if is_tiny and classes is None else class_names(classes)
+    return ChosenPipeline(base, names, is_tiny or classes is not None)
+
+
+def pick_sliders(
+    chosen: ChosenPipeline,
+    sliders: str | Path | None,
+    *,
+    classes: Sequence[str] = (),
+    shifts: Sequence[str] = (),
+    two_prompts: bool = False,
+    any_shift: bool = False,
+) -> list[Pick]:
+    """What `sample_sliders` draws: the sliders of a folder, all or those of some classes and shifts.
+
+    With `two_prompts` the shift is in the prompt instead of a slider, the baseline; then a folder is not required, and
+    classes and shifts are.
+    """
+    if sliders is None:
+        if not two_prompts:
+            raise BrittleError(
+                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts"
+            )
+        pipeline = TINY if chosen.base.folder == str(demo_part("pipeline")) else ""
+        targets, folders = chosen.find_classes(classes), find_shifts(shifts, pipeline, any_shift=any_shift)
+        if not targets or not folders:
+            raise BrittleError("two prompts without sliders need a --class and a --shift")
+        return [Pick(target, shift) for shift in folders for target in targets]
+    numbers = [target.number for target in chosen.find_classes(classes)]
+    tokens = chosen.tokens()
+    return [
+        Pick(find_class(str(slider.number), chosen.names, tokens), slider.shift, None if two_prompts else slider)
+        for slider in find_sliders(sliders, shifts=list(shifts), numbers=numbers)
+    ]
+
+
+def score_slides(
+    slides: str | Path,
+    clip: str | Path,
+    dino: str | Path | None = None,
+    *,
+    prompts: str = "words",
+    batch_size: int = 32,
+    device: str = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> ImageScores:
+    """The scores of every image of a folder of slides; see `image_scores`.
+
+    `clip` and `dino` are folders of models, or `tiny` for those of the demo pipeline; `prompts` as for `clip_prompts`.
+    """
+    if not Path(slides).is_dir():
+        raise FileNotFoundError(f"there is no folder of slides {str(slides)!r}; `brittle slide sample` makes one")
+    wording, dataset = clip_prompts(prompts), cns_bench(slides)
+    model = load_clip(demo_part("clip") if clip == TINY else clip, device=device)
+    encoder = None
+    if dino is not None:
+        encoder = ImageEncoder(demo_part("encoder") if dino == TINY else dino, device=device)
+    return image_scores(dataset, model, encoder, prompts=wording, batch_size=batch_size, progress=progress)
+
+
+def load_thresholds(thresholds: str | Path | None = None, *, published: bool = False) -> tuple[dict[str, float], int]:
+    """The thresholds of a filter and how many scores must pass: of a file, of the demo pipeline (`tiny`), or published.
+
+    Without any of these there are none yet, and two scores must pass.
+    """
+    if published and thresholds is not None:
+        raise BrittleError(
+            "thresholds are either --published-thresholds or those of a file; give one of the two options"
+        )
+    if thresholds is not None:
+        return load_demo_pipeline().thresholds() if thresholds == TINY else read_thresholds(thresholds)
+    return (published_thresholds() if published else {}), 2
