@@ -113,8 +113,8 @@ def test_what_pages_show_of_build_is_there(run: Run) -> None:
         (["design", "build", "non-overlapping", "odd.csv", "-o", "r.toml"], "must be symmetric, but a with b is 0.2"),
         (["design", "build", "non-overlapping", "noc-table7", "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
         (
-            ["design", "build", "non-overlapping", "noc-table7", "--figure", "s.png", "-o", "r.toml"],
-            "a figure is an .svg file",
+            ["design", "build", "non-overlapping", "noc-table7", "--figure", "s.jpg", "-o", "r.toml"],
+            "a figure is a .pdf, .png or .svg file",
         ),
         (
             ["design", "build", "non-overlapping", "noc-table7", "-t", "nan", "-o", "r.toml"],

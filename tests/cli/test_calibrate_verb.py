@@ -51,7 +51,7 @@ CALIBRATE = ["design", "calibrate", "-m", "nets.py:by_heart", "-d", "demo", "--c
         ([*CALIBRATE, "-o", "r.csv"], "a recipe is a .toml file, got 'r.csv'"),
         ([*CALIBRATE, "--robustness", "0.9", "-o", "r.toml"], "takes two shares, such as 0.95,0.5"),
         ([*CALIBRATE, "--robustness", "95,50", "-o", "r.toml"], "a share of the clean accuracy between 0 and 1"),
-        ([*CALIBRATE, "--figure", "f.pdf", "-o", "r.toml"], "a figure is an .svg file"),
+        ([*CALIBRATE, "--figure", "f.eps", "-o", "r.toml"], "a figure is a .pdf, .png or .svg file"),
     ],
 )
 def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], sentence: str) -> None:

@@ -11,7 +11,6 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.classes import imagenet_names
 from brittle.design import Reference, alexnet_reference, fits_alexnet, published_single_scores, single_scores
 from brittle.metrics import baseline, errors_from_relative, published_table
-from brittle.report.figures import balance_figure
 from tests.errors import naming
 
 NAMES = ("fog", "snow", "rain")
@@ -115,12 +114,3 @@ def test_alexnets_errors_belong_to_a_recipe_and_to_its_data() -> None:
         alexnet_reference(Benchmark("mine", (Entry("noc/rain", ((1, 3),)),)))
     with pytest.raises(BrittleError, match="not for c-bar/"):
         alexnet_reference(brittle.load_benchmark("imagenet-c-bar"))
-
-
-def test_the_figure_shows_every_model_and_names_the_reference() -> None:
-    drawn = str(balance_figure({"all": single_scores(cube(ERRORS), NAMES)}))
-    assert drawn.count("<circle") == 3
-    assert "range 63.9" in drawn
-    assert "the standard model" in drawn
-    with pytest.raises(BrittleError, match="at least one"):
-        balance_figure({})

@@ -279,7 +279,7 @@ def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
 
 def figure_path(figure: Path | None, output: Path) -> Path:
     """Where a figure goes: beside the output unless it was said."""
-    from brittle.report.figures import check_figure
+    from brittle.plots import check_figure
 
     return check_figure(figure or output.with_suffix(".svg"))
 

@@ -61,9 +61,9 @@ def failure_points_verb(
     crop: CROP = None,
     threads: THREADS = None,
     seed: Annotated[int | None, option("--seed", show_default="the recipe's")] = None,
-    figure: Annotated[
+    picture: Annotated[
         Path | None,
-        option("--figure", show_default="failure-points.png in the run's folder", dir_okay=False),
+        option("--picture", show_default="failure-points.png in the run's folder", dir_okay=False),
     ] = None,
     device: DEVICE = "auto",
     overwrite: OVERWRITE = False,
@@ -81,8 +81,8 @@ def failure_points_verb(
     from brittle.evaluation.failure_summary import SearchedFolder
     from brittle.report.strips import failure_sheet
 
-    if figure is not None:
-        check_picture(figure)
+    if picture is not None:
+        check_picture(picture)
     recipe = chosen_recipe(benchmark, split_commas(corruptions), [], seed, default="imagenet-c")
     assert recipe is not None
     options = {**({"partial": True} if partial else {}), **({} if classes is None else {"classes": classes})}
@@ -110,14 +110,14 @@ def failure_points_verb(
     searched = SearchedFolder(output)
     wanted = {(model.key, drawn_key(recipe, entry)) for model in loaded for entry in recipe.entries}
     names = list(dataset.classes)
-    figure = figure or output / "failure-points.png"
+    picture = picture or output / "failure-points.png"
     files = [save_rows(rows, output / "failure-points.csv")]
     for model in loaded:
         own = [one for one in searched.summaries if one.key == model.key and (one.key, one.drawn) in wanted]
         if not as_json:
             _print(own, searched)
         if any(one.examples() for one in own):
-            path = figure if len(loaded) == 1 else figure.with_stem(f"{figure.stem}-{plain_name(model.name)}")
+            path = picture if len(loaded) == 1 else picture.with_stem(f"{picture.stem}-{plain_name(model.name)}")
             save_picture(failure_sheet(searched, own, lambda number: class_name(number, names)), path)
             files.append(path)
     if as_json:

@@ -89,7 +89,8 @@ OPTIONS = {
     "--draws": Meaning("Number of seeds tried; the table gives their median and range."),
     # what comes out
     "--report": Meaning("Write the report as well, report.html in the run's folder."),
-    "--figure": Meaning("File of the figure.", metavar="FILE"),
+    "--figure": Meaning("File of the figure, PDF, PNG or SVG by its ending.", metavar="FILE"),
+    "--picture": Meaning("File of the picture of images, such as a .png.", metavar="FILE"),
     "--json": Meaning("Print JSON instead of tables."),
     "--log": Meaning(
         "Log accuracies and scores to `tensorboard:FOLDER`, `mlflow`, `mlflow:URI` or `wandb:PROJECT`; repeatable.",

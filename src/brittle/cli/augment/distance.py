@@ -189,8 +189,9 @@ def distance_verb(
     """
     from brittle.distance import corruption_features, distances_until
     from brittle.distance.measures import check_tolerance
-    from brittle.report.figures import convergence_figure, distance_figure, save_figure
+    from brittle.plots import check_figure, plot_convergence, plot_distance, save_figure
 
+    check_figure(output / "msd.svg")
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     check_tolerance(tolerance)
     schemes, features = schemes_of(augmentations), output / "features"
@@ -230,10 +231,9 @@ def distance_verb(
     )
     tell_speed([(one.computed, one.images_per_second) for one in looked.values()], len(seen.images))
     _write(list(found.values()), output)
-    title = f"How near augmentations come to {seen.benchmark.name}"
     figures = [
-        save_figure(distance_figure(list(found.values()), title=title), output / "msd.svg"),
-        save_figure(convergence_figure(list(found.values())), output / "convergence.svg"),
+        save_figure(plot_distance(list(found.values())), output / "msd.svg"),
+        save_figure(plot_convergence(list(found.values())), output / "convergence.svg"),
     ]
     tell_files(output / "distances.csv", output / "levels.csv", *figures)
     tell_files(_nearest(seen, schemes, found, seed, output / "nearest.png"))
@@ -340,8 +340,9 @@ def leak_verb(
     from brittle._io import file_name
     from brittle.distance import NEUTRAL, corruption_features, leak_check, transform_features
     from brittle.distance.leakage import check_leak_options
-    from brittle.report.figures import leak_figure, save_figure
+    from brittle.plots import check_figure, plot_leak, save_figure
 
+    check_figure(output / "leak.svg")
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     check_leak_options(samples, margin=margin, alpha=alpha)
     [(name, scheme), *more] = schemes_of([augmentation]).items()
@@ -389,8 +390,7 @@ def leak_verb(
     files = [save_table(found.table(), output / f"leak-{plain}.csv")]
     if run is not None:
         files.append(save_table(_scores(run, seen.benchmark, found.leaked), output / f"scores-{plain}.csv"))
-    title = f"Does {name} leak {seen.benchmark.name}?"
-    tell_files(*files, save_figure(leak_figure(found, title=title), output / f"leak-{plain}.svg"))
+    tell_files(*files, save_figure(plot_leak(found), output / f"leak-{plain}.svg"))
 
 
 def _leak_print(found: LeakCheck, name: str) -> None:

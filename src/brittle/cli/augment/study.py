@@ -124,9 +124,10 @@ def distance_study_verb(
     """
     from brittle.design.studies import run_together, scheme_correlations, scheme_features, scheme_models, scheme_points
     from brittle.distance import corruption_features, feature_images
-    from brittle.report.figures import save_figure, study_figure
+    from brittle.plots import check_figure, plot_study, save_figure
     from brittle.training.augmentation import some_schemes
 
+    check_figure(output / "study.svg")
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     chosen = some_schemes(schemes, seed=seed)
     recipe = recipe_of(benchmark, corruptions, severities)
@@ -166,11 +167,9 @@ def distance_study_verb(
         print_json(found)
     else:
         _print(found)
-    title = f"Nearer augmentations, fewer errors? {len(chosen)} schemes on {recipe.name}"
     files = [save_table(points, output / "points.csv"), save_table(found, output / "correlations.csv")]
-    files.append(save_figure(study_figure(points, found, title=title), output / "study.svg"))
-    words = f"The same by MMD: {len(chosen)} schemes on {recipe.name}"
-    files.append(save_figure(study_figure(points, found, distance="mmd", title=words), output / "study-mmd.svg"))
+    files.append(save_figure(plot_study(points, found), output / "study.svg"))
+    files.append(save_figure(plot_study(points, found, distance="mmd"), output / "study-mmd.svg"))
     tell_files(*files)
 
 
@@ -178,7 +177,7 @@ def _print(found: pl.DataFrame) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from brittle.report.figures.distance import STRONG
+    from brittle.plots import STRONG
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("corruption", overflow="fold")
@@ -250,8 +249,9 @@ def mixing_study_verb(
     from brittle._io import claim
     from brittle.design.studies import mixing_points, mixture_of, run_together, scheme_features, scheme_models
     from brittle.distance import corruption_features, feature_images
-    from brittle.report.figures import mixing_figure, save_figure
+    from brittle.plots import check_figure, plot_mixing, save_figure
 
+    check_figure(output / "mixing.svg")
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     wanted = split_numbers([shares], "shares")
     first, target = _corruption(benchmark, near, severity)
@@ -294,8 +294,7 @@ def mixing_study_verb(
         print_json(points)
     else:
         _mixing_print(points)
-    note = f"A share of {near} at severity {severity:g}, the rest {far}; tested on {near}. {samples:,} samples."
-    figure = save_figure(mixing_figure(points, note=note), output / "mixing.svg")
+    figure = save_figure(plot_mixing(points), output / "mixing.svg")
     tell_files(save_table(points, output / "mixing.csv"), figure)
 
 

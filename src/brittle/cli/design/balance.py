@@ -50,7 +50,7 @@ def balance_verb(
     import brittle
     from brittle.design import correct_cube, members_in, single_scores
     from brittle.evaluation import load_results
-    from brittle.report.figures import balance_figure, save_figure
+    from brittle.plots import plot_balance, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
@@ -81,7 +81,7 @@ def balance_verb(
         _save(found, output)
         tell_files(output)
     if picture is not None:
-        tell_files(save_figure(balance_figure(found, title="Which corruptions a benchmark rewards"), picture))
+        tell_files(save_figure(plot_balance(found), picture))
 
 
 def _reference(given: str | None, results: Results, recipe: Benchmark, used: Benchmark) -> Reference | None:

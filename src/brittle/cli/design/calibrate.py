@@ -65,7 +65,7 @@ def calibrate_verb(
     from brittle.design import calibrate_all
     from brittle.evaluation.inputs import image_shape
     from brittle.models import load_model
-    from brittle.report.figures import calibration_figure, save_figure
+    from brittle.plots import plot_calibration, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
@@ -103,9 +103,7 @@ def calibrate_verb(
         _print(found, values)
     made = _recipe(recipe, found, name or output.stem, loaded.name, f"{len(dataset):,} images of {dataset.name}")
     _save(made, image_shape(dataset), output)
-    title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
-    drawn = calibration_figure(found, robustness=values, title=title)
-    tell_files(output, save_figure(drawn, picture), kept)
+    tell_files(output, save_figure(plot_calibration(found, robustness=values), picture), kept)
 
 
 def _recipe(candidates: Benchmark, found: Sequence[Calibration], name: str, model: str, images: str) -> Benchmark:

@@ -46,7 +46,7 @@ def categories_verb(
     correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
     """
     from brittle.design import categories, hierarchical, load_overlap
-    from brittle.report.figures import category_figure, save_figure
+    from brittle.plots import plot_categories, save_figure
 
     check_ending(output, "a file of categories", ".toml", ".csv")
     picture = figure_path(figure, output)
@@ -62,7 +62,7 @@ def categories_verb(
         print_json({"members": found.members, "path": found.path})
     else:
         _print(found)
-    tell_files(found.save(output), save_figure(category_figure(matrix, found), picture))
+    tell_files(found.save(output), save_figure(plot_categories(matrix, found), picture))
 
 
 def agree_verb(

@@ -61,7 +61,7 @@ def correlate_verb(
     Three models are the least; take twenty. The table has a row for each group of benchmarks and natural shift.
     """
     from brittle.design import correlation_rows, correlation_table
-    from brittle.report.figures import correlation_figure, save_figure
+    from brittle.plots import plot_correlation, save_figure
 
     check_ending(output, "the table", ".csv")
     picture = figure_path(figure, output)
@@ -76,7 +76,7 @@ def correlate_verb(
     else:
         _print(table, rows)
     save_table(rows, output)
-    tell_files(output, save_figure(correlation_figure(table), picture))
+    tell_files(output, save_figure(plot_correlation(table), picture))
 
 
 def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -> tuple[Drops, Drops]:

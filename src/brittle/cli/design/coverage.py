@@ -48,7 +48,7 @@ def coverage_verb(
     corruptions of both.
     """
     from brittle.design import coverage, load_overlap
-    from brittle.report.figures import coverage_figure, save_figure
+    from brittle.plots import plot_coverage, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
@@ -65,9 +65,7 @@ def coverage_verb(
         _save(found, matrix, members, output)
         tell_files(output)
     if picture is not None:
-        title = f"What {benchmark} covers"
-        drawn = coverage_figure(matrix, members, of=asked, threshold=threshold, title=title)
-        tell_files(save_figure(drawn, picture))
+        tell_files(save_figure(plot_coverage(matrix, members, of=asked, threshold=threshold), picture))
 
 
 def _names(given: str, matrix: OverlapMatrix) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def dissimilar_verb(
     from brittle.design.scanning import scan_runs
     from brittle.evaluation.inputs import image_shape
     from brittle.models import load_model
-    from brittle.report.figures import dissimilar_figure, save_figure
+    from brittle.plots import plot_dissimilar, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
@@ -135,8 +135,7 @@ def dissimilar_verb(
     recipe = _recipe(found, scanned.candidates, name or output.stem, baseline.name, max(image_shape(test)[:2]))
     output.parent.mkdir(parents=True, exist_ok=True)
     recipe.save(output)
-    title = f"{listed.name}: what is farthest from {baseline.name}"
-    drawn = dissimilar_figure(found, published=published, title=title)
+    drawn = plot_dissimilar(found, published=published)
     tell_files(output, save_table(found.table(), output.with_suffix(".csv")), save_figure(drawn, picture))
 
 

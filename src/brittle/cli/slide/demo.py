@@ -44,8 +44,10 @@ def demo_verb(
     The world is Fashion-MNIST's, so small that a laptop can afford it; nothing is fetched. Each step is what the verb
     of its name does with a real model. The same command again resumes where it stopped.
     """
+    from brittle.plots import check_figure
     from brittle.sliders.demo_pipeline import DEMO_FOLDER, DEMO_TRAINING, load_demo_pipeline
 
+    check_figure(output / "curves.svg")
     place = load_demo_pipeline(world or DEMO_FOLDER)
     taught = classes_of(classes or CLASSES, place.classes, None)
     chosen = shifts_of(shifts or SHIFTS, TINY, False)
@@ -107,7 +109,7 @@ def _sample(world: DemoPipeline, classes: Any, output: Path, seeds: int) -> None
 
 def _measure(world: DemoPipeline, output: Path) -> ImageScores:
     from brittle.datasets import cns_bench
-    from brittle.report.figures import save_figure, shift_curve_figure
+    from brittle.plots import plot_shift_curves, save_figure
     from brittle.sliders import image_scores, shift_curves
 
     _say(3, "measure with the world's CLIP how far the images have gone")
@@ -125,7 +127,7 @@ def _measure(world: DemoPipeline, output: Path) -> ImageScores:
     tell_files(
         write_table(scores.table, folder / "scores.csv"),
         write_table(curves, folder / "curves.csv"),
-        save_figure(shift_curve_figure(curves), folder / "curves.svg"),
+        save_figure(plot_shift_curves(curves), folder / "curves.svg"),
     )
     return scores
 

@@ -75,7 +75,7 @@ def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str 
     from rich.table import Table
     from rich.text import Text
 
-    from brittle.report.figures import filter_figure, save_figure
+    from brittle.plots import plot_filter, save_figure
 
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     shown.add_column("filter", overflow="fold")
@@ -96,7 +96,7 @@ def quality_table(found: pl.DataFrame, output: Path, how: str = "", *, who: str 
     )
     note += "TPR: removed of these, FPR: removed of the others"
     console().print(f"[dim]{note}{how and '; '}{how}[/]\n")
-    figure = save_figure(filter_figure(found), output / "quality.svg")
+    figure = save_figure(plot_filter(found), output / "quality.svg")
     return [write_table(found, output / "quality.csv"), figure]
 
 
@@ -104,10 +104,10 @@ def score_figure(
     table: pl.DataFrame, labels: Mapping[str, str], limits: Mapping[str, float], output: Path, *, partial: str = "class"
 ) -> Path:
     """The labelled images by their scores, as scores.svg."""
-    from brittle.report.figures import ooc_score_figure, save_figure
+    from brittle.plots import plot_ooc_scores, save_figure
     from brittle.sliders.filtering import labelled
 
-    return save_figure(ooc_score_figure(labelled(table, labels, partial=partial), limits), output / "scores.svg")
+    return save_figure(plot_ooc_scores(labelled(table, labels, partial=partial), limits), output / "scores.svg")
 
 
 def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:
@@ -162,8 +162,11 @@ def filter_verb(
     gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, thresholds.json for other images, and with labels
     quality.csv, quality.svg and scores.svg.
     """
+    from brittle.plots import check_figure
     from brittle.sliders import choose_thresholds, compare_filters, read_labels
 
+    if labels is not None:
+        check_figure(output / "quality.svg")
     if published and thresholds is not None:
         raise BrittleError(
             "thresholds are either --published-thresholds or those of a file; give one of the two options"
