@@ -105,7 +105,7 @@ def plot_coverage(
         bars = style.draw_bars(ax, [best[one] for one in order], kinds, colours)
         for y, name in enumerate(order):
             text = style.plain_text(f"{best[name]:.2f} {nearest[name]}") if best[name] > 0 else "no overlap"
-            inside = best[name] > 0.6
+            inside = best[name] > 0.55
             beside = max(best[name], threshold if best[name] <= threshold else 0)  # not on the dashed line
             where: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 6}
             where |= {"ha": "right", "color": "white"} if inside else {}

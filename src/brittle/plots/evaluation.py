@@ -142,7 +142,7 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
             band = len(failures) <= style.BANDS
             lines[label] = style.draw_curve(ax, place, points.severities, 100 * share, 100 * low, 100 * high, band=band)
         ax.set(xlabel="severity", ylabel="images still right (%)")
-        ax.set_ylim(0, 101)
+        ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
         style.add_legend(ax, lines)
     return ax
 

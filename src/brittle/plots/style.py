@@ -266,5 +266,5 @@ def draw_heat(
         if np.isfinite(value):
             text = signed(number.format(value)) if value else "0"
             ink = readable_on(to_hex(colours(scale(value))))
-            size = min(6.5, 1.35 * cell / max(4, len(text)))
+            size = min(6.5, 1.22 * cell / max(4, len(text)))
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center_baseline", color=ink, fontsize=size)
