@@ -203,7 +203,8 @@ def plot_agreement(
     if not others:
         raise BrittleError("give at least one other matrix to draw")
     upper = np.triu_indices(len(reference), 1)
-    with style.many_axes(figure, len(others), height=2.5, sharex=True, sharey=True) as axes:
+    ends: list[float] = [0.0, 1.0]
+    with style.many_axes(figure, len(others), height=2.6, sharex=True, sharey=True) as axes:
         for ax, (name, matrix) in zip(axes, others.items(), strict=True):
             xs, ys = reference.scores[upper], matrix.subset(reference.names).scores[upper]
             ax.plot(xs, ys, "o", color=MODEL_COLOURS[0], alpha=0.5, markersize=2.6, markeredgewidth=0)
@@ -212,6 +213,8 @@ def plot_agreement(
             numbers = f"Spearman {agreement.spearman.value:.2f}, |Δ| {agreement.mean_absolute.value:.2f}"
             ax.set_title(style.plain_text(name) + "\n" + style.signed(numbers), fontsize=7)
             ax.set_aspect("equal")
+            ends.extend(np.append(xs, ys)[np.isfinite(np.append(xs, ys))])
+        axes[0].set(xlim=(min(ends) - 0.04, max(ends) + 0.04), ylim=(min(ends) - 0.04, max(ends) + 0.04))
         axes[0].figure.supxlabel(style.plain_text(f"overlap, {across}"))
         axes[0].set_ylabel("overlap")
     return axes

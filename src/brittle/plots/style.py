@@ -120,7 +120,7 @@ def many_axes(
     """So many Axes in rows on the given figure, or on a new one whose rows are `height` inches high."""
     if not count:
         raise BrittleError("there is nothing to draw: no panel has any data")
-    columns = min(across, count)
+    columns = min(across, count) if count != across + 1 else math.ceil(count / 2)  # no panel alone in its row
     rows = math.ceil(count / columns)
     with figure_style() if figure is None else nullcontext():
         figure = (
