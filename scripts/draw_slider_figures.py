@@ -10,17 +10,17 @@ import polars as pl
 import brittle
 from brittle.datasets import cns_bench
 from brittle.evaluation import cns_scores
-from brittle.report.figures import (
-    drop_figure,
-    failure_figure,
-    filter_figure,
-    loss_figure,
-    ooc_score_figure,
-    ranking_figure,
-    rce_figure,
+from brittle.plots import (
+    plot_drop,
+    plot_filter,
+    plot_first_failures,
+    plot_loss,
+    plot_ooc_scores,
+    plot_ranks,
+    plot_rce,
+    plot_shift_curves,
+    plot_slopes,
     save_figure,
-    shift_curve_figure,
-    slope_figure,
 )
 from brittle.report.sheets import slide_sheet
 from brittle.sliders import choose_thresholds, find_sliders, held_out_filters, load_slider
@@ -35,7 +35,7 @@ def draw(demo: Path, images: Path) -> list[Path]:
     """Every figure; those the demo has nothing for are left out and named."""
     made, left_out = [], []
     losses = {Path(one.path).name: load_slider(one.path).losses for one in find_sliders(demo / "sliders")}
-    made.append(save_figure(loss_figure(losses), images / "sliders-loss.svg"))
+    made.append(save_figure(plot_loss(losses), images / "sliders-loss.svg"))
     results = brittle.load_results(demo / "run")
     classes = list(cns_bench(demo / "slides").classes)
     last = results.models[-1]
@@ -46,23 +46,23 @@ def draw(demo: Path, images: Path) -> list[Path]:
     sheet.save(images / "sliders-slides.png", optimize=True)
     made.append(images / "sliders-slides.png")
     curves = pl.read_csv(demo / "measured" / "curves.csv")
-    made.append(save_figure(shift_curve_figure(curves), images / "sliders-clip.svg"))
+    made.append(save_figure(plot_shift_curves(curves), images / "sliders-clip.svg"))
     made += draw_filter(images)
     found = cns_scores(results)
     start = found.accuracy.filter(pl.col("scale") == 0).group_by("model").agg(pl.col("accuracy").mean())
     models = start.sort("accuracy", descending=True)["model"].to_list()
     made += [
-        save_figure(drop_figure(found.accuracy, models), images / "sliders-drop.svg"),
-        save_figure(failure_figure(found.failure_points, models), images / "sliders-failure.svg"),
-        save_figure(ranking_figure(found.rankings, found.agreement, models), images / "sliders-ranks.svg"),
+        save_figure(plot_drop(found), images / "sliders-drop.svg"),
+        save_figure(plot_first_failures(found), images / "sliders-failure.svg"),
+        save_figure(plot_ranks(found), images / "sliders-ranks.svg"),
     ]
     if found.slopes.is_empty():
         left_out.append("sliders-slopes.svg: there are fewer than three models, or all are alike")
     else:
-        made.append(save_figure(slope_figure(found.slopes), images / "sliders-slopes.svg"))
+        made.append(save_figure(plot_slopes(found), images / "sliders-slopes.svg"))
     try:
-        rce = cns_scores(results, baseline=models[-1]).rce
-        made.append(save_figure(rce_figure(rce, models, models[-1]), images / "sliders-rce.svg"))
+        compared = cns_scores(results, baseline=models[-1])
+        made.append(save_figure(plot_rce(compared), images / "sliders-rce.svg"))
     except ValueError as error:
         left_out.append(f"sliders-rce.svg: {error}")
     for words in left_out:
@@ -77,8 +77,8 @@ def draw_filter(images: Path) -> list[Path]:
     quality = held_out_filters(scores, labels)
     known, limits = labelled(scores, labels), choose_thresholds(scores, labels)
     return [
-        save_figure(filter_figure(quality), images / "sliders-filter.svg"),
-        save_figure(ooc_score_figure(known, limits), images / "sliders-scores.svg"),
+        save_figure(plot_filter(quality), images / "sliders-filter.svg"),
+        save_figure(plot_ooc_scores(known, limits), images / "sliders-scores.svg"),
     ]
 
 

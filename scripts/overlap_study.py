@@ -30,7 +30,7 @@ from brittle.design import (
     measure_overlap,
     overlap_with_intervals,
 )
-from brittle.report.figures import agreement_figure, save_figure
+from brittle.plots import plot_agreement, save_figure
 from brittle.training import TrainingConfig
 
 
@@ -114,8 +114,7 @@ def main() -> None:
     (study.folder / "agreement.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     numbers = {name: [one.spearman.value, one.mean_absolute.value, one.pairs] for name, one in agreements.items()}
     (study.folder / "agreement.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
-    title = "Overlap without training from scratch"
-    save_figure(agreement_figure(reference, others, across="from scratch", title=title), study.folder / "agreement.svg")
+    save_figure(plot_agreement(reference, others, across="from scratch"), study.folder / "agreement.svg")
     print("\n" + "\n".join(lines))
 
 

@@ -7,18 +7,25 @@ from pathlib import Path
 import pytest
 
 HIDE = """
-import sys
+import sys, types
 
 class Hidden:
     def find_spec(self, name, *_):
-        if name.partition(".")[0] == "torch":
+        if name.partition(".")[0] == MISSING:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
+if MISSING != "matplotlib":
+    sys.modules.setdefault("matplotlib", types.ModuleType("matplotlib"))
 """
-"""As if torch were not installed, also where it is."""
+"""As if one package were not installed, also where it is, and as if matplotlib were, also where it is not."""
 
-CALL = f"{HIDE}from brittle.cli import app; app(sys.argv[1:])"
+CALL = "from brittle.cli import app; app(sys.argv[1:])"
+
+
+def call(missing: str, code: str, *words: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    whole = f"MISSING = {missing!r}\n{HIDE}\n{code}"
+    return subprocess.run([sys.executable, "-c", whole, *words], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(
@@ -32,13 +39,36 @@ CALL = f"{HIDE}from brittle.cli import app; app(sys.argv[1:])"
     ],
 )
 def test_a_missing_extra_is_named(verb: str, extra: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", CALL, *verb.split()], cwd=tmp_path, capture_output=True, text=True)
+    done = call("torch", CALL, *verb.split(), folder=tmp_path)
     assert done.returncode == 2
     assert "needs torch, which is not installed: pip install torch " in done.stderr
     assert f"pip install '.[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_the_core_and_its_figures_load_without_torch(tmp_path: Path) -> None:
-    rooms = "brittle.design, brittle.evaluation, brittle.models, brittle.report.figures, brittle.sliders, brittle.cli"
-    subprocess.run([sys.executable, "-c", f"{HIDE}import {rooms}"], cwd=tmp_path, check=True)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "compare nowhere --figure a.pdf",
+        "design categories noc-table7 -o x.toml",
+        "design build non-overlapping noc-table7 -o x.toml",
+        "design overlap --from-table noc-table7 -o x",
+        "augment distance -a augmix -b cifar10-c -d nowhere -m small -o x",
+        "slide measure nowhere -o x",
+        "slide demo -o x",
+    ],
+)
+def test_what_draws_a_figure_asks_for_matplotlib_before_it_works(verb: str, tmp_path: Path) -> None:
+    done = call("matplotlib", CALL, *verb.split(), folder=tmp_path)
+    assert done.returncode == 2
+    assert "needs matplotlib, which is not installed: pip install matplotlib " in done.stderr
+    assert "pip install '.[plots]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("missing", ["torch", "matplotlib"])
+def test_the_core_and_its_figures_load_without(missing: str, tmp_path: Path) -> None:
+    rooms = "brittle.design, brittle.evaluation, brittle.models, brittle.plots, brittle.sliders, brittle.cli"
+    done = call(missing, f"import {rooms}; from brittle.plots import plot_accuracy", folder=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -8,8 +8,8 @@
 '0.1.0'
 
 `dir(brittle)` lists what most people need. The rooms `brittle.corruptions`, `benchmarks`, `datasets`, `models`,
-`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders` and `report` have the rest; they are loaded when
-they are first asked for.
+`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders`, `plots` and `report` have the rest; they are
+loaded when they are first asked for.
 """
 
 from importlib import import_module as _import_module
@@ -37,7 +37,18 @@ if _TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "design", "distance", "evaluation", "metrics", "models", "report", "sliders", "training")
+_SUBPACKAGES = (
+    "datasets",
+    "design",
+    "distance",
+    "evaluation",
+    "metrics",
+    "models",
+    "plots",
+    "report",
+    "sliders",
+    "training",
+)
 _LAZY = {
     "Dataset": "datasets",
     "Model": "models",

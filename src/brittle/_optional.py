@@ -21,6 +21,7 @@ EXTRAS = {
     "onnx": "onnxruntime",
     "ray": "ray",
     "sliders": "torch safetensors transformers diffusers peft accelerate",
+    "plots": "matplotlib",
 }
 """The packages of each extra of brittle."""
 
@@ -30,6 +31,7 @@ INSTALL = {
     "timm": "timm",
     "transformers": "transformers",
     "onnxruntime": "onnx",
+    "matplotlib": "plots",
     "torchvision": "torchvision",
 }
 """The extra that installs a package, or the package itself if none does."""

@@ -38,7 +38,7 @@ def test_build_dissimilar_writes_a_recipe_that_runs(run: Run) -> None:
     assert [len(entry.levels) for entry in recipe.entries] == [5, 5]
     table = pl.read_csv("sub/mine.csv")
     assert set(table.filter(pl.col("picked"))["candidate"]) == {entry.id for entry in recipe.entries}
-    assert "standard errors over runs" in words_of("sub/mine.svg")
+    assert "shift of the mean distance (SD)" in words_of("sub/mine.svg")
     assert good(run(*how, *few, "--members", 2, "--repeats", 2, "-o", "sub/mine.toml")) == printed
 
 

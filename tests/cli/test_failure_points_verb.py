@@ -153,7 +153,7 @@ def test_two_models_get_a_picture_each_and_one_report(
     monkeypatch.chdir(tmp_path)
     Path("nets.py").write_text(NETS)
     how = ["-d", "demo", "--limit", 60, "-b", "cifar10-c", "-c", "fog", "--tolerance", 0.5, "-o", "two"]
-    result = run("failure-points", "-m", "nets.py:tones", "-m", "nets.py:reds", *how, "--figure", "pictures.png")
+    result = run("failure-points", "-m", "nets.py:tones", "-m", "nets.py:reds", *how, "--picture", "pictures.png")
     assert result.exit_code == 0, result.output
     assert Path("pictures-tones.png").is_file()
     assert Path("pictures-reds.png").is_file()

@@ -11,7 +11,6 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets.classes import imagenet_names
 from brittle.design import Reference, alexnet_reference, fits_alexnet, published_single_scores, single_scores
 from brittle.metrics import baseline, errors_from_relative, published_table
-from brittle.report.figures import balance_figure
 from tests.errors import naming
 
 NAMES = ("fog", "snow", "rain")
@@ -94,9 +93,9 @@ def test_what_hardly_troubles_the_reference_is_left_out() -> None:
 def test_bad_input_is_told() -> None:
     with pytest.raises(BrittleError, match=naming(3, 4)):
         single_scores(cube(ERRORS)[:3], NAMES)
-    with pytest.raises(BrittleError, match=naming("fog, snow, rain", "hail")):
+    with pytest.raises(BrittleError, match="at least two of fog, snow, rain; got hail"):
         single_scores(cube(ERRORS), NAMES, ["fog", "hail"])
-    with pytest.raises(BrittleError, match=naming("half of it", "rain")):
+    with pytest.raises(BrittleError, match="half of it has no error under rain"):
         single_scores(cube(ERRORS), NAMES, reference=Reference("half of it", 0.1, {"fog": 0.5, "snow": 0.5}))
     with pytest.raises(BrittleError, match=naming(0, 1, "1.5")):
         Reference("percents", 0.1, {"fog": 1.5})
@@ -113,14 +112,5 @@ def test_alexnets_errors_belong_to_a_recipe_and_to_its_data() -> None:
     assert alexnet_reference(noc).errors["noc/rain"] == 0.748
     with pytest.raises(BrittleError, match=naming("noc/rain", "mine")):
         alexnet_reference(Benchmark("mine", (Entry("noc/rain", ((1, 3),)),)))
-    with pytest.raises(BrittleError, match=naming("imagenet-c", "noc", "c-bar/caustic_refraction")):
+    with pytest.raises(BrittleError, match="not for c-bar/"):
         alexnet_reference(brittle.load_benchmark("imagenet-c-bar"))
-
-
-def test_the_figure_shows_every_model_and_names_the_reference() -> None:
-    drawn = str(balance_figure({"all": single_scores(cube(ERRORS), NAMES)}))
-    assert drawn.count("<circle") == 3
-    assert "range 63.9" in drawn
-    assert "the standard model" in drawn
-    with pytest.raises(BrittleError, match=naming("benchmark")):
-        balance_figure({})

@@ -28,7 +28,7 @@ EXAMPLES = (
         "brittle compare run -b cifar10-c --reference other-run:demo-standard",
         "against a model of another run on the same images",
     ),
-    ("brittle compare run --figure accuracy.svg", "and a picture, corruption by corruption"),
+    ("brittle compare run --figure accuracy.pdf", "and a figure, corruption by corruption"),
     ("brittle compare run --per-corruption --format latex -o corruptions.tex", "a table for a paper"),
     ("brittle compare run --per-corruption --measure R --no-intervals", "another measure, without intervals"),
     ("brittle compare run --ranks -o ranks.md", "ranks at each severity, with Kendall's τ"),
@@ -101,7 +101,7 @@ def compare_verb(
         return
 
     if figure is not None:
-        from brittle.report.figures import accuracy_figure, check_figure, save_figure
+        from brittle.plots import check_figure, plot_by_corruption, save_figure
 
         check_figure(figure)
     results = brittle.load_results(*runs)
@@ -128,7 +128,7 @@ def compare_verb(
     if request and not as_json:
         print_tables(request, results, recipes, reference=reference, others=others)
         if figure is not None:
-            tell_files(save_figure(accuracy_figure(results, recipes), figure))
+            tell_files(save_figure(plot_by_corruption(results, recipes), figure))
         return
     tables, names = {}, [recipe.name for recipe in recipes]
     for recipe in recipes:
@@ -149,20 +149,20 @@ def compare_verb(
     if len(recipes) > 1 and len(results.models) > 2:
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
     if figure is not None:
-        tell_files(save_figure(accuracy_figure(results, recipes), figure))
+        tell_files(save_figure(plot_by_corruption(results, recipes), figure))
 
 
 def _compare_slides(results: Results, figure: Path | None, as_json: bool, *, quiet: bool = False) -> None:
     """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
     from brittle.evaluation import cns_scores
-    from brittle.report.figures import drop_figure, save_figure
+    from brittle.plots import plot_drop, save_figure
 
     if as_json:
         print_json(cns_scores(results).accuracy)
     elif not quiet:
         print_slides(results)
     if figure is not None:
-        tell_files(save_figure(drop_figure(cns_scores(results).accuracy, list(results.models)), figure))
+        tell_files(save_figure(plot_drop(cns_scores(results)), figure))
 
 
 def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> None:

@@ -265,7 +265,7 @@ def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
 
 def figure_path(figure: Path | None, output: Path) -> Path:
     """The path of a figure: beside the output unless another is given."""
-    from brittle.report.figures import check_figure
+    from brittle.plots import check_figure
 
     return check_figure(figure or output.with_suffix(".svg"))
 

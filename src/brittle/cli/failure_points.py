@@ -69,9 +69,9 @@ def failure_points_verb(
     size: SIZE = None,
     crop: CROP = None,
     seed: Annotated[int | None, option("--seed", show_default="the recipe's")] = None,
-    figure: Annotated[
+    picture: Annotated[
         Path | None,
-        option("--figure", show_default="failure-points.png in the run's folder", dir_okay=False),
+        option("--picture", show_default="failure-points.png in the run's folder", dir_okay=False),
     ] = None,
     device: DEVICE = "auto",
     overwrite: OVERWRITE = False,
@@ -87,8 +87,8 @@ def failure_points_verb(
     from brittle.evaluation import SearchedFolder, drawn_key, search_failure_points, write_failure_points
     from brittle.report.strips import failure_sheet
 
-    if figure is not None:
-        check_picture(figure)
+    if picture is not None:
+        check_picture(picture)
     recipe = choose_benchmark(benchmark, corruptions, seed=seed, default="imagenet-c")
     assert recipe is not None
     dataset = load_data(data, limit=limit, prepare=prepare, partial=partial, classes=classes, quiet=True)
@@ -109,7 +109,7 @@ def failure_points_verb(
         )
     searched = SearchedFolder(output)
     keys = {(model.key, drawn_key(recipe, entry)) for model in loaded for entry in recipe.entries}
-    figure = figure or output / "failure-points.png"
+    picture = picture or output / "failure-points.png"
     files = [write_failure_points(rows, output / "failure-points.csv")]
     for model in loaded:
         summaries = [
@@ -120,7 +120,7 @@ def failure_points_verb(
         if not as_json:
             _print(summaries, searched)
         if any(summary.examples() for summary in summaries):
-            path = figure if len(loaded) == 1 else figure.with_stem(f"{figure.stem}-{file_name(model.name)}")
+            path = picture if len(loaded) == 1 else picture.with_stem(f"{picture.stem}-{file_name(model.name)}")
             sheet = failure_sheet(searched, summaries, lambda number: class_name(number, dataset.classes))
             save_picture(sheet, path)
             files.append(path)

@@ -92,7 +92,8 @@ OPTIONS = {
     "--draws": Meaning("Number of random draws; the table has their median and range."),
     # what comes out
     "--report": Meaning("Also write the report, report.html in the run's folder."),
-    "--figure": Meaning("File of the figure.", metavar="FILE"),
+    "--figure": Meaning("File of the figure, PDF, PNG or SVG by its ending.", metavar="FILE"),
+    "--picture": Meaning("File of the picture of images, such as a .png.", metavar="FILE"),
     "--json": Meaning("Print JSON instead of tables."),
     "--log": Meaning(
         "Log accuracies and scores to `tensorboard:FOLDER`, `mlflow`, `mlflow:URI` or `wandb:PROJECT`; repeatable.",

@@ -1,4 +1,12 @@
-"""Figures for papers and notebooks, and the colours that they share with the report."""
+"""Figures for papers and notebooks, and the colours that they share with the report.
+
+Every figure is one function. Those with one panel take `ax=` and return the Axes; those with more take `figure=`, a
+Figure or SubFigure of matplotlib, and return an array of Axes. Without either they make a figure in the style of
+`figure_style`, which shows itself in a notebook; `save_figure` writes it as PDF, PNG or SVG.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from brittle.plots.colours import (
     DARK,
@@ -17,19 +25,70 @@ from brittle.plots.colours import (
     readable_on,
 )
 
+if TYPE_CHECKING:
+    from brittle.plots.design import (
+        plot_agreement,
+        plot_balance,
+        plot_calibration,
+        plot_categories,
+        plot_correlation,
+        plot_coverage,
+        plot_overlap,
+        plot_sweep,
+    )
+    from brittle.plots.distance import (
+        STRONG,
+        plot_convergence,
+        plot_dissimilar,
+        plot_distance,
+        plot_leak,
+        plot_mixing,
+        plot_study,
+    )
+    from brittle.plots.evaluation import plot_accuracy, plot_by_corruption, plot_failure_points, plot_heat_map
+    from brittle.plots.shifts import (
+        plot_drop,
+        plot_filter,
+        plot_first_failures,
+        plot_loss,
+        plot_ooc_scores,
+        plot_ranks,
+        plot_rce,
+        plot_shift_curves,
+        plot_slopes,
+    )
+    from brittle.plots.style import check_figure, figure_style, save_figure, short_names
+
+_LAZY = {
+    "design": "agreement balance calibration categories correlation coverage overlap sweep",
+    "distance": "convergence dissimilar distance leak mixing study",
+    "evaluation": "accuracy by_corruption failure_points heat_map",
+    "shifts": "drop filter first_failures loss ooc_scores ranks rce shift_curves slopes",
+}
+"""Figures are loaded with the room whose numbers they show, when they are first asked for."""
+
+_MODULES = {f"plot_{name}": module for module, names in _LAZY.items() for name in names.split()}
+_MODULES |= dict.fromkeys(("check_figure", "figure_style", "save_figure", "short_names"), "style")
+_MODULES["STRONG"] = "distance"
+
+# fmt: off
 __all__ = [
-    "DARK",
-    "FAMILY_COLOURS",
-    "HEAT",
-    "LIGHT",
-    "MODEL_COLOURS",
-    "SHIFT",
-    "STEPS",
-    "colour_scale",
-    "contrast_ratio",
-    "mix_colours",
-    "on_dark",
-    "on_light",
-    "ramp_step",
-    "readable_on",
+    "DARK", "FAMILY_COLOURS", "HEAT", "LIGHT", "MODEL_COLOURS", "SHIFT", "STEPS", "STRONG", "check_figure",
+    "colour_scale", "contrast_ratio", "figure_style", "mix_colours", "on_dark", "on_light", "plot_accuracy",
+    "plot_agreement", "plot_balance", "plot_by_corruption", "plot_calibration", "plot_categories", "plot_convergence",
+    "plot_correlation", "plot_coverage", "plot_dissimilar", "plot_distance", "plot_drop", "plot_failure_points",
+    "plot_filter", "plot_first_failures", "plot_heat_map", "plot_leak", "plot_loss", "plot_mixing", "plot_ooc_scores",
+    "plot_overlap", "plot_ranks", "plot_rce", "plot_shift_curves", "plot_slopes", "plot_study", "plot_sweep",
+    "ramp_step", "readable_on", "save_figure", "short_names",
 ]
+# fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"brittle.plots.{_MODULES[name]}"), name)
+    raise AttributeError(f"brittle.plots has no {name!r}; it has {', '.join(__all__)}", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,7 +13,7 @@ from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.distance import Distances
-from brittle.report.figures.drawing import short_names
+from brittle.plots import short_names
 from brittle.report.sheets import GREY, INK, LINE, resized, rounded
 from brittle.training.augmentation import Scheme, fixed
 

@@ -19,9 +19,8 @@ from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, cns_sc
 from brittle.metrics import Estimate
 from brittle.report.data import RESAMPLES, Measure, Part
 from brittle.report.examples import shot
-from brittle.report.figures.drawing import BANDS, Panel
-from brittle.report.figures.evaluation import drop_panels, failure_panels, ranking_panels, rce_panel, slope_panels
 from brittle.report.html import Html, ModelStyles, concat, count, interval, listed, percent, tag
+from brittle.report.panels import BANDS, Panel, drop_panels, failure_panels, ranking_panels, rce_panel, slope_panels
 
 WHOLE = ("all", "mean")
 

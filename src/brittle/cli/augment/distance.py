@@ -62,8 +62,9 @@ def distance_verb(
     resumes after an interruption, and more samples add to the existing ones.
     """
     from brittle.distance import measure_distances
-    from brittle.report.figures import convergence_figure, distance_figure, save_figure
+    from brittle.plots import check_figure, plot_convergence, plot_distance, save_figure
 
+    check_figure(output / "msd.svg")
     schemes = load_schemes(augmentations)
     loaded = inputs.load()
     with resumable_progress() as bar:
@@ -89,10 +90,9 @@ def distance_verb(
         )
     print_speed([(scheme.computed, scheme.images_per_second) for scheme in measured.values()], len(loaded.images))
     _write(list(distances.values()), output)
-    title = f"How near augmentations come to {loaded.benchmark.name}"
     figures = [
-        save_figure(distance_figure(list(distances.values()), title=title), output / "msd.svg"),
-        save_figure(convergence_figure(list(distances.values())), output / "convergence.svg"),
+        save_figure(plot_distance(list(distances.values())), output / "msd.svg"),
+        save_figure(plot_convergence(list(distances.values())), output / "convergence.svg"),
     ]
     tell_files(output / "distances.csv", output / "levels.csv", *figures)
     tell_files(_nearest(loaded, schemes, distances, inputs.seed, output / "nearest.png"))
@@ -187,8 +187,9 @@ def leak_verb(
     import brittle
     from brittle._io import file_name
     from brittle.distance import measure_leak
-    from brittle.report.figures import leak_figure, save_figure
+    from brittle.plots import check_figure, plot_leak, save_figure
 
+    check_figure(output / "leak.svg")
     scheme = load_schemes([augmentation])
     references = None if neutral is None else load_schemes(neutral)
     run = None if results is None else brittle.load_results(results)
@@ -219,8 +220,7 @@ def leak_verb(
     files = [save_table(leak.table(), output / f"leak-{stem}.csv")]
     if run is not None:
         files.append(save_table(_scores(run, loaded.benchmark, leak.leaked), output / f"scores-{stem}.csv"))
-    title = f"Does {augmentation} leak {loaded.benchmark.name}?"
-    tell_files(*files, save_figure(leak_figure(leak, title=title), output / f"leak-{stem}.svg"))
+    tell_files(*files, save_figure(plot_leak(leak), output / f"leak-{stem}.svg"))
 
 
 def _print_leak(check: LeakCheck, name: str) -> None:

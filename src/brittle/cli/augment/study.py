@@ -58,9 +58,10 @@ def distance_study_verb(
     """
     from brittle import distance
     from brittle.design import distance_study
-    from brittle.report.figures import save_figure, study_figure
+    from brittle.plots import check_figure, plot_study, save_figure
     from brittle.training.augmentation import some_schemes
 
+    check_figure(output / "study.svg")
     chosen = some_schemes(schemes, seed=trainings.seed)
     recipe = cut_benchmark(benchmark, corruptions, severities)
     plan, training = trainings.plan(), trainings.training_set(data)
@@ -87,11 +88,9 @@ def distance_study_verb(
         print_json(correlations)
     else:
         _print(correlations)
-    title = f"Nearer augmentations, fewer errors? {len(chosen)} schemes on {recipe.name}"
     files = [save_table(points, output / "points.csv"), save_table(correlations, output / "correlations.csv")]
-    files.append(save_figure(study_figure(points, correlations, title=title), output / "study.svg"))
-    title = f"The same by MMD: {len(chosen)} schemes on {recipe.name}"
-    figure = study_figure(points, correlations, distance="mmd", title=title)
+    files.append(save_figure(plot_study(points, correlations), output / "study.svg"))
+    figure = plot_study(points, correlations, distance="mmd")
     tell_files(*files, save_figure(figure, output / "study-mmd.svg"))
 
 
@@ -99,7 +98,7 @@ def _print(correlations: pl.DataFrame) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from brittle.report.figures.distance import STRONG
+    from brittle.plots import STRONG
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("corruption", overflow="fold")
@@ -162,8 +161,9 @@ def mixing_study_verb(
     """
     from brittle import distance
     from brittle.design import mixing_study
-    from brittle.report.figures import mixing_figure, save_figure
+    from brittle.plots import check_figure, plot_mixing, save_figure
 
+    check_figure(output / "mixing.svg")
     weights_of_near = split_numbers([shares], "shares")
     plan, training = trainings.plan(), trainings.training_set(data)
     weights, test = trainings.weights(training), load_data(data, limit=trainings.limit)
@@ -192,8 +192,7 @@ def mixing_study_verb(
         print_json(points)
     else:
         _print_mixing(points)
-    note = f"A share of {near} at severity {severity:g}, the rest {far}; tested on {near}. {samples:,} samples."
-    figure = save_figure(mixing_figure(points, note=note), output / "mixing.svg")
+    figure = save_figure(plot_mixing(points), output / "mixing.svg")
     tell_files(save_table(points, output / "mixing.csv"), figure)
 
 

@@ -45,7 +45,7 @@ def balance_verb(
     small range and a small standard deviation.
     """
     from brittle.design import folder_balance
-    from brittle.report.figures import balance_figure, save_figure
+    from brittle.plots import plot_balance, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
@@ -59,7 +59,7 @@ def balance_verb(
         _save(balances, output)
         tell_files(output)
     if picture is not None:
-        tell_files(save_figure(balance_figure(balances, title="Which corruptions a benchmark rewards"), picture))
+        tell_files(save_figure(plot_balance(balances), picture))
 
 
 def _print(balances: dict[str, SingleScores]) -> None:

@@ -66,7 +66,7 @@ def non_overlapping_verb(
     """
     from brittle.design import built_benchmark, load_overlap, non_overlapping
     from brittle.design import sweep as sweep_thresholds
-    from brittle.report.figures import save_figure, sweep_figure
+    from brittle.plots import plot_sweep, save_figure
 
     check_ending(output, "a recipe", ".toml")
     if sweep_table is not None:
@@ -89,7 +89,7 @@ def non_overlapping_verb(
         _print_sweep(table, threshold)
         _print_members(clique)
     _save(recipe, output)
-    tell_files(output, save_figure(sweep_figure(table, chosen=threshold), picture))
+    tell_files(output, save_figure(plot_sweep(table, chosen=threshold), picture))
     if sweep_table is not None:
         _save_sweep(table, sweep_table)
         tell_files(sweep_table)
@@ -182,7 +182,7 @@ def _print_sweep(table: pl.DataFrame, chosen: float) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from brittle.report.figures.drawing import short_names
+    from brittle.plots import short_names
 
     names = sorted({member for members in table["members"] for member in members})
     short = dict(zip(names, short_names(names), strict=True))

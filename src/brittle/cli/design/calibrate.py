@@ -63,7 +63,7 @@ def calibrate_verb(
     from brittle.design import calibrate_all, calibrated, load_candidates
     from brittle.evaluation import image_shape
     from brittle.models import load_model
-    from brittle.report.figures import calibration_figure, save_figure
+    from brittle.plots import plot_calibration, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
@@ -99,8 +99,7 @@ def calibrate_verb(
     side = max(image_shape(dataset)[:2])
     output.parent.mkdir(parents=True, exist_ok=True)
     calibrated(recipe, calibrations, name=name or output.stem, title=title, image_size=side).save(output)
-    title = f"{recipe.name}, calibrated with {loaded.name} on {dataset.name}"
-    drawn = calibration_figure(calibrations, robustness=shares, title=title)
+    drawn = plot_calibration(calibrations, robustness=shares)
     tell_files(output, save_figure(drawn, picture), checkpoint)
 
 

@@ -45,7 +45,7 @@ def categories_verb(
     correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
     """
     from brittle.design import cluster_corruptions, load_overlap
-    from brittle.report.figures import category_figure, save_figure
+    from brittle.plots import plot_categories, save_figure
 
     check_ending(output, "a file of categories", ".toml", ".csv")
     picture = figure_path(figure, output)
@@ -55,7 +55,7 @@ def categories_verb(
         print_json({"members": groups.members, "path": groups.path})
     else:
         _print(groups)
-    tell_files(groups.save(output), save_figure(category_figure(matrix, groups), picture))
+    tell_files(groups.save(output), save_figure(plot_categories(matrix, groups), picture))
 
 
 def agree_verb(

@@ -63,7 +63,7 @@ def correlate_verb(
     Three models are the least; take twenty. The table has a row for each group of benchmarks and natural shift.
     """
     from brittle.design import benchmark_groups, correlation_rows, correlation_table, paired_drops
-    from brittle.report.figures import correlation_figure, save_figure
+    from brittle.plots import plot_correlation, save_figure
 
     check_ending(output, "the table", ".csv")
     picture = figure_path(figure, output)
@@ -83,7 +83,7 @@ def correlate_verb(
     else:
         _print(table, rows)
     save_table(rows, output)
-    tell_files(output, save_figure(correlation_figure(table), picture))
+    tell_files(output, save_figure(plot_correlation(table), picture))
 
 
 def _shifts(texts: list[str]) -> dict[str, str]:

@@ -47,7 +47,7 @@ def coverage_verb(
     corruptions of both.
     """
     from brittle.design import coverage, load_overlap, named_members
-    from brittle.report.figures import coverage_figure, save_figure
+    from brittle.plots import plot_coverage, save_figure
 
     if output is not None:
         check_ending(output, "the table", ".csv")
@@ -64,8 +64,7 @@ def coverage_verb(
         save_table(covered.table(matrix, members), output)
         tell_files(output)
     if picture is not None:
-        title = f"What {benchmark} covers"
-        drawn = coverage_figure(matrix, members, of=candidates, threshold=threshold, title=title)
+        drawn = plot_coverage(matrix, members, of=candidates, threshold=threshold)
         tell_files(save_figure(drawn, picture))
 
 

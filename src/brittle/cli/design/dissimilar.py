@@ -84,7 +84,7 @@ def dissimilar_verb(
     from brittle.design import check_search, dissimilar, dissimilar_benchmark, repeated_images, scan_runs
     from brittle.evaluation import image_shape
     from brittle.models import load_models
-    from brittle.report.figures import dissimilar_figure, save_figure
+    from brittle.plots import plot_dissimilar, save_figure
 
     check_ending(output, "a recipe", ".toml")
     picture = figure_path(figure, output)
@@ -135,8 +135,7 @@ def dissimilar_verb(
     dissimilar_benchmark(
         farthest, scanned.candidates, name=name or output.stem, away_from=baseline.name, image_size=side
     ).save(output)
-    title = f"{recipe.name}: what is farthest from {baseline.name}"
-    drawn = dissimilar_figure(farthest, published=published, title=title)
+    drawn = plot_dissimilar(farthest, published=published)
     tell_files(output, save_table(farthest.table(), output.with_suffix(".csv")), save_figure(drawn, picture))
 
 

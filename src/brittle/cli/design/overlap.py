@@ -68,6 +68,9 @@ def overlap_verb(
     gets the models, the run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again
     resumes where it stopped.
     """
+    from brittle.plots import check_figure
+
+    check_figure(output / "overlap.svg")  # what cannot be drawn is reported before models are trained
     if from_table is not None:
         if data is not None:
             raise BrittleError(f"--from-table {from_table} trains nothing; leave --data out")
@@ -104,7 +107,7 @@ def overlap_verb(
     _print_masked(overlap.unlearned or ())
     clean, corrupted = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {corrupted:.1%} under the candidates")
-    _write(overlap, output, f"Overlap of {recipe.name} on {test.name} ({trainings.mode})", as_json)
+    _write(overlap, output, as_json)
 
 
 def _print_masked(names: Sequence[str]) -> None:
@@ -116,18 +119,18 @@ def _print_masked(names: Sequence[str]) -> None:
 def _published(name: str, output: Path, as_json: bool) -> None:
     from brittle.design import published_overlap
 
-    _write(published_overlap(name), output, f"Overlap, from the published table {name}", as_json)
+    _write(published_overlap(name), output, as_json)
 
 
-def _write(overlap: OverlapMatrix, folder: Path, title: str, as_json: bool) -> None:
-    from brittle.report.figures import overlap_figure, save_figure
+def _write(overlap: OverlapMatrix, folder: Path, as_json: bool) -> None:
+    from brittle.plots import plot_overlap, save_figure
 
     if as_json:
         print_json(overlap)
     else:
         _print(overlap)
     tables = [overlap.save(folder / f"overlap{ending}") for ending in (".csv", ".parquet")]
-    tell_files(*tables, save_figure(overlap_figure(overlap, title=title), folder / "overlap.svg"))
+    tell_files(*tables, save_figure(plot_overlap(overlap), folder / "overlap.svg"))
     say_next("design", "build", "non-overlapping", folder, "-t", 0.1, "-o", "recipe.toml")
 
 

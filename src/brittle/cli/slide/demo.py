@@ -43,8 +43,10 @@ def demo_verb(
     Its images are those of Fashion-MNIST, small enough for a laptop; nothing is fetched. Each step is what the verb of
     its name does with a real model. The same command again resumes where it stopped.
     """
+    from brittle.plots import check_figure
     from brittle.sliders import DEMO_FOLDER, DEMO_TRAINING, TINY, find_classes, find_shifts, load_demo_pipeline
 
+    check_figure(output / "curves.svg")
     pipeline = load_demo_pipeline(demo_pipeline or DEMO_FOLDER)
     targets = find_classes(split_commas(classes) or CLASSES, pipeline.classes)
     chosen = find_shifts(split_commas(shifts) or SHIFTS, TINY)
@@ -107,7 +109,7 @@ def _sample(pipeline: DemoPipeline, classes: Any, output: Path, seeds: int) -> N
 
 def _measure(pipeline: DemoPipeline, output: Path) -> ImageScores:
     from brittle.datasets import cns_bench
-    from brittle.report.figures import save_figure, shift_curve_figure
+    from brittle.plots import plot_shift_curves, save_figure
     from brittle.sliders import image_scores, shift_curves
 
     _print_step(3, "measure with the pipeline's CLIP how far the images have moved")
@@ -125,7 +127,7 @@ def _measure(pipeline: DemoPipeline, output: Path) -> ImageScores:
     tell_files(
         save_table(scores.table, folder / "scores.csv"),
         save_table(curves, folder / "curves.csv"),
-        save_figure(shift_curve_figure(curves), folder / "curves.svg"),
+        save_figure(plot_shift_curves(curves), folder / "curves.svg"),
     )
     return scores
 

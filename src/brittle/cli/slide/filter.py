@@ -52,7 +52,7 @@ def quality_table(quality: pl.DataFrame, output: Path, method: str = "", *, labe
     from rich.table import Table
     from rich.text import Text
 
-    from brittle.report.figures import filter_figure, save_figure
+    from brittle.plots import plot_filter, save_figure
 
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     shown.add_column("filter", overflow="fold")
@@ -72,7 +72,7 @@ def quality_table(quality: pl.DataFrame, output: Path, method: str = "", *, labe
     note = f"percent of {images:,} images, {out_of_class:,} of them labelled out of class{labelled_by}; "
     note += "TPR: removed of these, FPR: removed of the others"
     console().print(f"[dim]{note}{method and '; '}{method}[/]\n")
-    figure = save_figure(filter_figure(quality), output / "quality.svg")
+    figure = save_figure(plot_filter(quality), output / "quality.svg")
     return [save_table(quality, output / "quality.csv"), figure]
 
 
@@ -80,10 +80,10 @@ def score_figure(
     table: pl.DataFrame, labels: Mapping[str, str], limits: Mapping[str, float], output: Path, *, partial: str = "class"
 ) -> Path:
     """The labelled images by their scores, as scores.svg."""
-    from brittle.report.figures import ooc_score_figure, save_figure
+    from brittle.plots import plot_ooc_scores, save_figure
     from brittle.sliders.filtering import labelled
 
-    return save_figure(ooc_score_figure(labelled(table, labels, partial=partial), limits), output / "scores.svg")
+    return save_figure(plot_ooc_scores(labelled(table, labels, partial=partial), limits), output / "scores.svg")
 
 
 def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:
@@ -139,6 +139,7 @@ def filter_verb(
     gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, thresholds.json for other images, and with labels
     quality.csv, quality.svg and scores.svg.
     """
+    from brittle.plots import check_figure
     from brittle.sliders import (
         TINY,
         choose_thresholds,
@@ -149,6 +150,8 @@ def filter_verb(
         validated_filters,
     )
 
+    if labels is not None:
+        check_figure(output / "quality.svg")
     given, required = load_thresholds(thresholds, published=published)
     if page is not None:
         _page(slides, page)

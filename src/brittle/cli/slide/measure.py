@@ -41,9 +41,10 @@ def measure_verb(
     A rising ΔCLIP to the shift says that the slider works; a falling one to the class, that it destroys what it should
     only shift. The folder gets scores.csv with every image, curves.csv with 95 % intervals, and curves.svg.
     """
-    from brittle.report.figures import save_figure, shift_curve_figure
+    from brittle.plots import check_figure, plot_shift_curves, save_figure
     from brittle.sliders import rises_throughout, shift_curves
 
+    check_figure(output / "curves.svg")
     scores = load_scores(slides, clip, None, prompts, batch_size, device)
     curves = shift_curves(scores, by=None if by == "all" else by)
     if as_json:
@@ -55,7 +56,7 @@ def measure_verb(
     tell_files(
         save_table(scores.table, output / "scores.csv"),
         save_table(curves, output / "curves.csv"),
-        save_figure(shift_curve_figure(curves), output / "curves.svg"),
+        save_figure(plot_shift_curves(curves), output / "curves.svg"),
     )
     say_next("slide", "filter", slides, "--page", "label.html", "-o", "filtered")
 

@@ -1,101 +1,141 @@
-"""Figures of evaluations."""
+"""Panels of the page about generated shifts: drawings in SVG that show their numbers under the pointer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
-import numpy as np
 import polars as pl
 
-from brittle._errors import BrittleError
-from brittle._types import FloatArray
-from brittle.benchmarks import Benchmark
-from brittle.evaluation import Results
-from brittle.evaluation.score import by_corruption
-from brittle.metrics import means, resampled_means, share_intervals
-from brittle.report.figures.drawing import (
-    BANDS,
-    KEY,
-    MARGIN,
-    WIDTH,
-    Panel,
-    Plot,
-    band,
-    between,
-    hit,
-    key,
-    marker,
-    panel_sheet,
-    scale_name,
-    sheet,
-    short_names,
-    stroke,
-    ticks,
-    width_of,
-)
 from brittle.report.html import Html, ModelStyles, concat, fmt, tag
 
-ROW, HEAD = 27, 36
+LETTER = 0.57
+"""The width of a letter in heights, on average and rather too wide."""
 
 
-def accuracy_figure(
-    results: Results,
-    benchmarks: Sequence[Benchmark],
-    *,
-    models: Sequence[str] | None = None,
-    title: str = "Accuracy under each corruption",
-) -> Html:
-    """A row for each corruption with a mark for each model, means over the levels; the hardest row comes first."""
-    if not benchmarks:
-        raise BrittleError("give at least one benchmark to draw")
-    shown = list(models or results.models_with([cell for one in benchmarks for cell in one.cells()]))
-    if not shown:
-        raise BrittleError("no model was run through all of these benchmarks; run one through them first")
-    tables = [np.stack([_accuracies(results, one, model) for model in shown]) for one in benchmarks]
-    low = max(min(float(table.min()) for table in tables) - 0.03, 0.0)
-    every = [short_names(entry.id for entry in one.entries) for one in benchmarks]
-    left = MARGIN + max(width_of(name, 13) for names in every for name in names) + 10
-    panels, top = [], float(KEY)
-    for one, names, table in zip(benchmarks, every, tables, strict=True):
-        plot = Plot(left, top + HEAD, WIDTH - left - MARGIN - 10, ROW * len(names), (100 * low, 100), (0, 1))
-        panels.append(_panel(plot, one.name, names, 100 * table, shown))
-        top += HEAD + plot.height + 26
-    note = "Percent of images recognised, mean over the levels of a corruption, with 95 % intervals over images."
-    body = concat(key(shown, left, 14), panels)
-    return sheet(title, note, body, width=WIDTH, height=top + 6)
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is."""
+    return LETTER * size * len(text)
 
 
-def _accuracies(results: Results, benchmark: Benchmark, model: str) -> FloatArray:
-    """Corruptions × (value, low, high)."""
-    rows, mean = results.matrix(model, benchmark.cells()).values, by_corruption(benchmark)
-    drawn = mean(resampled_means(rows, resamples=500))
-    return np.stack([mean(means(rows)), *share_intervals(mean(rows), resampled=drawn)], axis=1)
+@dataclass(frozen=True)
+class Plot:
+    """A rectangle on the paper, with x from `xs[0]` to `xs[1]` and y from `ys[0]` to `ys[1]`."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    xs: tuple[float, float]
+    ys: tuple[float, float]
+
+    def x(self, value: float) -> float:
+        """Where a value stands from the left."""
+        return self.left + self.width * (value - self.xs[0]) / (self.xs[1] - self.xs[0])
+
+    def y(self, value: float) -> float:
+        """Where a value stands from above."""
+        return self.top + self.height * (1 - (value - self.ys[0]) / (self.ys[1] - self.ys[0]))
+
+    def path(self, points: Iterable[tuple[float, float]]) -> str:
+        """A line through points."""
+        return "M" + "L".join(f"{fmt(self.x(x))} {fmt(self.y(y))}" for x, y in points)
+
+    def frame(self, across: Iterable[float], up: Iterable[float], *, numbers: bool = True) -> Html:
+        """Grid lines at the heights `up`, and numbers at both; `numbers=False` leaves out those below."""
+        right, bottom = self.left + self.width, self.top + self.height
+        parts = []
+        for value in up:
+            y = fmt(self.y(value))
+            parts.append(tag("line", x1=fmt(self.left), x2=fmt(right), y1=y, y2=y, class_="grid"))
+            at = {"x": fmt(self.left - 7), "y": fmt(self.y(value) + 4.5)}
+            parts.append(tag("text", _number(value), class_="end soft", **at))
+        for value in across:
+            x = fmt(self.x(value))
+            parts.append(tag("line", x1=x, x2=x, y1=fmt(bottom), y2=fmt(bottom + 4), class_="grid"))
+            if numbers:
+                parts.append(tag("text", _number(value), x=x, y=fmt(bottom + 18), class_="mid soft"))
+        return concat(parts)
+
+    def across(self, value: float) -> Html:
+        """A dashed line at a height."""
+        y = fmt(self.y(value))
+        return tag("line", x1=fmt(self.left), x2=fmt(self.left + self.width), y1=y, y2=y, class_="target")
+
+    def down(self, value: float) -> Html:
+        """A dashed line from top to bottom."""
+        x = fmt(self.x(value))
+        return tag("line", x1=x, x2=x, y1=fmt(self.top), y2=fmt(self.top + self.height), class_="target")
 
 
-def _panel(plot: Plot, title: str, names: Sequence[str], table: FloatArray, models: Sequence[str]) -> Html:
-    lines = [
-        tag("line", x1=x, x2=x, y1=fmt(plot.top), y2=fmt(plot.top + plot.height), class_="grid")
-        for x in (fmt(plot.x(value)) for value in ticks(*plot.xs, 8))
-    ]
-    rows = [
-        _row(plot, place, names[i], table[:, i], models) for place, i in enumerate(np.argsort(table[:, :, 0].mean(0)))
-    ]
-    head = tag("text", title, x=MARGIN, y=fmt(plot.top - 12), class_="strong")
-    return concat(head, lines, plot.frame(ticks(*plot.xs, 8), []), rows)
+def _number(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
 
 
-def _row(plot: Plot, place: int, name: str, numbers: FloatArray, models: Sequence[str]) -> Html:
-    middle = plot.top + (place + 0.5) * ROW
-    parts = [tag("text", name, x=fmt(plot.left - 10), y=fmt(middle + 4.5), class_="end")]
-    step = min(6.0, (ROW - 8) / len(models))
-    for number, (model, (value, low, high)) in enumerate(zip(models, numbers, strict=True)):
-        y = middle + (number - (len(models) - 1) / 2) * step
-        ends = {"x1": fmt(plot.x(max(low, plot.xs[0]))), "x2": fmt(plot.x(high))}
-        parts.append(stroke(number, y1=fmt(y), y2=fmt(y), **ends))
-        tip = f"{model}, {name}: {value:.1f} % [{low:.1f}, {high:.1f}]"
-        parts.append(marker(number, plot.x(value), y, tip=tip, size=4))
-    return concat(parts)
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high, at most so many."""
+    if high <= low:
+        return [low]
+    rough = (high - low) / most
+    unit = 10 ** math.floor(math.log10(rough))
+    step = next(unit * size for size in (1, 2, 5, 10) if unit * size >= rough * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+BANDS = 3
+"""More bands than these hide each other."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A drawing with its title, a line below it, and a sentence for those who cannot see it."""
+
+    title: str
+    about: str
+    width: float
+    height: float
+    body: Html
+    label: str
+
+    def svg(self, **where: object) -> Html:
+        """The drawing alone."""
+        box = f"0 0 {fmt(self.width)} {fmt(self.height)}"
+        return tag("svg", self.body, viewBox=box, role="img", aria_label=self.label, class_="plot", **where)
+
+    def figure(self) -> Html:
+        """With its title, for a page."""
+        caption = tag("figcaption", tag("b", self.title, title=self.title), tag("span", self.about, class_="about"))
+        return tag("figure", caption, self.svg(), class_="panel")
+
+
+def band(plot: Plot, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Html:
+    """The area between two lines."""
+    there, back = list(zip(xs, high, strict=True)), list(zip(xs, low, strict=True))[::-1]
+    return tag("path", d=plot.path([*there, *back]) + "Z", class_="band")
+
+
+def scale_name(plot: Plot) -> Html:
+    """What is along the bottom."""
+    x, y = plot.left + plot.width / 2, plot.top + plot.height + 34
+    return tag("text", "scale", x=fmt(x), y=fmt(y), class_="mid soft")
+
+
+def hit(plot: Plot, low: float, high: float, tip: str) -> Html:
+    """An invisible column that shows a tip."""
+    left, right = plot.x(max(low, plot.xs[0])), plot.x(min(high, plot.xs[1]))
+    where = {"x": fmt(left), "y": fmt(plot.top), "width": fmt(right - left), "height": fmt(plot.height)}
+    return tag("rect", tag("title", tip), class_="hit", fill="transparent", **where)
+
+
+def between(xs: Sequence[float], place: int) -> tuple[float, float]:
+    """From halfway to the value before to halfway to the next."""
+    half = [(b - a) / 2 for a, b in pairwise(xs)] or [0.5]
+    before = half[place - 1] if place else half[0]
+    after = half[place] if place < len(half) else half[-1]
+    return xs[place] - before, xs[place] + after
 
 
 WIDE, HIGH = 270, 196
@@ -112,18 +152,6 @@ def failure_panels(failures: pl.DataFrame, looks: ModelStyles) -> list[Panel]:
     shown = failures.filter(pl.col("model").is_in([m for m in looks.order if looks[m].shown]))
     top = max(5.0, 100 * float(shown.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
     return [_failure_panel(shown.filter(pl.col("shift") == shift), shift, looks, top * 1.06) for shift in order]
-
-
-def failure_figure(
-    failures: pl.DataFrame, models: list[str], *, title: str = "Where trajectories fail for the first time"
-) -> Html:
-    """The same as a file; `models` are in the order of their colours."""
-    looks = ModelStyles(models)
-    note = (
-        "Percent of trajectories whose smallest wrong scale is this one. Those that are wrong without a shift, or "
-        "never wrong, are in no column, so columns of a model do not add up to 100."
-    )
-    return panel_sheet(title, note, failure_panels(failures, looks), looks)
 
 
 def _failure_panel(rows: pl.DataFrame, shift: str, looks: ModelStyles, top: float) -> Panel:
@@ -187,15 +215,6 @@ def drop_panels(accuracy: pl.DataFrame, looks: ModelStyles) -> list[Panel]:
     ]
 
 
-def drop_figure(accuracy: pl.DataFrame, models: list[str], *, title: str = "How much accuracy a shift takes") -> Html:
-    """The same as a file; `models` are in the order of their colours."""
-    looks = ModelStyles(models)
-    note = "Accuracy drop since scale 0, in percentage points, against the scale of the slider" + (
-        "; bands are 95 % intervals." if len(models) <= BANDS else "."
-    )
-    return panel_sheet(title, note, drop_panels(accuracy, looks), looks)
-
-
 def _drop_panel(rows: pl.DataFrame, shift: str, looks: ModelStyles, ys: tuple[float, float], few: bool) -> Panel:
     scales = sorted(rows["scale"].unique().to_list())
     plot = Plot(34, 8, DROP_WIDE - 44, DROP_HIGH - 48, (scales[0], scales[-1]), ys)
@@ -239,22 +258,6 @@ def ranking_panels(rankings: pl.DataFrame, agreement: pl.DataFrame, looks: Model
         _ranking_panel(rankings.filter(pl.col("shift") == s), agreement.filter(pl.col("shift") == s), s, looks)
         for s in order
     ]
-
-
-def ranking_figure(
-    rankings: pl.DataFrame,
-    agreement: pl.DataFrame,
-    models: list[str],
-    *,
-    title: str = "Do models keep their order along a shift?",
-) -> Html:
-    """The same as a file; `models` are in the order of their colours."""
-    looks = ModelStyles(models)
-    note = (
-        "Rank by accuracy at each scale, the best on top; models that are equally good share the better rank. τ is "
-        "Kendall's correlation of the accuracies at the last scale with those at scale 0."
-    )
-    return panel_sheet(title, note, ranking_panels(rankings, agreement, looks), looks)
 
 
 def _ranking_panel(rows: pl.DataFrame, agreement: pl.DataFrame, shift: str, looks: ModelStyles) -> Panel:
@@ -319,18 +322,9 @@ def rce_panel(rce: pl.DataFrame, looks: ModelStyles, shift: str = "mean") -> Pan
                  concat(frame, plot.down(1.0), parts), label)  # fmt: skip
 
 
-def rce_figure(
-    rce: pl.DataFrame, models: list[str], baseline: str, *, title: str = "Relative corruption error"
-) -> Html:
-    """The same as a file; `models` are in the order of their colours."""
-    note = (
-        f"rCE: the summed rise in error over all scales, divided by that of {baseline}, then the mean over shifts. "
-        "Lines are 95 % intervals."
-    )
-    return panel_sheet(title, note, [rce_panel(rce, ModelStyles(models))])
-
-
 SLOPE_WIDE, SLOPE_HIGH = 270, 186
+
+
 REACH = 2.0
 """Intervals are cut off this far beyond the slopes themselves."""
 
@@ -347,18 +341,6 @@ def slope_panels(slopes: pl.DataFrame) -> list[Panel]:
     high = min(max(high, *slopes["high"].to_list()), high + REACH)
     scales = (0.0, float(slopes["scale"].max()))  # type: ignore[arg-type]
     return [_slope_panel(slopes.filter(pl.col("shift") == s).sort("scale"), s, scales, (low, high)) for s in order]
-
-
-def slope_figure(
-    slopes: pl.DataFrame, *, title: str = "Does accuracy without a shift foretell accuracy under it?"
-) -> Html:
-    """The same as a file."""
-    note = (
-        "Slope of the line of accuracy under a shift on accuracy without it, over models, against the scale. 1 "
-        "(dashed): a model that is a point better without the shift is a point better under it. Bands are 95 % "
-        "intervals."
-    )
-    return panel_sheet(title, note, slope_panels(slopes))
 
 
 def _slope_panel(rows: pl.DataFrame, shift: str, xs: tuple[float, float], ys: tuple[float, float]) -> Panel:

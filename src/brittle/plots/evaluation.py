@@ -1,0 +1,170 @@
+"""Figures of evaluations: accuracy over severity and by corruption, heat maps, and failure points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brittle._errors import BrittleError
+from brittle._types import FloatArray
+from brittle.benchmarks import Benchmark, Cell
+from brittle.evaluation import Results
+from brittle.metrics import FailurePoints, means, resampled_means, share_intervals
+from brittle.plots import style
+from brittle.plots.colours import HEAT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RESAMPLES = 500
+
+
+def plot_accuracy(
+    results: Results,
+    corruption: str | None = None,
+    benchmark: str | Benchmark | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The accuracy of each model against the severity, with 95 % intervals over images; 0 are the clean images.
+
+    Of one corruption, such as "fog", or the mean over all of a benchmark. Where corruptions of a benchmark have
+    different severities, the first level of each is averaged with the first of the others, and so on.
+    """
+    recipe = results.find_benchmark(benchmark)
+    entries = recipe.entries if corruption is None else [recipe.entry(corruption)]
+    columns = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in entries]
+    counts = {len(cells) for cells in columns}
+    if len(counts) > 1:
+        raise BrittleError(
+            f"the corruptions of {recipe.name!r} have {min(counts)} to {max(counts)} levels, so there is no mean at "
+            f"each level; give one of them, such as {style.short_names([entries[0].id])[0]!r}"
+        )
+    groups = [list(cells) for cells in zip(*columns, strict=True)]
+    severities = [{cell.severity for cell in cells} for cells in groups]
+    same = all(len(one) == 1 for one in severities)
+    xs = [float(one.pop()) for one in severities] if same else [float(i + 1) for i in range(len(groups))]
+    shown = _models(results, [cell for cells in groups for cell in cells], models)
+    if set(shown) <= set(results.models_with([Cell()])):
+        groups, xs = [[Cell()], *groups], [0.0, *xs]
+    with style.one_axes(ax, 2.4) as ax:
+        lines = {}
+        for place, model in enumerate(shown):
+            value, low, high = 100 * _accuracies(results, model, groups).T
+            lines[model] = style.draw_curve(ax, place, xs, value, low, high, band=len(shown) <= style.BANDS)
+        ax.set(xlabel="severity" if same else "level", ylabel="accuracy (%)")
+        ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
+        ax.set_xticks(xs if len(xs) <= 8 else ax.get_xticks())
+        ax.set_xlim(min(0.0, *xs) if len(xs) > 8 else None)
+        style.add_legend(ax, lines)
+    return ax
+
+
+def plot_by_corruption(
+    results: Results,
+    benchmarks: Sequence[str | Benchmark] | str | Benchmark | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    figure: style.Canvas = None,
+) -> style.AxesArray:
+    """A row for each corruption with a mark for each model, means over the levels with 95 % intervals over images.
+
+    The hardest row comes first. There is a panel for each benchmark, and an array of their Axes is returned.
+    """
+    given = [benchmarks] if benchmarks is None or isinstance(benchmarks, str | Benchmark) else list(benchmarks)
+    recipes = [results.find_benchmark(one) for one in given]
+    if not recipes:
+        raise BrittleError("give at least one benchmark to draw")
+    shown = _models(results, [cell for one in recipes for cell in one.cells()], models)
+    with style.stacked_axes(figure, [len(one.entries) for one in recipes], row=1.15) as axes:
+        for ax, recipe in zip(axes, recipes, strict=True):
+            groups = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in recipe.entries]
+            table = 100 * np.stack([_accuracies(results, model, groups) for model in shown])
+            order = np.argsort(table[:, :, 0].mean(0), kind="stable")
+            style.name_rows(ax, [style.short_names(entry.id for entry in recipe.entries)[i] for i in order])
+            marks = {}
+            for place, model in enumerate(shown):
+                ys = np.arange(len(order)) + style.dodge(len(shown), place)
+                marks[model] = style.draw_marks(ax, place, table[place, order, 0], ys, *table[place, order, 1:].T)
+            if len(recipes) > 1:
+                ax.set_title(style.plain_text(recipe.name))
+        axes[-1].set_xlabel("accuracy (%), mean over levels")
+        style.add_legend(axes[0] if len(axes) == 1 else axes[0].figure, marks, right=True)
+    return axes
+
+
+def plot_heat_map(
+    results: Results, benchmark: str | Benchmark | None = None, *, model: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Accuracies in percent: corruption × severity of one model, or corruption × model where there are several.
+
+    In the second case they are means over the levels. Corruptions stand in the order of the benchmark.
+    """
+    recipe = results.find_benchmark(benchmark)
+    models = _models(results, recipe.cells(), None if model is None else [model])
+    known = {row[:3]: 100 * row[4] for row in results.accuracy().iter_rows()}
+    names = style.short_names(entry.id for entry in recipe.entries)
+    cells = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in recipe.entries]
+    if len(models) == 1:
+        levels = sorted({cell.severity for row in cells for cell in row})
+        columns = [f"{level:g}" for level in levels]
+        values = np.array([[known.get((models[0], row[0].corruption, s), np.nan) for s in levels] for row in cells])
+    else:
+        columns = list(models)
+        values = np.array([[np.mean([known[m, *cell.place] for cell in row]) for m in models] for row in cells])
+    wide = 0.31 * len(columns) + 0.065 * max(map(len, names)) + 0.7
+    high = style.ROW * 1.1 * len(names) + 0.5 + (0.05 * max(map(len, columns)) if len(models) > 1 else 0)
+    with style.one_axes(ax, max(high, 1.5), max(wide, style.COLUMN)) as ax:
+        style.draw_heat(ax, values, names, columns, HEAT[0], limits=(0, 100), number="{:.0f}", label="accuracy (%)")
+        ax.set_xlabel("severity" if len(models) == 1 else "")
+    return ax
+
+
+def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax: Axes | None = None) -> Axes:
+    """The share of images that are still right at each severity, of what `results.failure_points("fog")` gives.
+
+    Bands are 95 % intervals. There is a line for each model and corruption; an image counts as wrong from its first
+    error on.
+    """
+    if not failures:
+        raise BrittleError("there are no failure points to draw; run a model on clean images and on a corruption first")
+    models, corruptions = ({key[i] for key in failures} for i in (0, 1))
+    with style.one_axes(ax, 2.4) as ax:
+        lines = {}
+        for place, ((model, corruption), points) in enumerate(failures.items()):
+            name = style.short_names([corruption])[0]
+            label = model if len(corruptions) == 1 else name if len(models) == 1 else f"{model}, {name}"
+            share, (low, high) = points.survival(), points.survival_interval()
+            band = len(failures) <= style.BANDS
+            lines[label] = style.draw_curve(ax, place, points.severities, 100 * share, 100 * low, 100 * high, band=band)
+        ax.set(xlabel="severity", ylabel="images still right (%)")
+        ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
+        style.add_legend(ax, lines)
+    return ax
+
+
+def _models(results: Results, cells: Sequence[Cell], models: Sequence[str] | None) -> list[str]:
+    """The models to draw in the order of their colours: as given, else all with these cells, the best first."""
+    if models is not None:
+        return list(models)
+    table = {row[:3]: row[4] for row in results.accuracy().iter_rows()}
+    able = results.models_with(cells)
+    if not able:
+        raise BrittleError("no model was run through all of these benchmarks; run one through them first")
+    return sorted(able, key=lambda model: (-round(np.mean([table[model, *cell.place] for cell in cells]), 12), model))
+
+
+def _accuracies(results: Results, model: str, groups: Sequence[Sequence[Cell]]) -> FloatArray:
+    """Groups of cells × (mean accuracy, low, high)."""
+    rows = results.matrix(model, [cell for group in groups for cell in group]).values
+    ends = np.cumsum([0, *map(len, groups)])
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.stack([values[..., a:b].mean(-1) for a, b in pairwise(ends)], axis=-1)
+
+    low, high = share_intervals(mean(rows), resampled=mean(resampled_means(rows, resamples=RESAMPLES)))
+    return np.stack([mean(means(rows)), low, high], axis=1)

@@ -1,0 +1,270 @@
+"""How figures look and how they are saved: the style sheet, series, rows of marks, heat maps, legends and files."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brittle._errors import BrittleError
+from brittle._io import atomic_write
+from brittle._optional import require
+from brittle._types import FloatArray
+from brittle.plots.colours import LIGHT, MODEL_COLOURS, readable_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+STYLE_SHEET = Path(__file__).with_name("brittle.mplstyle")
+COLUMN, PAGE = 3.35, 7.0
+"""Widths in inches: one column of a paper, and all of its page."""
+
+ROW = 0.17
+"""The height in inches of a row with a name."""
+
+BANDS = 3
+"""More bands than these hide each other; intervals of more series are thin lines."""
+
+DASHES: tuple[Any, ...] = (
+    "-", (0, (3, 1.5)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 2)), (0, (2, 1, 0.5, 1, 0.5, 1)),
+)  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P")
+OVERLAP = ("#f6f3ec", "#a9c6e2", "#1c4f8c")
+"""From no overlap to the same thing."""
+
+METADATA: Mapping[str, Mapping[str, None]] = {
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+"""The endings of figures, and what is left out of the files so that the same figure gives the same bytes."""
+
+AxesArray = NDArray[Any]
+"""An array of matplotlib's Axes."""
+
+Canvas: TypeAlias = "Figure | SubFigure | None"
+"""Where a figure with many panels is drawn; a new figure if None."""
+
+
+def check_figure(path: str | Path) -> Path:
+    """Raise unless a figure can be saved at this path: it ends in .pdf, .png or .svg, and matplotlib is installed."""
+    target = Path(path)
+    if target.suffix.lower() not in METADATA:
+        raise BrittleError(f"a figure is a .pdf, .png or .svg file, got {str(path)!r}; change the ending")
+    require("matplotlib", "plots")
+    return target
+
+
+def save_figure(figure: Figure | Axes | AxesArray, path: str | Path) -> Path:
+    """Write a figure, or the one that these Axes are in, as PDF, PNG or SVG by the ending of its path.
+
+    The folder is made if there is none, and the file is complete or not there. The same figure gives the same bytes.
+    Text stays text in PDF and SVG. A figure with a layout engine, as `plot_…` makes them, keeps its exact size.
+    """
+    target = check_figure(path)
+    root = _root_figure(figure.flat[0] if isinstance(figure, np.ndarray) and figure.size else figure)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    kind = target.suffix.lower()
+    tight = "tight" if root.get_layout_engine() is None else None
+    with figure_style(), atomic_write(target) as temporary:
+        root.savefig(temporary, format=kind[1:], metadata=dict(METADATA[kind]), bbox_inches=tight)
+    return target
+
+
+def _root_figure(drawn: Any) -> Figure:
+    while not hasattr(drawn, "savefig"):
+        if not hasattr(drawn, "figure"):
+            raise BrittleError(f"give a figure of matplotlib, or Axes of one, got {type(drawn).__name__}")
+        drawn = drawn.figure
+    figure: Figure = drawn
+    return figure
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """The style of brittle's figures, for figures of your own that are made inside; afterwards all is as before."""
+    with require("matplotlib.style", "plots").context(STYLE_SHEET):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of this size in inches; in notebooks one of pyplot's, which shows itself."""
+    module = "matplotlib.pyplot" if hasattr(builtins, "get_ipython") else "matplotlib.figure"
+    package = require(module, "plots")
+    made: Figure = (package.figure if module.endswith("pyplot") else package.Figure)(figsize=(width, height))
+    return made
+
+
+@contextmanager
+def one_axes(ax: Axes | None, height: float, width: float = COLUMN) -> Iterator[Axes]:
+    """The given Axes in the caller's own style, or those of a new figure in brittle's."""
+    if ax is not None:
+        yield ax
+        return
+    with figure_style():
+        yield new_figure(width, height).subplots()
+
+
+@contextmanager
+def many_axes(
+    figure: Canvas, count: int, *, height: float, across: int = 3, width: float = PAGE, **how: Any
+) -> Iterator[AxesArray]:
+    """So many Axes in rows on the given figure, or on a new one whose rows are `height` inches high."""
+    if not count:
+        raise BrittleError("there is nothing to draw: no panel has any data")
+    columns = min(across, count) if count != across + 1 else math.ceil(count / 2)  # no panel alone in its row
+    rows = math.ceil(count / columns)
+    with figure_style() if figure is None else nullcontext():
+        figure = (
+            new_figure(width * min(1, (columns + 0.2) / across), rows * height + 0.35) if figure is None else figure
+        )
+        grid = np.asarray(figure.subplots(rows, columns, squeeze=False, **how), dtype=object)
+        for spare in grid.flat[count:]:
+            spare.remove()
+        for above in grid[-2, columns - (rows * columns - count) :] if rows > 1 else ():
+            above.tick_params(labelbottom=True)
+        yield grid.ravel()[:count]
+
+
+def stacked_axes(figure: Canvas, rows: Sequence[int], row: float = 1.0) -> AbstractContextManager[AxesArray]:
+    """Axes below each other with one x-axis and so many rows of names each, which are `row` times as high as usual."""
+    height = ROW * row * sum(rows) / len(rows) + 0.45
+    return many_axes(figure, len(rows), height=height, across=1, width=COLUMN * 1.2, sharex=True, height_ratios=rows)
+
+
+def plain_text(text: object) -> str:
+    """A name as it is, whatever signs it has: between dollars matplotlib would read mathematics."""
+    return str(text).replace("$", r"\$")
+
+
+def signed(text: str) -> str:
+    """A number with a proper minus."""
+    return text.replace("-", "−")
+
+
+def short_names(names: Iterable[str]) -> list[str]:
+    """Names without the set they come from, if that is the same for all."""
+    given = list(names)
+    plain = [name.rpartition("/")[2] for name in given]
+    return plain if len({name.rpartition("/")[0] for name in given}) == 1 else given
+
+
+def series_style(place: int) -> dict[str, Any]:
+    """The colour, dashes and marker of a series by its place; those after the sixth are grey and without a marker."""
+    if place >= len(MODEL_COLOURS):
+        return {"color": LIGHT["rest"], "linestyle": "-", "marker": "", "linewidth": 0.9}
+    return {"color": MODEL_COLOURS[place], "linestyle": DASHES[place], "marker": MARKERS[place]}
+
+
+def draw_curve(
+    ax: Axes, place: int, xs: ArrayLike, ys: ArrayLike, low: Any = None, high: Any = None, *, band: bool = True
+) -> Line2D:
+    """A line with marks in the style of its place, and its interval as a band or as thin lines."""
+    look = series_style(place)
+    (line,) = ax.plot(xs, ys, zorder=3 - 0.01 * place, **look)
+    if low is not None and band:
+        ax.fill_between(xs, low, high, color=look["color"], alpha=0.16, linewidth=0)
+    elif low is not None:
+        ax.vlines(xs, low, high, colors=look["color"], linewidth=0.7, alpha=0.6)
+    return line
+
+
+def draw_marks(ax: Axes, place: int, xs: ArrayLike, ys: ArrayLike, low: Any = None, high: Any = None) -> Line2D:
+    """Marks in rows with their intervals; an infinite end reaches as far as any other, a missing one is not drawn."""
+    look = {**series_style(place), "linestyle": "none"}
+    look["marker"] = look["marker"] or "."
+    if low is not None:
+        ends = np.stack([np.asarray(low, float), np.asarray(high, float)])
+        known = np.append(ends[np.isfinite(ends)], np.asarray(xs, float))
+        ends = np.clip(ends, known.min(), known.max())
+        ax.hlines(ys, ends[0], ends[1], colors=look["color"], linewidth=1.1)
+    (marks,) = ax.plot(xs, ys, zorder=3, **look)
+    return marks
+
+
+def draw_bars(ax: Axes, values: ArrayLike, kinds: Sequence[str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A bar in each row, in the colour of its kind; the bars of every kind, for a legend."""
+    rows, widths, each = np.arange(len(kinds)), np.asarray(values, float), np.array(kinds)
+    return {
+        kind: ax.barh(rows[each == kind], widths[each == kind], 0.7, color=colour) for kind, colour in colours.items()
+    }
+
+
+def dodge(count: int, place: int, room: float = 0.56) -> float:
+    """How far from the middle of its row a series is drawn, so that series do not lie on each other."""
+    step = min(0.22, room / max(count - 1, 1))
+    return (place - (count - 1) / 2) * step
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Names along the left, the first on top."""
+    ax.set_yticks(range(len(names)), [plain_text(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def add_legend(target: Any, entries: Mapping[str, Any], *, right: bool = False) -> None:
+    """Names above the Axes, or above all Axes of a figure, in as few lines as fit; none for a single name."""
+    if len(entries) < 2:
+        return
+    shown = dict(list(entries.items())[: len(MODEL_COLOURS)])
+    rest = list(entries.values())[len(MODEL_COLOURS) :]
+    if rest:
+        shown[f"{len(rest)} other{'s' * (len(rest) > 1)}"] = rest[0]
+    box = target.get_window_extent()
+    if hasattr(target, "transAxes"):
+        where: dict[str, Any] = {"loc": "lower right" if right else "lower left"}
+        where["bbox_to_anchor"] = (1.0, 1.0) if right else (0.0, 1.0)
+        room = box.x1 - target.figure.bbox.x0 if right else 1.1 * box.width
+    else:
+        where, room = {"loc": "outside upper center"}, box.width
+    for columns in range(len(shown), 0, -1):
+        legend = target.legend(list(shown.values()), ["?"] * len(shown), ncols=columns, **where)
+        for text, name in zip(legend.get_texts(), shown, strict=True):
+            text.set_text(plain_text(name))  # set later, since matplotlib drops names that begin with an underscore
+        if columns == 1 or legend.get_window_extent().width <= room:
+            return
+        legend.remove()
+
+
+def draw_heat(
+    ax: Axes, values: FloatArray, rows: Sequence[str], columns: Sequence[str], ramp: Sequence[str], *,
+    limits: tuple[float, float] = (0.0, 1.0), number: str = "{:.2f}", label: str = "", least: float = 14.0,
+) -> None:  # fmt: skip
+    """Values in cells with their numbers, if a cell is `least` points wide; NaN is hatched."""
+    from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
+
+    colours, scale = LinearSegmentedColormap.from_list("brittle", ramp), Normalize(*limits, clip=True)
+    ax.patch.set(hatch="//////", edgecolor=LIGHT["rest"], linewidth=0)
+    mesh = ax.pcolormesh(np.ma.masked_invalid(values), cmap=colours, norm=scale, edgecolors="white", linewidth=0.6)
+    ax.grid(visible=False)
+    ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
+    ax.set_yticks(np.arange(len(rows)) + 0.5, [plain_text(name) for name in rows])
+    cell = 72 / ax.figure.dpi * ax.get_window_extent().width / len(columns)
+    turned: dict[str, Any] = {"rotation": 90} if cell < 12 else {}
+    if not turned and max(map(len, columns)) > 5:
+        turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(np.arange(len(columns)) + 0.5, [plain_text(name) for name in columns], **turned)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    figure = ax.get_figure()
+    assert figure is not None
+    if label:
+        bar = figure.colorbar(mesh, ax=ax, shrink=1.0 if len(rows) < 8 else 0.6, aspect=18, pad=0.02, label=label)
+        bar.outline.set_visible(False)
+    if cell < least:
+        return
+    for (i, j), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            text = signed(number.format(value)) if value else "0"
+            ink = readable_on(to_hex(colours(scale(value))))
+            size = min(6.5, 1.22 * cell / max(4, len(text)))
+            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center_baseline", color=ink, fontsize=size)
