@@ -319,7 +319,7 @@ def failures(_: Part, measures: list[Measure], looks: ModelStyles) -> Html | Non
         tag(
             "div",
             _figure("Still right", f"share of images against {what}", _survival(pairs, looks)),
-            _figure("Break here first", f"share of images at each {what}", _histogram(pairs, looks)),
+            _figure("Fail here first", f"share of images at each {what}", _histogram(pairs, looks)),
             class_="two",
         ),
         _failures_table(pairs[:IN_TABLE], looks),
@@ -371,7 +371,7 @@ def _histogram(pairs: list[Pair], looks: ModelStyles) -> Html:
     hits = []
     for i, name in enumerate(ticks):
         rows = [f"{mine.model}  {tenths(own[i])} %" for (mine, _), own in zip(pairs, bars, strict=True)]
-        title = "never break" if i + 1 == len(ticks) else f"break first at {name}"
+        title = "never fail" if i + 1 == len(ticks) else f"fail first at {name}"
         hits.append(axes.hit(i, i + 1, "\n".join([title, *rows])))
     label = f"Histogram of failure points: {percent(bars[0][0])} of {pairs[0][0].model} break at the first level"
     middle = [(i + 0.5, name) for i, name in enumerate(ticks)]
