@@ -20,10 +20,17 @@ if TYPE_CHECKING:
         reliability_diagram,
         severity_curve,
     )
-    from brittle.report.nearest import nearest_rows, nearest_sheet
     from brittle.report.page import report_html, write_failure_report, write_report
-    from brittle.report.sheets import contact_sheet, slide_sheet
-    from brittle.report.strips import failure_sheet, flip_sheet, probe_sheet
+    from brittle.report.sheets import (
+        ProbedModel,
+        contact_sheet,
+        failure_sheet,
+        flip_sheet,
+        nearest_rows,
+        nearest_sheet,
+        probe_sheet,
+        slide_sheet,
+    )
     from brittle.report.theme import ModelStyle, ModelStyles, page_templates, theme_css
 
 LAZY = {
@@ -31,10 +38,11 @@ LAZY = {
         *("Axis", "Caption", "Chart", "Frame", "HeatMap", "HeatRow", "Series"),
         *("column_chart", "heat_map", "line_chart", "reliability_diagram", "severity_curve"),
     ),
-    "nearest": ("nearest_rows", "nearest_sheet"),
     "page": ("report_html", "write_failure_report", "write_report"),
-    "sheets": ("contact_sheet", "slide_sheet"),
-    "strips": ("failure_sheet", "flip_sheet", "probe_sheet"),
+    "sheets": (
+        *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
+        *("nearest_rows", "nearest_sheet", "probe_sheet", "slide_sheet"),
+    ),
     "theme": ("ModelStyle", "ModelStyles", "page_templates", "theme_css"),
 }
 """Each module is loaded when something in it is first asked for."""
@@ -49,6 +57,7 @@ __all__ = [
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
+    "ProbedModel",
     "Series",
     "column_chart",
     "contact_sheet",
