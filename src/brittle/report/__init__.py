@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any
 from brittle.plots import FAMILY_COLOURS
 
 if TYPE_CHECKING:
-    from brittle.report.charts import (
-        Axis,
-        Caption,
-        Chart,
-        Frame,
-        HeatMap,
-        HeatRow,
-        Series,
-        column_chart,
-        heat_map,
-        line_chart,
-        reliability_diagram,
-        severity_curve,
-    )
+    from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.sheets import (
         ProbedModel,
@@ -34,10 +21,7 @@ if TYPE_CHECKING:
     from brittle.report.theme import ModelStyle, ModelStyles, page_templates, theme_css
 
 LAZY = {
-    "charts": (
-        *("Axis", "Caption", "Chart", "Frame", "HeatMap", "HeatRow", "Series"),
-        *("column_chart", "heat_map", "line_chart", "reliability_diagram", "severity_curve"),
-    ),
+    "charts": ("Caption", "HeatRow", "Series", "heat_map", "reliability_diagram", "severity_curve"),
     "page": ("report_html", "write_failure_report", "write_report"),
     "sheets": (
         *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
@@ -49,22 +33,16 @@ LAZY = {
 
 __all__ = [
     "FAMILY_COLOURS",
-    "Axis",
     "Caption",
-    "Chart",
-    "Frame",
-    "HeatMap",
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
     "ProbedModel",
     "Series",
-    "column_chart",
     "contact_sheet",
     "failure_sheet",
     "flip_sheet",
     "heat_map",
-    "line_chart",
     "nearest_rows",
     "nearest_sheet",
     "page_templates",

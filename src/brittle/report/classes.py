@@ -133,11 +133,7 @@ def _largest_losses(
 
 
 def _class_accuracy(
-    label: int,
-    clean: NDArray[np.bool_] | None,
-    shares: FloatArray,
-    names: list[str],
-    mistake: tuple[int, float] | None,
+    label: int, clean: NDArray[np.bool_] | None, shares: FloatArray, names: list[str], mistake: tuple[int, float] | None
 ) -> ClassAccuracy:
     images = len(shares)
     means = shares.mean(axis=0)

@@ -277,6 +277,13 @@ class EarliestFailure:
     wrong_confidence: float
 
 
+NAMES = (
+    *("sample", "label", pl.col("level").alias("at"), pl.col("prediction").alias("wrong")),
+    *(pl.col("confidence").alias("wrong_confidence"), pl.col("sure").alias("confidence")),
+)
+"""The columns of a row that an `EarliestFailure` is made of."""
+
+
 def earliest_failures(
     part: Part, model: str, wanted: Sequence[tuple[str, int | None]], each: int
 ) -> list[list[EarliestFailure]]:
@@ -307,20 +314,8 @@ def earliest_failures(
             .head(each)
         )
         used |= set(failed["sample"])
-        failures.append(
-            [
-                EarliestFailure(
-                    sample=row["sample"],
-                    label=row["label"],
-                    confidence=row["sure"],
-                    corruption=corruption,
-                    level=levels[row["level"]],
-                    wrong=row["prediction"],
-                    wrong_confidence=row["confidence"],
-                )
-                for row in failed.iter_rows(named=True)
-            ]
-        )
+        named = failed.select(NAMES).iter_rows(named=True)
+        failures.append([EarliestFailure(corruption=corruption, level=levels[row.pop("at")], **row) for row in named])
     return failures
 
 

@@ -182,11 +182,7 @@ def _choose(part: Part, model: str, corruption: str, levels: tuple[float, ...]) 
     middle = (len(levels) + 1) // 2
     chosen = (
         table.group_by("sample", maintain_order=True)
-        .agg(
-            pl.col("correct"),
-            pl.col("confidence").first().alias("sure"),
-            pl.col("correct").sum().alias("steps"),
-        )
+        .agg(pl.col("correct"), pl.col("confidence").first().alias("sure"), pl.col("correct").sum().alias("steps"))
         .filter(
             pl.col("correct").list.first()
             & ~pl.col("correct").list.last()

@@ -27,6 +27,7 @@ from brittle.report.charts import (
     reliability_diagram,
     severity_curve,
     share_axis,
+    value_tips,
 )
 from brittle.report.classes import class_measures, model_calibration
 from brittle.report.data import (
@@ -219,11 +220,7 @@ def _corruption_scores(benchmark: Benchmark, measure: Measure) -> dict[str, Any]
     assert measure.scores is not None
     family = {entry.id: entry.corruption.family for entry in benchmark.entries}
     rows: list[tuple[CorruptionScores, str]] = [(one, family[one.corruption]) for one in measure.scores.worst_first()]
-    measures = {
-        "CE": "corruption_error",
-        "relative CE": "relative_corruption_error",
-        "robustness R": "robustness",
-    }
+    measures = {"CE": "corruption_error", "relative CE": "relative_corruption_error", "robustness R": "robustness"}
     known = {title: name for title, name in measures.items() if any(getattr(one, name) for one, _ in rows)}
     return {"rows": rows, "measures": known}
 
@@ -320,41 +317,30 @@ Pair = tuple[Measure, FailureCurves]
 def _survival(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
     ticks = ["clean", *pairs[0][1].ticks]
     xs = [0.3 + i for i in range(len(ticks))]
-    frame = Frame(440, 250, Axis(0, len(ticks) - 0.7, list(zip(xs, ticks, strict=True)), "level"),
-                  share_axis(1.0, "still right"), (10, 10, 24, 32))  # fmt: skip
-    few = len(pairs) <= IN_TABLE
+    across = Axis(0, len(ticks) - 0.7, list(zip(xs, ticks, strict=True)), "level")
+    frame = Frame(440, 250, across, share_axis(1.0, "still right"), (10, 10, 24, 32))
     series = [
-        Series(one.model, styles[one.model], xs, points.survival.tolist(), points.low.tolist() if few else (),
-               points.high.tolist() if few else ())
+        Series(one.model, styles[one.model], xs, list(points.survival), list(points.low), list(points.high))
         for one, points in pairs
-    ]  # fmt: skip
-    tips = []
-    for i, name in enumerate(ticks):
-        rows = [
-            f"{one.model}  {tenths(points.survival[i])} % [{tenths(points.low[i])}, {tenths(points.high[i])}]"
-            for one, points in pairs
-        ]
-        tips.append("\n".join([f"still right at {name}", *rows]))
+    ]
     ends = [f"{percent(points.survival[-1])} of {one.model}" for one, points in pairs]
     label = f"Survival curve: still right at the last level are {listed(ends)}"
-    return line_chart(frame, series, Caption("Still right", f"share of images against {what}", label), tips, size=4)
+    caption = Caption("Still right", f"share of images against {what}", label)
+    tips = value_tips(series, [f"still right at {name}" for name in ticks])
+    return line_chart(frame, series, caption, tips, size=4, bands=len(pairs) <= IN_TABLE)
 
 
 def _histogram(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
     ticks = [*pairs[0][1].ticks, "never"]
     heights = [[*map(float, points.histogram), points.never] for _, points in pairs]
-    middles = [i + 0.5 for i in range(len(ticks))]
-    frame = Frame(440, 250, Axis(0, len(ticks), list(zip(middles, ticks, strict=True)), "level"),
-                  share_axis(max(map(max, heights)), "share"), (14, 10, 24, 32))  # fmt: skip
-    series = [
-        Series(one.model, styles[one.model], middles, shares) for (one, _), shares in zip(pairs, heights, strict=True)
-    ]
-    tips = []
-    for i, name in enumerate(ticks):
-        rows = [f"{one.model}  {tenths(shares[i])} %" for (one, _), shares in zip(pairs, heights, strict=True)]
-        tips.append("\n".join(["never fail" if i + 1 == len(ticks) else f"fail first at {name}", *rows]))
+    xs = [i + 0.5 for i in range(len(ticks))]
+    across = Axis(0, len(ticks), list(zip(xs, ticks, strict=True)), "level")
+    frame = Frame(440, 250, across, share_axis(max(map(max, heights)), "share"), (14, 10, 24, 32))
+    series = [Series(one.model, styles[one.model], xs, shares) for (one, _), shares in zip(pairs, heights, strict=True)]
     label = f"Histogram of failure points: {percent(heights[0][0])} of {pairs[0][0].model} fail at the first level"
-    return column_chart(frame, series, Caption("Fail here first", f"share of images at each {what}", label), tips)
+    caption = Caption("Fail here first", f"share of images at each {what}", label)
+    heads = [*(f"fail first at {name}" for name in ticks[:-1]), "never fail"]
+    return column_chart(frame, series, caption, value_tips(series, heads))
 
 
 EXAMPLE_MODELS, EXAMPLE_CORRUPTIONS, EXAMPLES_EACH = 3, 4, 3

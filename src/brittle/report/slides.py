@@ -28,10 +28,11 @@ from brittle.report.charts import (
     interval_chart,
     line_chart,
     round_ticks,
+    value_tips,
 )
 from brittle.report.data import RESAMPLES, Measure, Measured, Part
 from brittle.report.pictures import Picture, Shot, Strip
-from brittle.report.theme import ModelStyle, ModelStyles, count, fixed, listed
+from brittle.report.theme import ModelStyle, ModelStyles, count, fixed, listed, tenths
 
 OVERALL = ("all", "mean")
 """What stands in place of a shift in rows over all of them."""
@@ -118,8 +119,15 @@ def _by_shift(rows: pl.DataFrame, overall: str) -> Iterator[tuple[str, str, pl.D
         yield shift, name, rows.filter(pl.col("shift") == shift).sort("scale")
 
 
-def _frame(height: float, across: Axis, up: tuple[float, float], ticks: Sequence[float], name: str) -> Frame:
-    return Frame(270, height, across, Axis(*up, [(tick, _plain(tick)) for tick in ticks], name), (8, 10, 40, 34))
+def _frame(
+    height: float, across: Axis, up: tuple[float, float], ticks: Sequence[float], name: str, times: float = 1
+) -> Frame:
+    shown = [(tick, _plain(round(times * tick, 9))) for tick in ticks]
+    return Frame(270, height, across, Axis(*up, shown, name), (8, 10, 40, 34))
+
+
+def _models(rows: pl.DataFrame, styles: ModelStyles) -> list[str]:
+    return [model for model in styles.order if model in set(rows["model"])]
 
 
 def _scale_axis(scales: Sequence[float]) -> Axis:
@@ -137,30 +145,23 @@ def _columns(rows: pl.DataFrame, model: str, *names: str) -> list[list[float]]:
 
 def slide_drops(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     """The paper's Figure 6; all charts have the same axes."""
-    few = len(measured.models) <= BANDS
-    table = part_scores(measured.part).accuracy.with_columns(pl.col("drop", "drop_low", "drop_high") * 100)
+    few, table = len(measured.models) <= BANDS, part_scores(measured.part).accuracy
     low = min(0.0, float(table["drop_low" if few else "drop"].min()))  # type: ignore[arg-type]
-    high = 1.04 * max(5.0, float(table["drop_high" if few else "drop"].max()))  # type: ignore[arg-type]
+    high = 1.04 * max(0.05, float(table["drop_high" if few else "drop"].max()))  # type: ignore[arg-type]
     charts = []
     for shift, name, rows in _by_shift(table, "mean"):
-        scales = sorted(rows["scale"].unique().to_list())
-        models = [model for model in styles.order if model in set(rows["model"])]
-        tips = {scale: [f"{shift.replace('_', ' ')}, scale {scale:g}"] for scale in scales}
-        series = []
-        for model in models:
-            xs, drop, low_ends, high_ends = _columns(rows, model, "scale", "drop", "drop_low", "drop_high")
-            ends = (low_ends, high_ends) if few else ((), ())
-            series.append(Series(model, styles[model], xs, drop, *ends))
-            for x, value, least, most in zip(xs, drop, low_ends, high_ends, strict=True):
-                tips[x].append(f"{model}  {fixed(value, 1)} [{fixed(least, 1)}, {fixed(most, 1)}]")
-        label = f"{name}: {models[0]} loses {series[0].values[-1]:.1f} points at scale {scales[-1]:g}"
+        scales, models = sorted(rows["scale"].unique().to_list()), _models(rows, styles)
+        series = [
+            Series(model, styles[model], scales, *_columns(rows, model, "drop", "drop_low", "drop_high"))
+            for model in models
+        ]
+        tips = value_tips(series, [f"{shift.replace('_', ' ')}, scale {scale:g}" for scale in scales], unit="")
+        label = f"{name}: {models[0]} loses {tenths(series[0].values[-1])} points at scale {scales[-1]:g}"
         caption = Caption(name, f"{rows['trajectories'][0]:,} trajectories", label)
-        frame = _frame(206, _scale_axis(scales), (low, high), round_ticks(low, high, 5), "drop, points")
-        charts.append(line_chart(frame, series, caption, ["\n".join(tips[scale]) for scale in scales]))
+        frame = _frame(206, _scale_axis(scales), (low, high), round_ticks(low, high, 5), "drop", times=100)
+        charts.append(line_chart(frame, series, caption, tips, bands=few))
     bands = "; bands are 95 % intervals" if few else ""
-    note = (
-        f"Accuracy drop since scale 0 of the same shift, in percentage points, against the scale of the shift{bands}."
-    )
+    note = f"Accuracy drop since scale 0 of a shift, in percentage points, against the scale of the shift{bands}."
     return _panels(note, charts, measured.part, styles)
 
 
@@ -168,34 +169,26 @@ def slide_failures(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     """The paper's Figure 7: the bins are the scales above 0, and shares are of all trajectories."""
     table = part_scores(measured.part).failure_points
     table = table.filter(pl.col("model").is_in([one.model for one in measured.shown(styles)]))
-    top = 1.06 * max(5.0, 100 * float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
+    top = 1.06 * max(0.05, float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
     charts = []
     for _, name, rows in _by_shift(table, "all"):
-        scales = [scale for scale in sorted(rows["scale"].unique().to_list()) if scale > 0]
-        models = [model for model in styles.order if model in set(rows["model"])]
-        values = {(row["model"], row["scale"]): row for row in rows.iter_rows(named=True)}
-        middles = [i + 0.5 for i in range(len(scales))]
-        series = [
-            Series(model, styles[model], middles, [100 * values[model, scale]["share"] for scale in scales])
-            for model in models
-        ]
-        tips = []
-        for scale in scales:
-            chosen = [(model, values[model, scale]) for model in models]
-            lines = [
-                f"{model}  {100 * row['share']:.1f} % [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-                for model, row in chosen
-            ]
-            tips.append("\n".join([f"fail first at {scale:g}", *lines]))
-        zero = [f"{100 * values[m, 0.0]['share']:.0f}" for m in models if (m, 0.0) in values]
-        about = f"wrong at 0: {', '.join(zero)} %" if zero and len(models) <= BANDS else ""
-        most = max(scales, key=lambda scale: values[models[0], scale]["share"])
-        label = f"{name}: most trajectories of {models[0]} fail first at scale {most:g}"
-        across = Axis(0, len(scales), [(x, f"{scale:g}") for x, scale in zip(middles, scales, strict=True)], "scale")
-        caption = Caption(name, about or f"{rows['trajectories'][0]:,} trajectories", label)
-        charts.append(
-            column_chart(_frame(196, across, (0, top), round_ticks(0, top, 4), "percent"), series, caption, tips)
+        above, start, models = (
+            rows.filter(pl.col("scale") > 0),
+            rows.filter(pl.col("scale") == 0),
+            _models(rows, styles),
         )
+        scales = sorted(above["scale"].unique().to_list())
+        xs = [i + 0.5 for i in range(len(scales))]
+        series = [Series(model, styles[model], xs, *_columns(above, model, "share", "low", "high")) for model in models]
+        zero = [f"{100 * share:.0f}" for model in models for share in _columns(start, model, "share")[0]]
+        about = f"wrong at 0: {', '.join(zero)} %" if zero and len(models) <= BANDS else ""
+        most = scales[int(np.argmax(series[0].values))]
+        label = f"{name}: most trajectories of {models[0]} fail first at scale {most:g}"
+        across = Axis(0, len(scales), [(x, f"{scale:g}") for x, scale in zip(xs, scales, strict=True)], "scale")
+        caption = Caption(name, about or f"{rows['trajectories'][0]:,} trajectories", label)
+        frame = _frame(196, across, (0, top), round_ticks(0, top, 4), "share", times=100)
+        tips = value_tips(series, [f"fail first at {scale:g}" for scale in scales])
+        charts.append(column_chart(frame, series, caption, tips))
     note = (
         "Percent of trajectories that are wrong for the first time at this scale. Those that are wrong at scale 0 "
         "already, and those that never fail, are in no column."
@@ -210,7 +203,7 @@ def slide_ranks(measured: Measured, styles: ModelStyles) -> dict[str, Any] | Non
     scores, charts = part_scores(measured.part), []
     for shift, name, rows in _by_shift(scores.rankings, "all"):
         scales = sorted(rows["scale"].unique().to_list())
-        models = [model for model in styles.order if model in set(rows["model"])]
+        models = _models(rows, styles)
         tips = {scale: [f"scale {scale:g}"] for scale in scales}
         for row in rows.sort("scale", "rank").iter_rows(named=True):
             tips[row["scale"]].append(f"{row['rank']}. {row['model']}  {100 * row['accuracy']:.1f} %")
