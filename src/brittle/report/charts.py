@@ -95,7 +95,7 @@ class Series:
     values: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-    dash: str | None = None
+    dash: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -305,8 +305,7 @@ def share_axis(most: float, name: str) -> Axis:
 
 def severity_ticks(most: float) -> list[tuple[float, str]]:
     """Round severities from 0 to the largest, at most seven."""
-    step = next((s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if most / s <= 6), most)
-    return [(i * step, f"{i * step:.4g}") for i in range(int(most / step + 1e-9) + 1)]
+    return [(tick, f"{tick:.4g}") for tick in round_ticks(0, most)]
 
 
 def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -340,7 +339,6 @@ class HeatMap:
     difference: bool = False
     corner: str = "corruption"
     label: str = "heat map"
-    ramp: Sequence[int] = field(default=range(0, STEPS + 1, 2))
 
     @property
     def kind(self) -> str:
@@ -367,7 +365,7 @@ class HeatMap:
         return cells
 
     def __html__(self) -> str:
-        return page_templates().get_template("heat_map.html").render(map=self)
+        return page_templates().get_template("heat_map.html").render(map=self, steps=STEPS)
 
 
 def heat_map(rows: Sequence[HeatRow], heads: Sequence[tuple[str, str]], **options: object) -> HeatMap:

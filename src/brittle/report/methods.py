@@ -25,11 +25,6 @@ def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Seque
     return {"searched": False, "recipes": recipes, "runs": [run_facts(run) for run in runs], **kinds}
 
 
-def failure_methods(runs: Sequence[Run]) -> dict[str, Any]:
-    """The same for a page of failure points alone."""
-    return {"searched": True, "runs": [run_facts(run) for run in runs]}
-
-
 def _recipe(recipe: Benchmark, measured: Measured) -> dict[str, str]:
     references = [one.scores.reference for one in measured.models if one.scores and one.scores.mce]
     return {
