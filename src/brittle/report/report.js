@@ -107,7 +107,7 @@
     link.click();
     link.remove();
   };
-  const SVG = "http://www.w3.org/2000/svg";
+  const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI;
   const shape = (name, attributes, text) => {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
