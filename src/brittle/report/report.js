@@ -89,7 +89,7 @@
       sort.append(...head.childNodes);
       head.append(sort);
       sort.addEventListener("click", () => {
-        const now = head.getAttribute("aria-sort"), words = !head.classList.contains("num") && column === 0;
+        const now = head.getAttribute("aria-sort"), words = column === 0 || !head.classList.contains("num");
         const up = now === "descending" || (now === null && words);
         const order = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
         order.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
