@@ -9,16 +9,19 @@ from datetime import datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brittle._io import atomic_write
-from brittle.evaluation import KnownModel, Results, Run, SearchedFolder, Store
+from brittle.evaluation import KnownModel, Results, Run, Store
 from brittle.report import sections
 from brittle.report.data import Measured, Part, class_name, measure, parts
 from brittle.report.methods import methods, run_facts
 from brittle.report.theme import ModelStyles, count, listed, page_templates
+
+if TYPE_CHECKING:
+    from brittle.evaluation import SearchedFolder
 
 NAMED = 3
 """More models than these are counted in the title, not named."""
@@ -134,6 +137,7 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:
     """The page of `write_failure_report` as text: each folder, on images of its own, is a part."""
+    from brittle.evaluation import SearchedFolder
     from brittle.report import searched
 
     searches = [SearchedFolder(folder) for folder in folders]
