@@ -18,7 +18,7 @@ from brittle.evaluation import KnownModel, Results, Run, Store
 from brittle.report import sections
 from brittle.report.data import Measured, Part, class_name, measure, parts
 from brittle.report.methods import methods, run_facts
-from brittle.report.theme import ModelStyles, count, listed, page_templates
+from brittle.report.theme import ModelStyles, count, listed, page_templates, write_block
 
 if TYPE_CHECKING:
     from brittle.evaluation import SearchedFolder
@@ -113,14 +113,8 @@ def _sections(measured: Measured, styles: ModelStyles) -> Any:
         shown = function(measured, styles)
         if shown is not None:
             given = {"part": measured.part, "measured": measured, "styles": styles, **shown}
-            template = given.pop("template", f"{key}.html")
-            yield Section(key, title, _rendered(template, given))
-
-
-def _rendered(template: str, given: Mapping[str, Any]) -> str:
-    from markupsafe import Markup
-
-    return Markup(page_templates().get_template(template).render(given))
+            template, blocks = given.pop("template", "sections.html"), given.pop("blocks", (key,))
+            yield Section(key, title, "".join(write_block(template, block, **given) for block in blocks))
 
 
 def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence[Run], about: Mapping[str, Any]) -> str:
@@ -129,10 +123,10 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
         "title": title,
         "facts": list(filter(None, [*facts, _last_day(runs)])),
         "parts": made,
-        "methods": _rendered("methods.html", about),
+        "methods": page_templates().get_template("methods.html").render(about),
         "versions": ", ".join(sorted(versions)),
     }
-    return str(_rendered("report.html", given)) + "\n"
+    return page_templates().get_template("report.html").render(given) + "\n"
 
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:
@@ -151,7 +145,9 @@ def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> 
     for number, (group, run) in enumerate(zip(groups, runs, strict=True), start=1):
         styles = ModelStyles([model for model in order if any(one.model == model for one in group)])
         shown = searched.failure_sections(group, styles, partial(class_name, run.classes))
-        written = [Section(key, name, _rendered(template, given)) for key, name, template, given in shown]
+        written = [
+            Section(key, name, write_block("searched.html", block, **given)) for key, name, block, given in shown
+        ]
         images = count(len(group[0].summary.points), "image")
         corruptions = count(len({one.summary.corruption for one in group}), "corruption")
         about = f"{run.data}, {images}, {corruptions}"
