@@ -19,7 +19,7 @@ from brittle.evaluation import load_failure_points
 from brittle.evaluation.failure_summary import SearchedFolder, summarize_failure_points
 from brittle.metrics import FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
-from brittle.report.sheets import resized
+from brittle.report.grid import resized
 
 Run = Callable[..., Result]
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         WandbCallback,
         load_callback,
     )
-    from brittle.evaluation.class_scores import ClassScores, ModelCalibration, model_calibration, scores_by_class
     from brittle.evaluation.comparison import (
         Comparison,
         LevelFailures,
@@ -42,18 +41,22 @@ if TYPE_CHECKING:
         score_list,
         score_table,
     )
-    from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
-    from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
-    from brittle.evaluation.latex_text import escape_latex
-    from brittle.evaluation.levels import (
+    from brittle.evaluation.diagnosis import (
+        ClassScores,
         Columns,
         EarliestFailure,
         FailureCurves,
         FailureNumbers,
+        ModelCalibration,
         earliest_failures,
         failure_curves,
+        model_calibration,
+        scores_by_class,
         severity_columns,
     )
+    from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
+    from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
+    from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.predictions import import_predictions, read_predictions
     from brittle.evaluation.probing import Flip, Probe, probe
     from brittle.evaluation.published_set import evaluate_stored
@@ -115,17 +118,17 @@ _LAZY = {
     "Trajectories": "trajectory_scores",
     "cns_scores": "trajectory_scores",
     "trajectories": "trajectory_scores",
-    "ClassScores": "class_scores",
-    "ModelCalibration": "class_scores",
-    "model_calibration": "class_scores",
-    "scores_by_class": "class_scores",
-    "Columns": "levels",
-    "EarliestFailure": "levels",
-    "FailureCurves": "levels",
-    "FailureNumbers": "levels",
-    "earliest_failures": "levels",
-    "failure_curves": "levels",
-    "severity_columns": "levels",
+    "ClassScores": "diagnosis",
+    "ModelCalibration": "diagnosis",
+    "model_calibration": "diagnosis",
+    "scores_by_class": "diagnosis",
+    "Columns": "diagnosis",
+    "EarliestFailure": "diagnosis",
+    "FailureCurves": "diagnosis",
+    "FailureNumbers": "diagnosis",
+    "earliest_failures": "diagnosis",
+    "failure_curves": "diagnosis",
+    "severity_columns": "diagnosis",
     "Comparison": "comparison",
     "LevelFailures": "comparison",
     "ScoreList": "comparison",
