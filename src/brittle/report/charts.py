@@ -284,9 +284,9 @@ def reliability_diagram(
         series.append(Series(name, style, bins.confidence[filled].tolist(), bins.accuracy[filled].tolist(), dash=dash))
         for i in filled:
             low, high = bins.edges[i], bins.edges[i + 1]
-            told = f"{name}  {tenths(bins.accuracy[i])} % right, sure to {tenths(bins.confidence[i])} %"
+            line = f"{name}  {tenths(bins.accuracy[i])} % right, sure to {tenths(bins.confidence[i])} %"
             tips.setdefault(i, [f"confidence {100 * low:.0f} to {100 * high:.0f} %"]).append(
-                f"{told}, {int(bins.counts[i]):,} predictions"
+                f"{line}, {int(bins.counts[i]):,} predictions"
             )
             numbers = (low, high, bins.counts[i], bins.confidence[i], bins.accuracy[i])
             rows.append((name, *(f"{value:.6g}" for value in numbers)))

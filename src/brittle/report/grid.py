@@ -109,8 +109,8 @@ class _Layout:
             x += cell + self.gap
         self.block = x - self.gap
         self.top = self.margin + self.px(24 + 18 * len(notes)) + self.head + self.px(8)
-        words = [self.wide(title, 20), *(self.wide(note, 12) for note in notes)]
-        self.least = math.ceil(max(words)) + 2 * self.margin
+        widths = [self.wide(title, 20), *(self.wide(note, 12) for note in notes)]
+        self.least = math.ceil(max(widths)) + 2 * self.margin
 
     def px(self, points: float) -> int:
         """A length drawn for thumbnails of 112 px, at the size of these."""

@@ -236,10 +236,10 @@ def command_line(run: Run) -> str:
         known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
         options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
         imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
-        words = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
+        arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
     except (OSError, ValueError, KeyError):
         return ""
-    return shlex.join(["brittle", *words])
+    return shlex.join(["brittle", *arguments])
 
 
 def _option(name: str, value: Any) -> list[str]:

@@ -89,8 +89,8 @@
       sort.append(...head.childNodes);
       head.append(sort);
       sort.addEventListener("click", () => {
-        const now = head.getAttribute("aria-sort"), words = column === 0 || !head.classList.contains("num");
-        const up = now === "descending" || (now === null && words);
+        const now = head.getAttribute("aria-sort"), ascending = column === 0 || !head.classList.contains("num");
+        const up = now === "descending" || (now === null && ascending);
         const order = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
         order.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
         body.append(...order.map((pair) => pair[1]));
@@ -121,7 +121,7 @@
     [...from.children].forEach((child, i) => styled(child, to.children[i]));
   };
   const clear = (colour) => /^(transparent|rgba\(.*, 0\))$/.test(colour);
-  const words = (node, box, group) => {  // the text of HTML, line by line, where it stands
+  const texts = (node, box, group) => {  // the text of HTML, line by line, where it stands
     const look = getComputedStyle(node.parentNode), range = document.createRange(), text = node.textContent;
     let line = null;
     for (let i = 0; i < text.length; i++) {
@@ -137,7 +137,7 @@
     }
   };
   const drawn = (node, box, group) => {  // boxes and words of HTML as shapes
-    if (node.nodeType === Node.TEXT_NODE) return node.textContent.trim() && words(node, box, group);
+    if (node.nodeType === Node.TEXT_NODE) return node.textContent.trim() && texts(node, box, group);
     if (node.nodeType !== Node.ELEMENT_NODE || node.closest(".save")) return;
     const at = node.getBoundingClientRect(), look = getComputedStyle(node);
     if (!at.width || !at.height || look.visibility === "hidden") return;
@@ -157,14 +157,14 @@
     for (const child of node.childNodes) drawn(child, box, group);
   };
   const asSvg = (figure) => {
-    const own = figure.querySelector(":scope > svg.plot"), look = getComputedStyle(document.body);
+    const plot = figure.querySelector(":scope > svg.plot"), look = getComputedStyle(document.body);
     const caption = figure.querySelector(":scope > figcaption b");
     let picture;
-    if (own) {
-      const [, , width, height] = own.getAttribute("viewBox").split(" ").map(Number);
+    if (plot) {
+      const [, , width, height] = plot.getAttribute("viewBox").split(" ").map(Number);
       picture = shape("svg", { xmlns: SVG, viewBox: `0 0 ${width} ${height + 24}`, width: 2 * width, height: 2 * (height + 24) });
-      const copy = own.cloneNode(true);
-      styled(own, copy);
+      const copy = plot.cloneNode(true);
+      styled(plot, copy);
       all(".hit", copy).forEach((hit) => hit.remove());
       for (const [key, value] of Object.entries({ y: 24, width, height })) copy.setAttribute(key, value);
       picture.append(shape("rect", { width: "100%", height: "100%", fill: look.backgroundColor }), copy);
@@ -188,8 +188,8 @@
         const title = plain(group.querySelector("h4").firstElementChild.textContent);
         return all(".bar-row", group).flatMap((row) => {
           const name = row.querySelector(".bar-name"), value = row.querySelector(".bar-value"), model = name ? plain(name.textContent) : "";
-          const own = value.textContent.trim() ? [[title, model, "", ...plain(value.textContent).match(/-?[\d.]+/g)]] : [];
-          return own.concat(all(".dot", row).map((dot) => [title, model, ...dot.dataset.tip.split("\n").map((line) => plain(line).replace(/\s*%$/, ""))]));
+          const mean = value.textContent.trim() ? [[title, model, "", ...plain(value.textContent).match(/-?[\d.]+/g)]] : [];
+          return mean.concat(all(".dot", row).map((dot) => [title, model, ...dot.dataset.tip.split("\n").map((line) => plain(line).replace(/\s*%$/, ""))]));
         });
       });
     if (!table) rows.unshift(["group", "model", "corruption", "accuracy in percent", "low", "high"]);

@@ -43,7 +43,7 @@ def summary(measured: Measured, styles: ModelStyles) -> Shown:
         "cards": cards,
         "more": len(measured.models) - len(cards),
         "strip": failure_strip(measured.part, measured.best),
-        "several": len(styles.order) > 1,
+        "many_models": len(styles.order) > 1,
     }
 
 
@@ -171,7 +171,7 @@ def by_family(measured: Measured, styles: ModelStyles) -> Shown:
             rings = [(short_name(name), one.corruptions[name].value) for name in ids]
             bars.append(Bar(one.model, styles[one.model], one.families[family], one.clean, rings))
         groups.append(BarGroup(family, family, ", ".join(map(short_name, ids)), bars))
-    return {"groups": groups, "several": len(styles.order) > 1}
+    return {"groups": groups, "many_models": len(styles.order) > 1}
 
 
 def curves(measured: Measured, styles: ModelStyles) -> Shown:
@@ -191,7 +191,7 @@ def curves(measured: Measured, styles: ModelStyles) -> Shown:
         "groups": [_single_level(one, models, styles) for one in single],
         "legend": styles.among(part.models),
         "bands": len(models) <= 3,
-        "several": len(styles.order) > 1,
+        "many_models": len(styles.order) > 1,
         "scores": [{"name": one.model, **_corruption_scores(part.benchmark, one)} for one in models if one.scores],
         "reference": next((one.scores.reference for one in models if one.scores and one.scores.mce), None),
     }

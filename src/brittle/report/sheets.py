@@ -248,7 +248,7 @@ def flip_sheet(
     rows = []
     for corruption in order:
         tiles = [Tile(image)]
-        for one, flip, colour in zip(probed, (own[corruption] for own in flips), colours, strict=True):
+        for one, flip, colour in zip(probed, (one_model[corruption] for one_model in flips), colours, strict=True):
             severity, never = min(flip.median, longest[corruption]), flip.becomes is None
             where = f"never up to {severity:g}" if never else f"severity {severity:.2f}"
             label = one.probe.prediction if flip.becomes is None else flip.becomes

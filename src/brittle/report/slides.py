@@ -69,7 +69,7 @@ def slide_summary(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
         "blocks": ("slide_summary",),
         "cards": cards,
         "dropped": listed(dropped),
-        "several": len(styles.order) > 1,
+        "many_models": len(styles.order) > 1,
     }
 
 

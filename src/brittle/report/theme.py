@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 def page_templates() -> jinja2.Environment:
     """The templates of the report, with its filters; what a template is given is escaped.
 
-    `base.html` is a whole document with the blocks `title`, `header`, `contents`, `main` and `footer`, and
+    `base.html` is a complete document with the blocks `title`, `header`, `contents`, `main` and `footer`, and
     `macros.html` has tables, legends, bars, switches between views and pictures.
     """
     import jinja2
