@@ -15,7 +15,7 @@ from brittle.plots import (
     on_light,
     readable_on,
 )
-from brittle.report.html import theme_css
+from brittle.report import theme_css
 
 AA = 4.5
 

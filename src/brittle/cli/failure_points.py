@@ -85,7 +85,7 @@ def failure_points_verb(
     """
     from brittle.datasets import class_name
     from brittle.evaluation import SearchedFolder, drawn_key, search_failure_points, write_failure_points
-    from brittle.report.strips import failure_sheet
+    from brittle.report import failure_sheet
 
     if picture is not None:
         check_picture(picture)

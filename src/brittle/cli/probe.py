@@ -103,7 +103,7 @@ def probe_verb(
 def _sheet(probed: PhotoProbe, title: str) -> Picture:
     """The flips of one model, strip by strip, or those of all models beside each other."""
     from brittle.datasets import class_name
-    from brittle.report.strips import Seen, flip_sheet, probe_sheet
+    from brittle.report import ProbedModel, flip_sheet, probe_sheet
 
     if len(probed.probes) == 1:
         [(model, probe)] = probed.probes.items()
@@ -111,7 +111,7 @@ def _sheet(probed: PhotoProbe, title: str) -> Picture:
         return probe_sheet(
             probed.image, probed.benchmark, model, title, probe, lambda number: class_name(number, names)
         )
-    seen = [Seen(model, probe, probed.classes[model]) for model, probe in probed.probes.items()]
+    seen = [ProbedModel(model, probe, probed.classes[model]) for model, probe in probed.probes.items()]
     return flip_sheet(probed.image, probed.benchmark, seen, photo=title)
 
 

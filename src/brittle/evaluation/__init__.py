@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
 from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
-from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
-from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
 from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
-from brittle.evaluation.photo_probe import PhotoProbe, load_photo, photo_side, probe_photo
-from brittle.evaluation.predictions import import_predictions, read_predictions
-from brittle.evaluation.probing import Flip, Probe, probe
-from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
@@ -24,7 +18,6 @@ from brittle.evaluation.references import (
     published_rows,
 )
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
@@ -37,7 +30,6 @@ from brittle.evaluation.score import (
     shared_rows,
 )
 from brittle.evaluation.store import Store, holds_results
-from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import (
@@ -49,18 +41,32 @@ if TYPE_CHECKING:
         score_list,
         score_table,
     )
+    from brittle.evaluation.diagnosis import (
+        ClassScores,
+        Columns,
+        EarliestFailure,
+        FailureCurves,
+        FailureNumbers,
+        ModelCalibration,
+        earliest_failures,
+        failure_curves,
+        model_calibration,
+        scores_by_class,
+        severity_columns,
+    )
+    from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
+    from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
     from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
+    from brittle.evaluation.photo_probe import PhotoProbe, load_photo, photo_side, probe_photo
+    from brittle.evaluation.predictions import import_predictions, read_predictions
+    from brittle.evaluation.probing import Flip, Probe, probe
+    from brittle.evaluation.published_set import evaluate_stored
     from brittle.evaluation.rule_checks import Outcome, check_rules
     from brittle.evaluation.rule_evidence import load_evidence
-    from brittle.evaluation.rule_reports import (
-        interval_note,
-        junit_xml,
-        markdown_summary,
-        outcome_counts,
-        rules_hold,
-    )
+    from brittle.evaluation.rule_reports import interval_note, junit_xml, markdown_summary, outcome_counts, rules_hold
     from brittle.evaluation.rules import Rule, load_rules
+    from brittle.evaluation.run import evaluate
     from brittle.evaluation.sequences import (
         SequenceScores,
         evaluate_sequences,
@@ -68,14 +74,7 @@ if TYPE_CHECKING:
         sequence_tables,
         steadiness,
     )
-    from brittle.evaluation.table_formats import (
-        Column,
-        Format,
-        ScoreTable,
-        format_table,
-        guess_format,
-        table_parts,
-    )
+    from brittle.evaluation.table_formats import Column, Format, ScoreTable, format_table, guess_format, table_parts
     from brittle.evaluation.tables import (
         MEASURES,
         By,
@@ -87,6 +86,7 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
+    from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
     from brittle.evaluation.trajectory_tables import slide_tables
 
 _LAZY = {
@@ -97,11 +97,38 @@ _LAZY = {
     "level_failures": "comparison",
     "score_list": "comparison",
     "score_table": "comparison",
+    "ClassScores": "diagnosis",
+    "Columns": "diagnosis",
+    "EarliestFailure": "diagnosis",
+    "FailureCurves": "diagnosis",
+    "FailureNumbers": "diagnosis",
+    "ModelCalibration": "diagnosis",
+    "earliest_failures": "diagnosis",
+    "failure_curves": "diagnosis",
+    "model_calibration": "diagnosis",
+    "scores_by_class": "diagnosis",
+    "severity_columns": "diagnosis",
+    "drawn_key": "failure_search",
+    "load_failure_points": "failure_search",
+    "search_failure_points": "failure_search",
+    "FailureSummary": "failure_summary",
+    "SearchedFolder": "failure_summary",
+    "write_failure_points": "failure_summary",
     "escape_latex": "latex_text",
     "MLflowCallback": "loggers",
     "TensorBoardCallback": "loggers",
     "WandbCallback": "loggers",
     "load_callback": "loggers",
+    "PhotoProbe": "photo_probe",
+    "load_photo": "photo_probe",
+    "photo_side": "photo_probe",
+    "probe_photo": "photo_probe",
+    "import_predictions": "predictions",
+    "read_predictions": "predictions",
+    "Flip": "probing",
+    "Probe": "probing",
+    "probe": "probing",
+    "evaluate_stored": "published_set",
     "Outcome": "rule_checks",
     "check_rules": "rule_checks",
     "load_evidence": "rule_evidence",
@@ -112,6 +139,7 @@ _LAZY = {
     "rules_hold": "rule_reports",
     "Rule": "rules",
     "load_rules": "rules",
+    "evaluate": "run",
     "SequenceScores": "sequences",
     "evaluate_sequences": "sequences",
     "sequence_scores": "sequences",
@@ -132,9 +160,15 @@ _LAZY = {
     "printed_table": "tables",
     "published_index": "tables",
     "rank_table": "tables",
+    "SCALE": "trajectory_scores",
+    "SHIFT": "trajectory_scores",
+    "CnsScores": "trajectory_scores",
+    "Trajectories": "trajectory_scores",
+    "cns_scores": "trajectory_scores",
+    "trajectories": "trajectory_scores",
     "slide_tables": "trajectory_tables",
 }
-"""Names imported at first use, and the module each is in: loggers, rules and tables are not part of every run."""
+"""Names imported at first use, and the module each is in: what a report or a run does not need is not loaded."""
 
 __all__ = [
     "BUNDLED_TEXTURES",
@@ -147,13 +181,18 @@ __all__ = [
     "Callback",
     "CallbackFailed",
     "Cell",
+    "ClassScores",
     "Classes",
     "CnsScores",
     "Column",
+    "Columns",
     "Comparable",
     "Comparison",
     "CorruptionScores",
     "Drawn",
+    "EarliestFailure",
+    "FailureCurves",
+    "FailureNumbers",
     "FailureSummary",
     "Flip",
     "Format",
@@ -161,6 +200,7 @@ __all__ = [
     "LevelFailures",
     "MLflowCallback",
     "Measure",
+    "ModelCalibration",
     "Outcome",
     "PhotoProbe",
     "Probe",
@@ -192,10 +232,12 @@ __all__ = [
     "compare_with_best",
     "decoded_ids",
     "drawn_key",
+    "earliest_failures",
     "escape_latex",
     "evaluate",
     "evaluate_sequences",
     "evaluate_stored",
+    "failure_curves",
     "find_reference",
     "fitted",
     "format_table",
@@ -216,6 +258,7 @@ __all__ = [
     "load_results",
     "load_rules",
     "markdown_summary",
+    "model_calibration",
     "outcome_counts",
     "per_corruption_table",
     "photo_side",
@@ -231,9 +274,11 @@ __all__ = [
     "score_list",
     "score_table",
     "scores",
+    "scores_by_class",
     "search_failure_points",
     "sequence_scores",
     "sequence_tables",
+    "severity_columns",
     "shared_rows",
     "slide_tables",
     "steadiness",

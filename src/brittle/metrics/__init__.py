@@ -4,6 +4,7 @@ Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them a
 """
 
 from brittle.metrics.bounded_means import gap_interval, mean_interval
+from brittle.metrics.calibration import Calibration, calibration_bins, expected_calibration_error
 from brittle.metrics.correlation import (
     AXES,
     Correlation,
@@ -84,6 +85,7 @@ __all__ = [
     "WIDENED",
     "Balance",
     "Baseline",
+    "Calibration",
     "Correlation",
     "Estimate",
     "FailurePoints",
@@ -99,6 +101,7 @@ __all__ = [
     "balance",
     "baseline",
     "bootstrap",
+    "calibration_bins",
     "clopper_pearson",
     "contrast_kept",
     "correlate",
@@ -107,6 +110,7 @@ __all__ = [
     "differences",
     "error",
     "errors_from_relative",
+    "expected_calibration_error",
     "failure_points",
     "flip_probability",
     "flips",

@@ -143,7 +143,7 @@ def _nearest(
     inputs: DistanceInputs, schemes: Mapping[str, Scheme], distances: Mapping[str, Distances], seed: int, path: Path
 ) -> Path:
     from brittle.cli.console import save_picture
-    from brittle.report.nearest import nearest_rows, nearest_sheet
+    from brittle.report import nearest_rows, nearest_sheet
 
     image = inputs.images.pixels[0]
     rows = nearest_rows(image, inputs.benchmark, schemes, distances, seed=seed)
