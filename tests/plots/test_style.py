@@ -21,11 +21,11 @@ BEGINNINGS = {"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<?xml"}
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_figure_is_saved_in_every_format_and_the_same_twice(name: str, tmp_path: Path) -> None:
-    drawn = CASES[name].draw()
+    first, again = CASES[name].draw(), CASES[name].draw()
     for kind, beginning in BEGINNINGS.items():
-        assert save_figure(drawn, tmp_path / "new" / f"a.{kind}").read_bytes().startswith(beginning)
-    again = save_figure(CASES[name].draw(), tmp_path / "b.SVG")
-    assert again.read_bytes() == (tmp_path / "new" / "a.svg").read_bytes()
+        assert save_figure(first, tmp_path / "new" / f"a.{kind}").read_bytes().startswith(beginning)
+        save_figure(again, tmp_path / f"b.{kind.upper()}")
+        assert (tmp_path / f"b.{kind.upper()}").read_bytes() == (tmp_path / "new" / f"a.{kind}").read_bytes()
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a.pdf", "a.png", "a.svg"]
 
 

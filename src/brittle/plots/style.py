@@ -66,8 +66,8 @@ def check_figure(path: str | Path) -> Path:
 def save_figure(figure: Figure | Axes | AxesArray, path: str | Path) -> Path:
     """Write a figure, or the one that these Axes are in, as PDF, PNG or SVG by the ending of its path.
 
-    The folder is made if there is none, and the file is complete or not there. The same figure gives the same bytes.
-    Text stays text in PDF and SVG. A figure with a layout engine, as `plot_…` makes them, keeps its exact size.
+    The folder is made if there is none, and the file is complete or not there. Drawn and saved anew, a figure gives the
+    same bytes. Text stays text in PDF and SVG. A figure with a layout engine, as `plot_…` makes them, keeps its size.
     """
     target = check_figure(path)
     root = _root_figure(figure.flat[0] if isinstance(figure, np.ndarray) and figure.size else figure)
