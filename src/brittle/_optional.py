@@ -16,6 +16,7 @@ EXTRAS = {
     "onnx": "onnxruntime",
     "ray": "ray",
     "sliders": "torch safetensors transformers diffusers peft accelerate",
+    "explore": "starlette uvicorn",
 }
 """The packages of each extra of brittle."""
 
@@ -26,6 +27,8 @@ INSTALL = {
     "transformers": "transformers",
     "onnxruntime": "onnx",
     "torchvision": "torchvision",
+    "starlette": "explore",
+    "uvicorn": "explore",
 }
 """The extra that installs a package, or the package itself if none does."""
 

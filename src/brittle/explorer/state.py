@@ -1,0 +1,290 @@
+"""What the explorer has: models that load in the background, and pictures that the browser knows by ids alone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from brittle._errors import BrittleError
+from brittle._types import Image
+from brittle.corruptions import Sample
+from brittle.datasets import Dataset, UnreadableImage, photo, read_image
+
+DEMO_MODELS = ("demo:standard", "demo:augmix")
+DEMO_DATA = "demo"
+PHOTOS = ("cat", "coffee")
+PHOTO_SIDE = 300
+"""The bundled photographs are given to `square` at this side, as by `brittle show` and `brittle probe`."""
+
+MAX_BYTES = 20 * 2**20
+MAX_PIXELS = 50_000_000
+"""The largest picture that is taken from the browser; its sides are read before it is decoded."""
+
+MAX_SIDE = 1024
+"""Larger pictures are reduced to this side before they are corrupted: a screen shows no more."""
+
+UPLOADS = 32
+"""So many pictures of the browser are kept; the one that was used longest ago makes room."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A clean picture: its pixels, how its draws are addressed, and how Python and a shell get at it.
+
+    `python` is an expression of these pixels, with `brittle` and the dataset `data` at hand; `shell` is what stands
+    for SRC in `brittle corrupt`, with the options that it needs.
+    """
+
+    id: str
+    name: str
+    pixels: Image
+    sample: Sample
+    python: str
+    shell: tuple[str, ...]
+    label: int | None = None
+    from_data: bool = False
+
+
+class LoadingModel:
+    """A model that may still be loading, with the lock that keeps two requests from using it at once."""
+
+    def __init__(self, given: Any, name: str) -> None:
+        self.given, self.name, self.text = given, name, given if isinstance(given, str) else None
+        self.model: Any = None
+        self.error = ""
+        self.lock = threading.Lock()
+        self.done = threading.Event()
+
+    def load(self) -> None:
+        """Load it, once; what goes wrong is kept as one sentence."""
+        from brittle.models import wrap_model
+
+        try:
+            model = wrap_model(self.given)
+            self.name, self.model = model.name, model
+        except Exception as error:  # shown on the page: a model's code may raise anything
+            self.error = f"{error}" or type(error).__name__
+        self.done.set()
+
+    @property
+    def status(self) -> str:
+        """One of loading, ready and failed."""
+        return "loading" if not self.done.is_set() else "failed" if self.error else "ready"
+
+
+Value = TypeVar("Value")
+
+
+class Recent(Generic[Value]):
+    """The last few values by key; safe to use from several threads."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key, if it is kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Value) -> Value:
+        """Keep a value; the one that was used longest ago makes room."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self.size:
+                self._values.popitem(last=False)
+        return value
+
+
+@dataclass(eq=False)
+class State:
+    """All that the pages show: models, pictures, a dataset, and the folders of runs.
+
+    `data` is the dataset as it was given until `start` has loaded it.
+    """
+
+    models: list[LoadingModel] = field(default_factory=list)
+    photos: dict[str, Picture] = field(default_factory=dict)
+    runs: tuple[Path, ...] = ()
+    data: Any = None
+    dataset: Dataset | None = None
+    dataset_error: str = ""
+    uploads: Recent[Picture] = field(default_factory=lambda: Recent(UPLOADS))
+    drawn: Recent[Image] = field(default_factory=lambda: Recent(128))
+    loaded: threading.Event = field(default_factory=threading.Event)
+
+    @classmethod
+    def of(
+        cls,
+        models: Any = None,
+        pictures: Any = (),
+        data: Any = None,
+        runs: str | Path | Sequence[str | Path] = (),
+    ) -> State:
+        """The state of a call of `explore`; models and data are named now and loaded by `start`."""
+        state = cls(runs=tuple(Path(run) for run in ([runs] if isinstance(runs, str | Path) else runs)))
+        for run in state.runs:
+            if not run.exists():
+                raise FileNotFoundError(f"there is no run {str(run)!r}; give a folder that `brittle run` wrote")
+        alone = models is None and data is None and not state.runs
+        state.data = DEMO_DATA if alone else data
+        named = _named(DEMO_MODELS if alone else () if models is None else models)
+        state.models = [LoadingModel(model, name) for name, model in named]
+        for number, given in enumerate(_listed(pictures)):
+            shown = _picture(f"p{number}", given)
+            state.photos[shown.id] = shown
+        if not state.photos:
+            state.photos = {f"b{i}": _bundled(f"b{i}", name) for i, name in enumerate(PHOTOS)}
+        return state
+
+    def start(self) -> None:
+        """Load models and data in the background, so that the first page is served at once."""
+        threading.Thread(target=self.load, name="brittle-explore-load", daemon=True).start()
+
+    def load(self) -> None:
+        """Load the data, then the models, and bring the data to the size and the classes of the models."""
+        from brittle.evaluation.inputs import as_dataset, fitted
+
+        dataset = None
+        try:
+            dataset = None if self.data is None else as_dataset(self.data)
+        except Exception as error:
+            self.dataset_error = str(error) or type(error).__name__
+        if dataset is not None and not self.models:
+            self.dataset = dataset.prepared_for(None)
+        for model in self.models:
+            model.load()
+        ready = [model.model for model in self.models if model.model is not None]
+        if dataset is not None and self.dataset is None:
+            try:
+                self.dataset = fitted(dataset, ready, None)
+            except Exception as error:
+                self.dataset_error = str(error) or type(error).__name__
+                self.dataset = dataset.prepared_for(None)
+        self.loaded.set()
+
+    def picture(self, identity: str) -> Picture:
+        """The picture of an id that the server gave out; no id is ever a path."""
+        known = self.photos.get(identity) or self.uploads.get(identity)
+        if known is not None:
+            return known
+        match = re.fullmatch(r"d(\d{1,9})", identity, re.ASCII)
+        if match and self.dataset is not None and int(match[1]) < len(self.dataset):
+            return self._of_dataset(int(match[1]))
+        raise BrittleError(f"there is no picture {identity[:40]!r}; it may have made room for newer ones")
+
+    def _of_dataset(self, index: int) -> Picture:
+        data = self.dataset
+        assert data is not None
+        kept = self.uploads.get(("d", index))
+        if kept is not None:
+            return kept
+        identity = data.ids[index]
+        try:
+            pixels = data.image(index)
+        except UnreadableImage as error:
+            raise BrittleError(f"{identity!r} of {data.name!r} cannot be read: {error}") from error
+        label = None if data.labels is None else int(data.labels[index])
+        shell = (str(self.data), "--sample", str(identity)) if isinstance(self.data, str | Path) else ()
+        shown = Picture(
+            f"d{index}", str(identity), pixels, identity, f"data.image({index})", shell, label, from_data=True
+        )
+        return self.uploads.put(("d", index), shown)
+
+    def upload(self, content: bytes, name: str) -> Picture:
+        """Keep a picture of the browser; its sides are checked before it is decoded."""
+        pixels = read_upload(content)
+        clean_name = re.sub(r"[^\w.\- ]", "_", name.replace("\\", "/").rpartition("/")[2])[-80:] or "picture.png"
+        identity = f"u{sha256(content).hexdigest()[:20]}"
+        python = f"brittle.datasets.read_image({clean_name!r})"
+        return self.uploads.put(identity, Picture(identity, clean_name, pixels, clean_name, python, (clean_name,)))
+
+
+def read_upload(content: bytes) -> Image:
+    """A picture from the bytes of a file, or a BrittleError that says why it is none."""
+    from PIL import Image as Pil
+
+    if not content:
+        raise BrittleError("the picture is empty")
+    if len(content) > MAX_BYTES:
+        raise BrittleError(f"a picture has at most {MAX_BYTES // 2**20} MB, this one has {len(content) / 2**20:.0f} MB")
+    try:
+        with Pil.open(BytesIO(content)) as file:
+            width, height = file.size
+    except Pil.DecompressionBombError:
+        raise BrittleError(f"a picture has at most {MAX_PIXELS / 1e6:g} million pixels, this one has more") from None
+    except Exception:
+        raise BrittleError("this is not a picture that can be read here; use PNG, JPEG or WebP") from None
+    if width * height > MAX_PIXELS:
+        raise BrittleError(
+            f"a picture has at most {MAX_PIXELS / 1e6:g} million pixels, this one has {width:,} × {height:,}"
+        )
+    try:
+        return np.asarray(read_image(BytesIO(content)))
+    except UnreadableImage as error:
+        raise BrittleError(f"the picture cannot be read: {error}") from error
+
+
+def _named(models: Any) -> list[tuple[str, Any]]:
+    if isinstance(models, Mapping):
+        from brittle.models import wrap_model
+
+        return [(str(name), wrap_model(model, name=str(name))) for name, model in models.items()]
+    listed = list(models) if isinstance(models, list | tuple) else [models]
+    return [
+        (str(getattr(model, "name", model if isinstance(model, str) else type(model).__name__)), model)
+        for model in listed
+    ]
+
+
+def _listed(pictures: Any) -> list[Any]:
+    if isinstance(pictures, Mapping):
+        return list(pictures.items())
+    if isinstance(pictures, list | tuple):
+        return list(pictures)
+    return [] if pictures is None else [pictures]
+
+
+def _bundled(identity: str, name: str) -> Picture:
+    python = f"brittle.datasets.photo({name!r}, size={PHOTO_SIDE})"
+    return Picture(identity, name, photo(name, PHOTO_SIDE), name, python, (name,))
+
+
+def _picture(identity: str, given: Any) -> Picture:
+    """A picture from a bundled name, a file, an array or a PIL image; a pair is a name and one of them."""
+    from brittle.datasets.images import any_image
+
+    name = ""
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+        name, given = given
+    if isinstance(given, str | Path):
+        if str(given) in PHOTOS and not Path(given).exists():
+            return _bundled(identity, str(given))
+        try:
+            pixels = read_image(given)
+        except FileNotFoundError:
+            hint = f"give an image file, or {' or '.join(PHOTOS)}"
+            raise FileNotFoundError(f"there is no picture {str(given)!r}; {hint}") from None
+        except UnreadableImage as error:
+            raise BrittleError(f"cannot read the picture {str(given)!r}: {error}") from None
+        python = f"brittle.datasets.read_image({str(given)!r})"
+        name = name or Path(given).name
+        return Picture(identity, name, pixels, name, python, (str(given),))
+    name = name or ("picture" if identity == "p0" else f"picture {identity[1:]}")
+    return Picture(identity, name, any_image(given), name, "image", ())
