@@ -7,11 +7,15 @@ from brittle.plots import FAMILY_COLOURS
 from brittle.report.sheets import contact_sheet, slide_sheet
 
 if TYPE_CHECKING:
+    from brittle.report.data import same_images
+    from brittle.report.examples import Pictures
     from brittle.report.nearest import nearest_rows, nearest_sheet
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.strips import failure_sheet, flip_sheet, probe_sheet
 
 LAZY = {
+    "data": ("same_images",),
+    "examples": ("Pictures",),
     "nearest": ("nearest_rows", "nearest_sheet"),
     "page": ("report_html", "write_failure_report", "write_report"),
     "strips": ("failure_sheet", "flip_sheet", "probe_sheet"),
@@ -20,6 +24,7 @@ LAZY = {
 
 __all__ = [
     "FAMILY_COLOURS",
+    "Pictures",
     "contact_sheet",
     "failure_sheet",
     "flip_sheet",
@@ -27,6 +32,7 @@ __all__ = [
     "nearest_sheet",
     "probe_sheet",
     "report_html",
+    "same_images",
     "slide_sheet",
     "write_failure_report",
     "write_report",
