@@ -141,7 +141,7 @@ class State:
         state = cls(runs=tuple(Path(run) for run in ([runs] if isinstance(runs, str | Path) else runs)))
         for run in state.runs:
             if not run.exists():
-                raise FileNotFoundErrorError(f"there is no run {str(run)!r}; give a folder that `brittle run` wrote")
+                raise FileNotFoundError(f"there is no run {str(run)!r}; give a folder that `brittle run` wrote")
         alone = models is None and data is None and not state.runs
         state.data = DEMO_DATA if alone else data
         named = _named(DEMO_MODELS if alone else () if models is None else models)
@@ -278,9 +278,9 @@ def _picture(identity: str, given: Any) -> Picture:
             return _bundled(identity, str(given))
         try:
             pixels = read_image(given)
-        except FileNotFoundErrorError:
+        except FileNotFoundError:
             hint = f"give an image file, or {' or '.join(PHOTOS)}"
-            raise FileNotFoundErrorError(f"there is no picture {str(given)!r}; {hint}") from None
+            raise FileNotFoundError(f"there is no picture {str(given)!r}; {hint}") from None
         except UnreadableImage as error:
             raise BrittleError(f"cannot read the picture {str(given)!r}: {error}") from None
         python = f"brittle.datasets.read_image({str(given)!r})"
