@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock, Thread
 
+import numpy as np
+
 from brittle._errors import BrittleError
 from brittle._io import toml_text
 from brittle._types import Image
@@ -75,6 +77,16 @@ class BrowsedOverlap:
         """The names without their sets, where they are unique."""
         plain = [name.rpartition("/")[2] for name in self.names]
         return [short if plain.count(short) == 1 else name for short, name in zip(plain, self.names, strict=True)]
+
+    @property
+    def most_alike(self) -> tuple[int, int]:
+        """The two corruptions that overlap most."""
+        if len(self.names) < 2:
+            return 0, 0
+        pairs = np.triu(np.nan_to_num(self.overlap.scores, nan=-np.inf), 1)
+        pairs[np.tril_indices(len(pairs))] = -np.inf
+        row, column = divmod(int(pairs.argmax()), len(self.names))
+        return (row, column) if row < column else (0, 1)
 
     def step(self, number: int) -> OverlapStep:
         """The largest set at one of the thresholds; computed once, also for all that the same pairs are under."""

@@ -99,6 +99,25 @@ class ShownRow:
     mean: float
 
 
+@dataclass(frozen=True)
+class ShownGroup:
+    """The corruptions of one set, with a table of their own."""
+
+    title: str
+    rows: Sequence[ShownRow]
+
+    @property
+    def steps(self) -> int:
+        """The number of levels of the longest row."""
+        return max(len(row.cells) for row in self.rows)
+
+    @property
+    def shared(self) -> list[str]:
+        """The names of the levels, if all rows have the same."""
+        names = {tuple(cell.level for cell in row.cells) for row in self.rows}
+        return list(names.pop()) if len(names) == 1 else []
+
+
 def routes(state: State) -> list[Route]:
     """The routes of the pages of results."""
     pages = _ResultsPages(state)
@@ -154,9 +173,6 @@ class _ResultsPages:
             model=model,
             order=order,
             groups=_groups(run, lambda name: _heat_row(run, number, model, name), order),
-            steps=max(
-                (len(run.heat[model, name].cells) for name in run.corruptions if (model, name) in run.heat), default=0
-            ),
         )
 
     def failures(self, request: Request) -> Response:
@@ -225,7 +241,7 @@ class _ResultsPages:
 
         return self.page(
             request, "compare.html", title="Compare", number=number, run=run, first=first, second=second, order=order,
-            groups=_groups(run, row, order, clean=True), steps=max(map(len, compared.values()), default=0),
+            groups=_groups(run, row, order, clean=True),
         )  # fmt: skip
 
     def picture(self, request: Request) -> Response:
@@ -288,17 +304,18 @@ def _as_address(number: int, query: FailureQuery) -> dict[str, Any]:
 
 def _groups(
     run: BrowsedRuns, row: Callable[[str], ShownRow | None], order: str, *, clean: bool = False
-) -> list[tuple[str, list[ShownRow]]]:
+) -> list[ShownGroup]:
     """The rows of a heat map by the set that corruptions are of, or all of them, the lowest first."""
     names = [*([CLEAN] if clean else []), *run.corruptions]
     rows = [(name, made) for name in names if (made := row(name)) is not None]
     if order == "worst":
         rows.sort(key=lambda pair: (pair[1].mean, pair[0]))
-        return [("", [made for _, made in rows])] if rows else []
+        return [ShownGroup("", [made for _, made in rows])] if rows else []
     groups: dict[str, list[ShownRow]] = {}
     for name, made in rows:
-        groups.setdefault("slides" if name.startswith(SHIFT) else name.rpartition("/")[0], []).append(made)
-    return list(groups.items())
+        title = "slides" if name.startswith(SHIFT) else name.rpartition("/")[0] if name != CLEAN else ""
+        groups.setdefault(title, []).append(made)
+    return [ShownGroup(title, members) for title, members in groups.items()]
 
 
 def _heat_row(run: BrowsedRuns, number: int, model: str, corruption: str) -> ShownRow | None:
@@ -383,14 +400,15 @@ def _card(run: BrowsedRuns, number: int, failure: Failure) -> dict[str, Any]:
         "label": run.class_name(failure.label),
         "prediction": run.class_name(failure.prediction),
         "level": run.level_name(failure.corruption, failure.level),
-        "point": _point_name(failure.point, "clean"),
+        "point": _point_text(failure.point, "clean"),
     }
 
 
-def _point_name(point: float, zero: str) -> str:
+def _point_text(point: float, zero: str) -> str:
+    """A failure point in words."""
     if math.isnan(point):
-        return "unknown"
-    return "never" if math.isinf(point) else zero if point == 0 else f"{point:.4g}"
+        return "failure point unknown"
+    return "never fails" if math.isinf(point) else f"wrong {zero}" if point == 0 else f"fails at {point:.4g}"
 
 
 def _strip(run: BrowsedRuns, number: int, corruption: str, rows: Iterable[Trajectory]) -> dict[str, Any]:
@@ -413,7 +431,7 @@ def _strip(run: BrowsedRuns, number: int, corruption: str, rows: Iterable[Trajec
         "rows": [
             {
                 "model": one.model,
-                "point": _point_name(one.point, "scale 0" if slide else "clean"),
+                "point": _point_text(one.point, "at scale 0" if slide else "clean"),
                 "steps": [next((step for step in one.steps if step.level == level), None) for level in levels],
             }
             for one in rows

@@ -66,7 +66,7 @@
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const cell = step && document.activeElement.closest(".cells td, .cells th");
     if (!cell) return;
-    const rows = [...cell.closest("table").querySelectorAll("tbody tr:not(.group)")];
+    const rows = [...cell.closest("table").querySelectorAll("tbody tr")];
     const row = rows.indexOf(cell.parentElement) + step[0], column = cell.cellIndex + step[1];
     const next = rows[row] && rows[row].cells[column] && rows[row].cells[column].querySelector("a");
     if (next) { event.preventDefault(); next.focus(); }
