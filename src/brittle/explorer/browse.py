@@ -84,7 +84,10 @@ class FailureQuery:
 
 @dataclass(frozen=True)
 class Failure:
-    """A wrong prediction; `sample` is its id in the run, `key` what it is sorted by before its names."""
+    """A wrong prediction; `sample` is its id in the run, `key` what it is sorted by before its names.
+
+    Of slides, whose samples have another id at every scale, `origin` is that at scale 0.
+    """
 
     model: str
     corruption: str
@@ -94,6 +97,7 @@ class Failure:
     prediction: int
     confidence: float
     point: float
+    origin: str = ""
     key: int = field(repr=False, default=0)
     place: str = field(repr=False, default="")
 
@@ -268,6 +272,7 @@ def _rows(parts: Sequence[_Part], keys: NDArray[np.uint64], places: NDArray[np.i
             int(ladder.predictions[row, column]),
             float(ladder.confidences[row, column]),
             float(ladder.points[column]),
+            "" if ladder.files is None else str(ladder.files[0, column]),
             int(keys[place]),
             str(ladder.samples[column]),
         )

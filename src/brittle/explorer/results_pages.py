@@ -391,7 +391,11 @@ def _picture_address(number: int, sample: str, corruption: str, level: float) ->
 def _card(run: BrowsedRuns, number: int, failure: Failure) -> dict[str, Any]:
     """A failure as it is shown."""
     slide = failure.corruption.startswith(SHIFT)
-    clean = None if slide or failure.corruption == CLEAN else _picture_address(number, failure.sample, CLEAN, 0.0)
+    clean = None
+    if slide and failure.level > 0 and failure.origin:
+        clean = _picture_address(number, failure.origin, failure.corruption, 0.0)
+    elif not slide and failure.corruption != CLEAN:
+        clean = _picture_address(number, failure.sample, CLEAN, 0.0)
     return {
         "failure": failure,
         "address": f"{address('/results/sample', run=number, id=failure.sample)}",
@@ -400,7 +404,7 @@ def _card(run: BrowsedRuns, number: int, failure: Failure) -> dict[str, Any]:
         "label": run.class_name(failure.label),
         "prediction": run.class_name(failure.prediction),
         "level": run.level_name(failure.corruption, failure.level),
-        "point": _point_text(failure.point, "clean"),
+        "point": _point_text(failure.point, "at scale 0" if slide else "when clean"),
     }
 
 
@@ -431,7 +435,7 @@ def _strip(run: BrowsedRuns, number: int, corruption: str, rows: Iterable[Trajec
         "rows": [
             {
                 "model": one.model,
-                "point": _point_text(one.point, "at scale 0" if slide else "clean"),
+                "point": _point_text(one.point, "at scale 0" if slide else "when clean"),
                 "steps": [next((step for step in one.steps if step.level == level), None) for level in levels],
             }
             for one in rows

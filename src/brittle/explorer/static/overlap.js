@@ -38,6 +38,8 @@
     at("mean").textContent = now.mean === null ? "–" : now.mean.toFixed(2);
     at("ties").textContent = now.count > 1 ? `One of ${now.counted ? "" : "more than "}${now.count.toLocaleString("en")} sets of this size, that of the lowest mean overlap.` : "The only set of this size.";
     at("members").replaceChildren(...now.members.map((place) => explorer.make("li", plain(names[place]))));
+    const rest = names.filter((_, place) => !covered.has(place)).map(plain);
+    at("uncovered").textContent = rest.length ? `Not covered: ${rest.join(", ")}.` : "All are covered.";
     slider.setAttribute("aria-valuetext", `${threshold}, ${members.size} corruptions`);
     if (at("save")) at("save").href = path("/overlap/recipe", { matrix: data.matrix, threshold });
     for (const head of matrix.querySelectorAll("th")) {
