@@ -129,7 +129,7 @@ def _cookie(header: str, name: str) -> str:
 
 
 def _query_token(scope: Scope) -> str:
-    return parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+    return str(parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0])
 
 
 def _with_headers(send: Any, *, framed: bool) -> Any:
