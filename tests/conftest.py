@@ -2,6 +2,10 @@ import os
 
 import pytest
 
+from tests.browser import browser, started_browser
+
+__all__ = ["browser", "started_browser"]
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; torch's threads would fight over the cores
 
 

@@ -295,8 +295,9 @@ def python_code(picture: Picture, view: View, data: str | None, model: Model | N
             f"image = brittle.corrupt(image, {name!r}, {severity!r}, seed={view.seed}, sample={picture.sample!r})"
         )
     if model is not None and text is not None:
-        side = input_side(model)
-        shown = f"brittle.datasets.square(image, {side})" if side and not resizes_images(model) else "image"
+        side, own = input_side(model), picture.pixels.shape[:2] if view.size is None else (view.size, view.size)
+        reduced = side is not None and not resizes_images(model) and own != (side, side)
+        shown = f"brittle.datasets.square(image, {side})" if reduced else "image"
         lines.append(f"scores = brittle.load_model({text!r}).scores({shown}[None])")
     return "\n".join(lines) + "\n"
 

@@ -103,21 +103,21 @@ def routes(state: State) -> list[Route]:
 
 def _start(session: Session) -> dict[str, Any]:
     """What the page begins with."""
-    state, families = session.state, {}
-    for family in FAMILIES:
-        members = [each for each in list_corruptions() if each.family == family]
-        families[family] = [
-            {
-                "id": each.id,
-                "name": each.name.replace("_", " "),
-                "source": each.source,
-                "highest": each.max_severity,
-                "summary": each.summary,
-            }
-            for each in members
-        ]
+    state = session.state
+    corruptions = [
+        {
+            "id": each.id,
+            "name": each.name.replace("_", " "),
+            "family": each.family,
+            "source": each.source,
+            "highest": each.max_severity,
+            "summary": each.summary,
+        }
+        for each in list_corruptions()
+    ]
     return {
-        "families": families,
+        "families": FAMILIES,
+        "corruptions": corruptions,
         "pictures": [_described(session, shown) for shown in state.photos.values()],
         "benchmarks": [EVERYTHING, *list_benchmarks()],
         **_status(state),

@@ -3,10 +3,10 @@
   const { ask, base, make } = explorer;
   const get = (id) => document.getElementById(id);
   const start = JSON.parse(get("start").textContent);
-  const corruptions = new Map();
-  for (const [family, members] of Object.entries(start.families)) for (const each of members) corruptions.set(each.id, { ...each, family });
-  const FINE = 0.05, COARSE = 0.5, SIZES = [32, 64, 128, 224, 299, 384, 512], USUAL = "imagenet-c/fog";
-  const percent = (share) => `${share > 0.995 && share < 1 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+  const corruptions = new Map(start.corruptions.map((each) => [each.id, each]));
+  const FINE = 0.05, COARSE = 0.5, SIZES = [32, 64, 128, 224, 299, 384, 512], USUAL = { id: "imagenet-c/snow", severity: 1 };
+  const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.005 ? "< 1 %" : `${Math.round(100 * share)} %`);
+  const point = (value) => value.toFixed(2);
   const number = (value) => String(Math.round(value * 100) / 100);
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -90,6 +90,11 @@
   });
   if (!models.length) get("models").append(make("p", "No model is loaded: name one with -m to see what it predicts.", { className: "note" }));
 
+  const pills = models.map((_, i) => {
+    const pill = make("span", "", { className: `pill m${i % 6}` });
+    get("pills").append(pill);
+    return pill;
+  });
   const head = (card, name, badge = "", kind = "") => card.children[0].replaceChildren(make("b", name), make("span", badge, { className: `badge ${kind}` }));
 
   const showModel = (i, found) => {
@@ -111,6 +116,8 @@
       row.append(make("span", each.name, { className: "label", title: each.name }), track, make("span", percent(each.share), { className: "share" }));
       return row;
     }));
+    pills[i].textContent = `${first.name} ${percent(first.share)}`;
+    pills[i].classList.toggle("bad", badge[1] === "bad");
     sees.textContent = found.sees ? `It sees the picture at ${found.sees}×${found.sees} px.` : "";
     latest[i] = `${found.name}: ${first.name}, ${percent(first.share)}${badge[1] === "bad" ? `, ${badge[0].slice(2)}` : ""}`;
     announce();
@@ -119,6 +126,7 @@
   const showError = (i, text) => {
     const [, verdict, bars, fails, sees] = cards[i].children;
     head(cards[i], models[i].name, "failed", "bad");
+    pills[i].textContent = "";
     verdict.replaceChildren();
     bars.replaceChildren(make("li", text, { className: "error" }));
     for (const part of [fails, sees]) part.replaceChildren();
@@ -158,7 +166,7 @@
     if (failed === null) fails.replaceChildren(make("span", `holds up to ${number(highest())}, the strongest`));
     else if (failed === 0) fails.replaceChildren(make("span", `takes the clean picture for ${becomes}`));
     else {
-      const jump = make("button", number(failed), { type: "button", title: "Jump to the failure point" });
+      const jump = make("button", point(failed), { type: "button", title: "Jump to the failure point" });
       jump.setAttribute("aria-label", `Jump to the failure point, severity ${number(failed)}`);
       jump.addEventListener("click", () => setSeverity(failed));
       fails.replaceChildren(make("span", "flips at "), jump, make("span", ` to ${becomes}`));
@@ -178,10 +186,7 @@
     const strip = get("strip"), width = strip.clientWidth, height = strip.clientHeight, top = 16, bottom = height - 4;
     if (!width) return;
     const y = (share) => bottom - (bottom - top) * share;
-    const parts = [0, 0.5, 1].flatMap((share) => [
-      svg("line", { class: "rule", x1: PAD, x2: width - PAD, y1: y(share), y2: y(share) }),
-      ...(share === 0.5 ? [] : [svg("text", { x: width - PAD, y: y(share) - 3, "text-anchor": "end" }, share ? "sure" : "")]),
-    ]);
+    const parts = [0, 0.5, 1].map((share) => svg("line", { class: "rule", x1: PAD, x2: width - PAD, y1: y(share), y2: y(share) }));
     const marks = [];
     strips.forEach((found, i) => {
       if (!found || found.status !== "ready") return;
@@ -193,9 +198,11 @@
       if (!failed) return;
       const x = place(failed), over = svg("g", { class: `m${i % 6}` });
       over.append(svg("line", { class: "fail", x1: x, x2: x, y1: top - 2, y2: bottom }), svg("circle", { class: "dot", cx: x, cy: bottom, r: 4 }));
-      over.append(svg("text", { class: "at", x, y: 10, "text-anchor": x < 40 ? "start" : x > width - 40 ? "end" : "middle" }, number(failed)));
+      over.append(svg("text", { class: "at", x, y: 10, "text-anchor": x < 40 ? "start" : x > width - 40 ? "end" : "middle" }, point(failed)));
       marks.push(over);
     });
+    const ready = strips.filter((found) => found?.status === "ready"), targets = [...new Set(ready.map((found) => found.target))];
+    get("strip-title").textContent = targets.length ? `How sure of “${targets.join("” and “")}”, along the severity axis` : models.length ? "How sure, along the severity axis…" : "";
     const x = place(severity());
     strip.setAttribute("viewBox", `0 0 ${width} ${height}`);
     strip.replaceChildren(...parts, svg("line", { class: "here", x1: x, x2: x, y1: top - 4, y2: height }), ...marks);
@@ -299,13 +306,13 @@
   // the list of all corruptions
   let current = null;
   const options = [];
-  for (const [family, members] of Object.entries(start.families)) {
+  for (const family of start.families) {
     const group = make("div", "", { className: `f-${family}` });
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", family);
     group.append(make("div", family, { className: "family-name" }));
     group.lastChild.setAttribute("aria-hidden", "true");
-    for (const each of members) {
+    for (const each of start.corruptions.filter((one) => one.family === family)) {
       const option = make("div", "", { className: "option", id: `o-${each.id.replace("/", "-")}`, title: each.summary });
       option.dataset.id = each.id;
       option.dataset.words = `${each.name} ${each.id} ${family}`.toLowerCase();
@@ -506,7 +513,7 @@
     layers.append("c", `${each.id}:${each.failure.failed}`);
     layers.set("thumb", "144");
     card.append(make("img", "", { src: `${base()}/live/picture?${layers}`, alt: "", loading: "lazy" }));
-    text.append(make("b", each.name.replaceAll("_", " ")), make("span", `at ${number(each.failure.failed)}: ${each.failure.becomes}`), make("small", each.source));
+    text.append(make("b", each.name.replaceAll("_", " ")), make("span", `at ${point(each.failure.failed)}: ${each.failure.becomes}`), make("small", each.source));
     card.append(text);
     card.addEventListener("click", () => {
       screen.layers = [];
@@ -561,7 +568,7 @@
       const cut = text.lastIndexOf(":"), id = text.slice(0, cut), at = Number(text.slice(cut + 1));
       if (corruptions.has(id) && Number.isFinite(at)) screen.layers.push({ id, severity: clamp(at, 0, corruptions.get(id).highest) });
     }
-    if (!screen.layers.length && !asked.has("picture")) screen.layers.push({ id: USUAL, severity: 2 });
+    if (!screen.layers.length && !asked.has("picture")) screen.layers.push({ ...USUAL });
     if (/^\d{1,9}$/.test(asked.get("seed") || "")) { screen.seed = Number(asked.get("seed")); get("seed").value = screen.seed; }
     models.forEach((model, i) => (model.status === "failed" ? showError(i, model.error) : showModel(i, { status: "loading" })));
     showData();
