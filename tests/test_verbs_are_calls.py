@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dissimilar_verb": (("design.dissimilar",),),
     "distance_study_verb": (("design.scheme_models", "design.scheme_points", "design.scheme_correlations"),),
     "distance_verb": (("distance.distances_until",),),
+    "explore_verb": (("explorer.explore",),),
     "failure_points_verb": (("evaluation.search_failure_points",),),
     "fetch_verb": (("datasets.fetch_cifar10",),),
     "filter_verb": (("sliders.ooc_filter",),),

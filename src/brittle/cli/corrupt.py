@@ -18,6 +18,7 @@ from brittle.cli.console import (
     split_commas,
     split_numbers,
 )
+from brittle.cli.corrupt_picture import corrupt_picture, is_picture
 from brittle.cli.options import ImageFormat, option
 
 if TYPE_CHECKING:
@@ -30,14 +31,19 @@ LISTED = 5
 EXAMPLES = (
     ("brittle corrupt val/ imagenet-c/ --prepare imagenet", "ImageNet-C as published: 15 corruptions, 5 levels"),
     ("brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --image-format png", "a few, at levels of your own"),
+    ("brittle corrupt photo.jpg foggy.png -c fog,snow -s 3.5,2", "one picture, with snow over the fog"),
     ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
     ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "a recipe of yours, 8 processes"),
 )
 
 
 def corrupt_verb(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or an .npy or .npz array.")],
-    destination: Annotated[Path, typer.Argument(metavar="DST", help="The folder to write to.")],
+    place: Annotated[
+        str, typer.Argument(metavar="SRC", help="A folder of images, an .npy or .npz array; or one photograph.")
+    ],
+    destination: Annotated[
+        Path, typer.Argument(metavar="DST", help="The folder to write to; or a .png file for one picture.")
+    ],
     benchmark: Annotated[
         str | None,
         option("--benchmark", show_default="imagenet-c; cifar10-c for arrays"),
@@ -58,6 +64,8 @@ def corrupt_verb(
         option("--image-format", show_default="jpeg"),
     ] = None,
     labels: Annotated[Path | None, option("--array-labels")] = None,
+    sample: Annotated[str | None, option("--sample", show_default="the file's name")] = None,
+    size: Annotated[int | None, option("--image-size", show_default="as it is")] = None,
     jobs: Annotated[int | None, option("--workers", show_default="one for each processor")] = None,
     overwrite: Annotated[bool, option("--overwrite")] = False,
 ) -> None:
@@ -70,7 +78,35 @@ def corrupt_verb(
     was interrupted resumes where it ended when the same command is given again. Files that cannot be read are
     skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
     left out.
+
+    A DST such as foggy.png is one picture of one photograph, or of the image of a data set that --sample names. Then
+    each corruption has its own severity, and each is laid over the one before.
     """
+    if is_picture(destination):
+        no_picture = {
+            "--benchmark": benchmark,
+            "--textures": textures,
+            "--image-format": form,
+            "--array-labels": labels,
+        }
+        for name, value in no_picture.items():
+            if value is not None:
+                raise BrittleError(f"{name} is for folders and arrays, and {str(destination)!r} is one picture")
+        corrupt_picture(
+            place,
+            destination,
+            corruptions or [],
+            severities or [],
+            seed=seed,
+            sample=sample,
+            size=size,
+            prepare=prepare,
+        )
+        return
+    for name, given in {"--sample": sample, "--image-size": size}.items():
+        if given is not None:
+            raise BrittleError(f"{name} is for one picture: then DST ends in .png, and it is {str(destination)!r}")
+    source = Path(place)
     is_array = source.suffix in (".npy", ".npz")
     if is_array and (form is not None or prepare != "none"):
         raise BrittleError(

@@ -28,7 +28,7 @@ from brittle.datasets.imagenet_sets import (
     objectnet,
     tiny_imagenet_c,
 )
-from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
+from brittle.datasets.images import PREPARATIONS, UnreadableImage, any_image, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
@@ -42,6 +42,7 @@ __all__ = [
     "StoredSet",
     "UnreadableImage",
     "Written",
+    "any_image",
     "array_corruptions",
     "array_file",
     "arrays",

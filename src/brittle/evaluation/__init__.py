@@ -13,10 +13,19 @@ from brittle.evaluation.callbacks import (
     WandbCallback,
     load_callback,
 )
-from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
+from brittle.evaluation.cell import (
+    Classes,
+    Drawn,
+    best_batch_size,
+    checked_scores,
+    common_batch_size,
+    infer,
+    plan,
+    probabilities,
+)
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
 from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
-from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
+from brittle.evaluation.inputs import as_dataset, decoded_ids, fitted, image_shape
 from brittle.evaluation.predictions import import_predictions, read_predictions
 from brittle.evaluation.probing import Flip, Probe, probe
 from brittle.evaluation.published_set import evaluate_stored
@@ -158,10 +167,12 @@ __all__ = [
     "WandbCallback",
     "agreement_table",
     "as_baseline",
+    "as_dataset",
     "best_batch_size",
     "by_corruption",
     "by_corruption_table",
     "check_rules",
+    "checked_scores",
     "cns_scores",
     "common_batch_size",
     "comparable",
@@ -195,6 +206,7 @@ __all__ = [
     "per_corruption_table",
     "plan",
     "printed_table",
+    "probabilities",
     "probe",
     "published_index",
     "published_rows",

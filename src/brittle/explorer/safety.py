@@ -28,10 +28,8 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
-ENTER = (
-    '<!doctype html><meta charset="utf-8"><title>brittle explore</title>'
-    '<meta http-equiv="refresh" content="0;url=./"><p><a href="./">Open the explorer</a></p>'
-)
+HEAD = '<!doctype html><meta charset="utf-8"><title>brittle explore</title><link rel="icon" href="data:,">'
+ENTER = f'{HEAD}<meta http-equiv="refresh" content="0;url=./"><p><a href="./">Open the explorer</a></p>'
 """The page that gives the cookie. A redirect would not do: a strict cookie is not sent along one from elsewhere."""
 
 
@@ -129,7 +127,7 @@ def _cookie(header: str, name: str) -> str:
 
 
 def _query_token(scope: Scope) -> str:
-    return parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+    return str(parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0])
 
 
 def _with_headers(send: Any, *, framed: bool) -> Any:
@@ -146,7 +144,7 @@ def _with_headers(send: Any, *, framed: bool) -> Any:
 
 
 async def _refuse(send: Any, status: int, sentence: str) -> None:
-    await _answer(send, status, f'<!doctype html><meta charset="utf-8"><title>brittle explore</title><p>{sentence}</p>')
+    await _answer(send, status, f"{HEAD}<p>{sentence}</p>")
 
 
 async def _answer(send: Any, status: int, page: str, *headers: tuple[bytes, bytes]) -> None:

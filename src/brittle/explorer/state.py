@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
@@ -32,8 +33,8 @@ MAX_PIXELS = 50_000_000
 MAX_SIDE = 1024
 """Larger pictures are reduced to this side before they are corrupted: a screen shows no more."""
 
-UPLOADS = 32
-"""So many pictures of the browser are kept; the one that was used longest ago makes room."""
+UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 192 * 2**20
+"""What decoded pictures of the browser and of the dataset may take of the memory, and what corrupted pictures may."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class LoadingModel:
 
         try:
             model = wrap_model(self.given)
-            self.name, self.model = model.name, model
+            self.name, self.model = model.name, LockedModel(model, self.lock)
         except Exception as error:  # shown on the page: a model's code may raise anything
             self.error = f"{error}" or type(error).__name__
         self.done.set()
@@ -81,15 +82,33 @@ class LoadingModel:
         return "loading" if not self.done.is_set() else "failed" if self.error else "ready"
 
 
+class LockedModel:
+    """A model that one thread at a time may use; all else is the model's own."""
+
+    def __init__(self, model: Any, lock: threading.Lock) -> None:
+        self._model, self._lock = model, lock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def scores(self, images: Image) -> Any:
+        """The scores of the model."""
+        with self._lock:
+            return self._model.scores(images)
+
+
 Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """The last few values by key; safe to use from several threads."""
+    """Values by key, computed once; those used longest ago make room when all together weigh too much.
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+    Several threads may ask for one value at once: the first computes it, the others wait for it.
+    """
+
+    def __init__(self, limit: float, weigh: Callable[[Value], float] = lambda _: 1) -> None:
+        self.limit, self.weigh, self.weight = limit, weigh, 0.0
+        self._values: OrderedDict[Hashable, Future[Value]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -98,18 +117,42 @@ class Recent(Generic[Value]):
     def get(self, key: Hashable) -> Value | None:
         """The value of a key, if it is kept."""
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: Hashable, value: Value) -> Value:
-        """Keep a value; the one that was used longest ago makes room."""
-        with self._lock:
-            self._values[key] = value
+            kept = self._values.get(key)
+            if kept is None or not kept.done():
+                return None
             self._values.move_to_end(key)
-            while len(self._values) > self.size:
-                self._values.popitem(last=False)
+        return kept.result()
+
+    def once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """The value of a key, computed if it is not kept; an error is raised to all who wait, and not kept."""
+        with self._lock:
+            kept = self._values.get(key)
+            if kept is None:
+                computed: Future[Value] = Future()
+                self._values[key] = computed
+            else:
+                self._values.move_to_end(key)
+        if kept is not None:
+            return kept.result()
+        try:
+            value = compute()
+        except BaseException as error:
+            with self._lock:
+                self._values.pop(key, None)
+            computed.set_exception(error)
+            raise
+        computed.set_result(value)
+        self._make_room(self.weigh(value))
         return value
+
+    def _make_room(self, added: float) -> None:
+        with self._lock:
+            self.weight += added
+            for key in list(self._values):
+                if self.weight <= self.limit or len(self._values) == 1:
+                    break
+                if self._values[key].done():
+                    self.weight -= self.weigh(self._values.pop(key).result())
 
 
 @dataclass(eq=False)
@@ -125,8 +168,8 @@ class State:
     data: Any = None
     dataset: Dataset | None = None
     dataset_error: str = ""
-    uploads: Recent[Picture] = field(default_factory=lambda: Recent(UPLOADS))
-    drawn: Recent[Image] = field(default_factory=lambda: Recent(128))
+    uploads: Recent[Picture] = field(default_factory=lambda: Recent(UPLOADED_BYTES, lambda kept: kept.pixels.nbytes))
+    drawn: Recent[Image] = field(default_factory=lambda: Recent(DRAWN_BYTES, lambda kept: kept.nbytes))
     loaded: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
@@ -186,34 +229,40 @@ class State:
             return known
         match = re.fullmatch(r"d(\d{1,9})", identity, re.ASCII)
         if match and self.dataset is not None and int(match[1]) < len(self.dataset):
-            return self._of_dataset(int(match[1]))
+            data, index = self.dataset, int(match[1])
+            return self.uploads.once(f"d{index}", lambda: self._of_dataset(data, index))
         raise BrittleError(f"there is no picture {identity[:40]!r}; it may have made room for newer ones")
 
-    def _of_dataset(self, index: int) -> Picture:
-        data = self.dataset
-        assert data is not None
-        kept = self.uploads.get(("d", index))
-        if kept is not None:
-            return kept
+    def _of_dataset(self, data: Dataset, index: int) -> Picture:
         identity = data.ids[index]
         try:
             pixels = data.image(index)
         except UnreadableImage as error:
             raise BrittleError(f"{identity!r} of {data.name!r} cannot be read: {error}") from error
         label = None if data.labels is None else int(data.labels[index])
-        shell = (str(self.data), "--sample", str(identity)) if isinstance(self.data, str | Path) else ()
-        shown = Picture(
-            f"d{index}", str(identity), pixels, identity, f"data.image({index})", shell, label, from_data=True
-        )
-        return self.uploads.put(("d", index), shown)
+        shell: tuple[str, ...] = ()
+        if isinstance(self.data, str | Path):
+            prepare = () if data.preparation == "none" else ("--prepare", data.preparation)
+            shell = (str(self.data), "--sample", str(identity), *prepare)
+        python = f"data.image({index})"
+        return Picture(f"d{index}", str(identity), pixels, identity, python, shell, label, from_data=True)
+
+    @property
+    def data_in_python(self) -> str | None:
+        """An expression of the dataset, if a text named it."""
+        if self.dataset is None or not isinstance(self.data, str | Path):
+            return None
+        prepared = "" if self.dataset.preparation == "none" else f".prepared({self.dataset.preparation!r})"
+        return f"brittle.load_dataset({str(self.data)!r}){prepared}"
 
     def upload(self, content: bytes, name: str) -> Picture:
         """Keep a picture of the browser; its sides are checked before it is decoded."""
         pixels = read_upload(content)
         clean_name = re.sub(r"[^\w.\- ]", "_", name.replace("\\", "/").rpartition("/")[2])[-80:] or "picture.png"
-        identity = f"u{sha256(content).hexdigest()[:20]}"
+        identity = f"u{sha256(clean_name.encode() + content).hexdigest()[:20]}"
         python = f"brittle.datasets.read_image({clean_name!r})"
-        return self.uploads.put(identity, Picture(identity, clean_name, pixels, clean_name, python, (clean_name,)))
+        shown = Picture(identity, clean_name, pixels, clean_name, python, (clean_name,))
+        return self.uploads.once(identity, lambda: shown)
 
 
 def read_upload(content: bytes) -> Image:

@@ -24,6 +24,7 @@ from brittle.models.networks import (
     save_weights,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
+from brittle.models.outputs import class_name, input_side, output_names, resizes_images
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
     CIFAR_STD,
@@ -49,6 +50,7 @@ __all__ = [
     "TorchModel",
     "as_pipeline",
     "build_network",
+    "class_name",
     "demo_model",
     "find_device",
     "from_callable",
@@ -60,6 +62,7 @@ __all__ = [
     "from_torchvision",
     "from_transformers",
     "from_weights",
+    "input_side",
     "load_into",
     "load_model",
     "load_pipeline",
@@ -69,8 +72,10 @@ __all__ = [
     "model_texts",
     "option_value",
     "options_of",
+    "output_names",
     "preprocessing_in_words",
     "resize",
+    "resizes_images",
     "save_trained",
     "save_weights",
     "wrap_model",
