@@ -98,15 +98,15 @@ class _OverlapPages:
         photo = self.state.picture(request.query_params.get("photo") or next(iter(self.state.photos)))
         if place is not None and not 0 <= place < len(shown.names):
             raise NotFoundError(f"There is no corruption number {place}; there are {len(shown.names)}.")
-        key = (shown.key, place, photo.id)
-        kept = self._drawn.get(key)
-        if kept is None:
-            try:
-                pixels = photo.pixels if place is None else shown.draw(place, photo.pixels)
-            except BrittleError as error:
-                raise NotFoundError(f"There is no picture: {error}") from error
-            kept = self._drawn.put(key, encode(pixels))
-        return Response(kept[0], media_type=kept[1])
+        pixels = photo.pixels
+        try:
+            content, kind = self._drawn.once(
+                (shown.key, place, photo.id),
+                lambda: encode(pixels if place is None else shown.draw(place, pixels)),
+            )
+        except BrittleError as error:
+            raise NotFoundError(f"There is no picture: {error}") from error
+        return Response(content, media_type=kind)
 
     def recipe(self, request: Request) -> Response:
         """The largest set as the TOML file of a recipe."""

@@ -256,7 +256,9 @@ class _ResultsPages:
 
 def address(path: str, **values: Any) -> str:
     """A path with what is given as its query; empty values are left out."""
-    kept = {name: _text(value) for name, value in values.items() if value not in (None, "", False)}
+    kept = {
+        name: _text(value) for name, value in values.items() if value is not None and value is not False and value != ""
+    }
     return f"{path}?{urlencode(kept)}" if kept else path
 
 

@@ -26,6 +26,9 @@ RUN_FILE = "run.toml"
 TINY, SIDE = 64, 320
 """Pictures up to the first side are sent pixel by pixel, larger ones reduced to the second."""
 
+PICTURE_BYTES = 64 * 2**20
+"""So many bytes of pictures that were drawn are kept."""
+
 WARM = 30_000_000
 """Runs of up to so many rows are read in the background as soon as somebody looks at them."""
 
@@ -48,7 +51,7 @@ class BrowsedRuns:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.ladders = Ladders(results)
-        self._drawn: Recent[tuple[bytes, str]] = Recent(2000)
+        self._drawn: Recent[tuple[bytes, str]] = Recent(PICTURE_BYTES, weigh=lambda picture: len(picture[0]))
         self._compared: Recent[dict[str, dict[float, PairedCell]]] = Recent(32)
         self._warm = False
         self._lock = Lock()
@@ -139,8 +142,7 @@ class BrowsedRuns:
 
     def compared(self, first: str, second: str) -> dict[str, dict[float, PairedCell]]:
         """Two models cell by cell."""
-        kept = self._compared.get((first, second))
-        return kept or self._compared.put((first, second), paired_cells(self.ladders, first, second))
+        return self._compared.once((first, second), lambda: paired_cells(self.ladders, first, second))
 
     def check(self, *, model: str | None = None, corruption: str | None = None, level: float | None = None) -> None:
         """Raise NotFoundError unless these are known."""
@@ -232,9 +234,9 @@ class BrowsedRuns:
 
     def encoded(self, sample: str, corruption: str, severity: float) -> tuple[bytes, str]:
         """The bytes of a picture for the browser, and their kind."""
-        key = (sample, corruption, severity)
-        kept = self._drawn.get(key)
-        return kept or self._drawn.put(key, encode(self.picture(*key)))
+        return self._drawn.once(
+            (sample, corruption, severity), lambda: encode(self.picture(sample, corruption, severity))
+        )
 
 
 def encode(image: Image, side: int = SIDE) -> tuple[bytes, str]:
