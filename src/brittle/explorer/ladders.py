@@ -25,8 +25,8 @@ MISSING, WRONG, RIGHT = -1, 0, 1
 BUDGET = 1 << 30
 """So many bytes of predictions are kept in memory; a row needs nine, so that 100 million rows fit."""
 
-AT_ONCE = 8_000_000
-"""So many rows are read in one go."""
+AT_ONCE = 1_000_000
+"""So many rows are read in one go; others wait for their turn meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)

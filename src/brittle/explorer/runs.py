@@ -9,6 +9,7 @@ from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from threading import Lock, Thread
+from time import sleep
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
@@ -166,7 +167,7 @@ class BrowsedRuns:
     def _read_all(self) -> None:
         with suppress(BrittleError, OSError):  # a page that needs the rows says what is wrong
             for _ in self.ladders.each(self.ladders.pairs()):
-                pass
+                sleep(0.002)  # whoever waits for the lock goes first
 
     @cached_property
     def _pictures(self) -> dict[str, Pictures]:
