@@ -180,7 +180,7 @@ def _matching(ladders: Ladders, query: FailureQuery) -> Iterator[_Part]:
         if query.right_by is not None:
             wanted &= _right(ladders.get(query.right_by, ladder.corruption), ladder.levels)
         flat = np.flatnonzero(wanted)
-        yield _Part(ladder, flat, _keys(ladder, flat, query.sort))
+        yield _Part(ladder, flat, _keys(ladder, query.sort)[flat])
 
 
 def _right(ladder: Ladder, levels: Sequence[float]) -> NDArray[np.bool_]:
@@ -192,13 +192,20 @@ def _right(ladder: Ladder, levels: Sequence[float]) -> NDArray[np.bool_]:
     return right
 
 
-def _keys(ladder: Ladder, flat: NDArray[np.int64], sort: Sort) -> NDArray[np.uint64]:
-    """What rows are sorted by, as whole numbers: 32 bits of one value, and 32 of the other among equals."""
-    sure = _ordinal(ladder.confidences.flat[flat], descending=sort != "unsure")
-    point = ladder.points[flat % len(ladder.samples)].astype(np.float32)
-    early = _ordinal(point, descending=sort == "latest")
-    first, second = (sure, early) if sort in ("surest", "unsure") else (early, sure)
-    return first << np.uint64(32) | second
+def _keys(ladder: Ladder, sort: Sort) -> NDArray[np.uint64]:
+    """What the rows of a ladder are sorted by, as whole numbers: 32 bits of one value, then 32 of the other.
+
+    Those of the latest order are kept.
+    """
+    kept = ladder.keys.get(sort)
+    if kept is None:
+        sure = _ordinal(ladder.confidences, descending=sort != "unsure")
+        early = _ordinal(ladder.points.astype(np.float32), descending=sort == "latest")
+        first, second = (sure, early) if sort in ("surest", "unsure") else (early, sure)
+        kept = (first << np.uint64(32) | second).ravel()
+        ladder.keys.clear()
+        ladder.keys[sort] = kept
+    return kept
 
 
 def _ordinal(values: NDArray[np.float32], *, descending: bool) -> NDArray[np.uint64]:

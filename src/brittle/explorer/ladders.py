@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from threading import RLock
@@ -23,7 +23,7 @@ MISSING, WRONG, RIGHT = -1, 0, 1
 """What is known of a sample at a level."""
 
 BUDGET = 1 << 30
-"""So many bytes of predictions are kept in memory; a row needs nine, so that 100 million rows fit."""
+"""So many bytes of predictions are kept in memory; a row needs 17 or a little more, so that 60 million rows fit."""
 
 AT_ONCE = 1_000_000
 """So many rows are read in one go; others wait for their turn meanwhile."""
@@ -35,7 +35,8 @@ class Ladder:
 
     Samples are in the order of their ids. Under shifts of slides a sample is a trajectory, and `files` has the id of
     its picture at each level. `points` are the failure points as `metrics.failure_points` has them, from the clean
-    images on: infinite if the sample never fails, NaN if it is unknown because some level lacks the sample.
+    images on: infinite if the sample never fails, NaN if it is unknown because some level lacks the sample. `keys` are
+    what its rows are sorted by, if somebody asked for an order.
     """
 
     model: str
@@ -48,12 +49,13 @@ class Ladder:
     states: NDArray[np.int8]
     points: FloatArray
     files: NDArray[np.object_] | None = None
+    keys: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
-        """The bytes that it holds; samples are shared by all ladders of a run."""
+        """The bytes that it holds, with the keys of one order; samples are shared by all ladders of a run."""
         arrays = (self.labels, self.predictions, self.confidences, self.states, self.points)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in arrays) + 8 * self.states.size
 
     def at(self, level: float) -> int:
         """The row of a level."""
