@@ -212,9 +212,12 @@ def test_no_file_but_those_of_the_pages_is_served(client: Any, path: str) -> Non
 def test_a_model_that_raises_is_told_as_text_and_the_server_lives(client: Any) -> None:
     for path in ("predictions", "strip"):
         answer = client.get(f"/live/{path}", params={**FOG, "model": "2"})
-        assert answer.status_code == 422
         assert answer.headers["content-type"] == "application/json"
+        assert answer.json()["status"] == "failed"
         assert HOSTILE in answer.json()["error"]
+    assert client.get("/live/breaks", params={**FOG, "model": "2"}).status_code == 422
+    other = client.get("/live/predictions", params={"picture": "d0", "model": "1"}).json()
+    assert "texture" in other["error"]  # two outputs for data of three classes
     assert client.get("/live/predictions", params=FOG).status_code == 200
 
 
