@@ -68,6 +68,9 @@ class Safety:
         self.app, self.token, self.hosts, self.any_address = app, token, frozenset(hosts), any_address
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":  # the server starts and ends
+            await self.app(scope, receive, send)
+            return
         if scope["type"] != "http":
             return
         headers: dict[str, str] = {}

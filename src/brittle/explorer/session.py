@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from brittle._errors import BrittleError
+from brittle._errors import BrittleError, RunError
 from brittle._types import Image
 from brittle.benchmarks import list_benchmarks, load_benchmark
 from brittle.corruptions import get_corruption, list_corruptions
@@ -97,18 +97,24 @@ class Session:
         return self._clean.once((number, picture.id, view.size), compute)
 
     def predictions(self, number: int, view: View) -> dict[str, Any]:
-        """The most likely classes of a model for a view, beside what it says of the clean picture."""
+        """The most likely classes of a model for a view; what its code raises is told as text."""
         picture, given = self.state.picture(view.picture), self.model(number)
-        reading = self.reading(number, picture)
-        if reading is None:
-            return {"name": given.name, "status": "loading"}
+        try:
+            reading = self.reading(number, picture)
+            if reading is None:
+                return {"name": given.name, "status": "loading"}
+            return self._predictions(number, view, picture, reading)
+        except (BrittleError, RunError) as error:
+            return {"name": given.name, "status": "failed", "error": str(error)}
+
+    def _predictions(self, number: int, view: View, picture: Picture, reading: Reading) -> dict[str, Any]:
         clean, clean_top = self.clean(number, reading, view)
         shares = reading.shares([self.draw(view)])
         predicted = int(reading.predicted(shares)[0])
         target = clean if picture.label is None else picture.label
         side = input_side(reading.model)
         return {
-            "name": given.name,
+            "name": self.model(number).name,
             "status": "ready",
             "top": reading.top(shares[0]),
             "clean": clean_top[0],
@@ -120,13 +126,20 @@ class Session:
         }
 
     def strip(self, number: int, view: View, place: int) -> dict[str, Any]:
-        """A model along the severity axis of one layer, with the exact failure point."""
+        """A model along the severity axis of one layer, with the exact failure point; or what its code raises."""
         picture = self.state.picture(view.picture)
-        reading = self.reading(number, picture)
-        if reading is None:
-            return {"status": "loading"}
+        self.model(number)
         if not 0 <= place < len(view.layers):
             raise BrittleError(f"there are {len(view.layers)} corruptions on this picture, and no number {place}")
+        try:
+            reading = self.reading(number, picture)
+            if reading is None:
+                return {"status": "loading"}
+            return self._strip(number, view, place, picture, reading)
+        except (BrittleError, RunError) as error:
+            return {"status": "failed", "error": str(error)}
+
+    def _strip(self, number: int, view: View, place: int, picture: Picture, reading: Reading) -> dict[str, Any]:
         clean = self.clean(number, reading, view)[0]
         target = clean if picture.label is None else picture.label
         highest = get_corruption(view.layers[place].corruption).max_severity

@@ -99,6 +99,7 @@
 
   const showModel = (i, found) => {
     const [, verdict, bars, , sees] = cards[i].children;
+    if (found.status === "failed") return showError(i, found.error);
     if (found.status === "loading") {
       head(cards[i], models[i].name);
       verdict.replaceChildren(make("span", "loading the model…", { className: "loading" }));
@@ -155,7 +156,7 @@
       const found = await (await ask(`/live/strip?${query({ model: i, place: screen.active })}`)).json();
       if (asked !== stripKey()) return;
       strips[i] = found;
-      showFailure(i, found);
+      if (found.status === "ready") showFailure(i, found);
     } catch { strips[i] = null; fails.replaceChildren(); }
     drawStrip();
   }));
