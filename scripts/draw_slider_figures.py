@@ -10,6 +10,7 @@ import polars as pl
 import brittle
 from brittle.datasets import cns_bench
 from brittle.evaluation import cns_scores
+from brittle.report import slide_sheet
 from brittle.report.figures import (
     drop_figure,
     failure_figure,
@@ -22,7 +23,6 @@ from brittle.report.figures import (
     shift_curve_figure,
     slope_figure,
 )
-from brittle.report.sheets import slide_sheet
 from brittle.sliders import choose_thresholds, find_sliders, held_out_filters, load_slider
 from brittle.sliders.filtering import labelled
 
@@ -41,7 +41,7 @@ def draw(demo: Path, images: Path) -> list[Path]:
     last = results.models[-1]
     rows = results.rows.filter(pl.col("model") == last).select("sample", "prediction", "correct").collect().rows()
     said = {sample: (classes[prediction], right) for sample, prediction, right in rows}
-    sheet = slide_sheet(cns_bench(demo / "slides"), most=9, thumb=96, said=said)
+    sheet = slide_sheet(cns_bench(demo / "slides"), most=9, thumb=96, predictions=said)
     images.mkdir(parents=True, exist_ok=True)
     sheet.save(images / "sliders-slides.png", optimize=True)
     made.append(images / "sliders-slides.png")

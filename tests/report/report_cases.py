@@ -11,7 +11,7 @@ from brittle import load_benchmark
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation import Results, evaluate, load_results
+from brittle.evaluation import Results, evaluate, load_results, search_failure_points
 from brittle.models import from_callable
 
 NASTY = '<b>ü & "co" \'</script>'
@@ -96,6 +96,31 @@ def two_recipes(folder: Path) -> Results:
     return evaluate(models("plain", NASTY), dataset(broken=(3, 10)), OWN_LEVELS, folder)
 
 
+SCALES = (0.0, 0.5, 1.0, 2.5)
+
+
+def slides(models: tuple[str, ...] = ("alexnet", "vit", NASTY), shifts=("heavy_fog", "heavy_snow")) -> Results:
+    """Each model is right below a limit of its own, and each trajectory shifts it."""
+    rows = []
+    rng = np.random.default_rng(0)
+    for place, model in enumerate(models):
+        for shift in shifts:
+            for seed in range(12):
+                limit = 0.3 + 0.5 * place + rng.random()
+                for scale in SCALES:
+                    sample = f"{shift}/000_tench/seed_{seed:04}_scale_{round(1000 * scale):04}.jpg"
+                    right = scale < limit and seed > place
+                    rows.append((model, f"cns/{shift}", scale, sample, 0, 0 if right else 1, 0.9, right))
+    names = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    return Results(pl.LazyFrame(rows, schema=names, orient="row"))
+
+
+def searched(folder: Path) -> Results:
+    results = evaluate(models("a", "b"), dataset(), STEPS, folder)
+    search_failure_points(models("a", "b"), dataset(), STEPS, folder, tolerance=0.25)
+    return results
+
+
 CASES: dict[str, Callable[[Path], Results]] = {
     "two recipes": two_recipes,
     "one model": lambda folder: evaluate(models("only"), dataset(), STEPS, folder),
@@ -113,4 +138,6 @@ CASES: dict[str, Callable[[Path], Results]] = {
     "several runs": several_runs,
     "no clean images": no_clean,
     "rows without a run": no_runs,
+    "slides": lambda _: slides(),
+    "searched": searched,
 }

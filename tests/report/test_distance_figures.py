@@ -23,7 +23,7 @@ from brittle.report.figures import (
     mixing_figure,
     study_figure,
 )
-from brittle.report.nearest import NearestRow, nearest_sheet
+from brittle.report.sheets import NearestRow, nearest_sheet
 from tests.report.test_figures import MEASURE, texts, tips
 from tests.report.test_report_in_a_browser import BROWSER, browse
 

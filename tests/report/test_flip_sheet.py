@@ -12,8 +12,8 @@ from brittle.evaluation.cell import Classes, predict
 from brittle.evaluation.probing import probe
 from brittle.models import from_callable
 from brittle.plots import MODEL_COLOURS
-from brittle.report.sheets import resized
-from brittle.report.strips import Seen, flip_sheet, probe_sheet, shorten
+from brittle.report import ProbedModel, flip_sheet, probe_sheet
+from brittle.report.grid import resized, shorten
 
 CAT = photo(size=64)
 RECIPE = Benchmark("two", (Entry("imagenet-c/fog", (1,)), Entry("imagenet-c/contrast", (1,))), seed=3)
@@ -36,7 +36,7 @@ def spread_below(limit: float, name: str):
 
 def test_every_model_is_drawn_where_it_flips_and_the_others_at_their_strongest() -> None:
     models = [spread_below(35, "early"), spread_below(30, "late"), spread_below(0, "never")]
-    seen = [Seen(model.name, probe(model, CAT, RECIPE, draws=3), ("sharp", "flat")) for model in models]
+    seen = [ProbedModel(model.name, probe(model, CAT, RECIPE, draws=3), ("sharp", "flat")) for model in models]
     sheet = flip_sheet(CAT, RECIPE, seen, thumb=64)
     pixels = np.asarray(sheet)
     assert shown(pixels, CAT)
@@ -55,7 +55,7 @@ def test_every_model_is_drawn_where_it_flips_and_the_others_at_their_strongest()
 def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:
     recipe = brittle.load_benchmark("imagenet-c")
     models = [spread_below(35, "a model with a name that is longer than its pictures"), spread_below(12, "b")]
-    seen = [Seen(model.name, probe(model, CAT, recipe, draws=1, tolerance=0.5)) for model in models]
+    seen = [ProbedModel(model.name, probe(model, CAT, recipe, draws=1, tolerance=0.5)) for model in models]
     sheet = flip_sheet(CAT, recipe, seen, thumb=64)
     assert 0.8 < sheet.width / sheet.height < 2.8
     edge = np.asarray(sheet)[:, -10:]

@@ -79,7 +79,7 @@ def failure_points_verb(
     from brittle.evaluation.failure_search import drawn_key
     from brittle.evaluation.failure_summary import SearchedFolder
     from brittle.models import class_name
-    from brittle.report.strips import failure_sheet
+    from brittle.report import failure_sheet
 
     if figure is not None:
         check_picture(figure)

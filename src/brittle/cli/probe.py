@@ -92,14 +92,16 @@ def probe_verb(
         return
     title = Path(photo).name
     if len(loaded) == 1:
-        from brittle.report.strips import probe_sheet
+        from brittle.report import probe_sheet
 
         [(name, probed)] = found.items()
         sheet = probe_sheet(picture, recipe, name, title, probed, lambda number: class_name(number, words[name]))
     else:
-        from brittle.report.strips import Seen, flip_sheet
+        from brittle.report import ProbedModel, flip_sheet
 
-        sheet = flip_sheet(picture, recipe, [Seen(name, found[name], words[name]) for name in found], photo=title)
+        sheet = flip_sheet(
+            picture, recipe, [ProbedModel(name, found[name], words[name]) for name in found], photo=title
+        )
     save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {', '.join(found)}[/]", soft_wrap=True)
 

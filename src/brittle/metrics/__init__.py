@@ -4,6 +4,7 @@ Accuracies and errors are fractions between 0 and 1; an `Estimate` prints them a
 """
 
 from brittle.metrics.bounded_means import gap_interval, mean_interval
+from brittle.metrics.calibration import Calibration, calibration_bins, expected_calibration_error
 from brittle.metrics.correlation import (
     Correlation,
     LinearFit,
@@ -72,6 +73,7 @@ __all__ = [
     "BASELINES",
     "Balance",
     "Baseline",
+    "Calibration",
     "Correlation",
     "Estimate",
     "FailurePoints",
@@ -87,6 +89,7 @@ __all__ = [
     "balance",
     "baseline",
     "bootstrap",
+    "calibration_bins",
     "clopper_pearson",
     "contrast_kept",
     "correlate",
@@ -95,6 +98,7 @@ __all__ = [
     "differences",
     "error",
     "errors_from_relative",
+    "expected_calibration_error",
     "failure_points",
     "flip_probability",
     "flips",

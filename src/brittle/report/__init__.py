@@ -1,39 +1,85 @@
-"""What people look at."""
+"""The page people share, its charts and templates, and sheets of pictures."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brittle.plots import FAMILY_COLOURS
-from brittle.report.sheets import contact_sheet, slide_sheet
 
 if TYPE_CHECKING:
+    from brittle.report.charts import (
+        Axis,
+        Caption,
+        Chart,
+        Frame,
+        HeatMap,
+        HeatRow,
+        Series,
+        column_chart,
+        heat_map,
+        line_chart,
+        reliability_diagram,
+        severity_curve,
+    )
     from brittle.report.data import same_images
-    from brittle.report.examples import Pictures
-    from brittle.report.nearest import nearest_rows, nearest_sheet
     from brittle.report.page import report_html, write_failure_report, write_report
-    from brittle.report.strips import failure_sheet, flip_sheet, probe_sheet
+    from brittle.report.pictures import Pictures
+    from brittle.report.sheets import (
+        ProbedModel,
+        contact_sheet,
+        failure_sheet,
+        flip_sheet,
+        nearest_rows,
+        nearest_sheet,
+        probe_sheet,
+        slide_sheet,
+    )
+    from brittle.report.theme import ModelStyle, ModelStyles, page_templates, theme_css
 
 LAZY = {
+    "charts": (
+        *("Axis", "Caption", "Chart", "Frame", "HeatMap", "HeatRow", "Series"),
+        *("column_chart", "heat_map", "line_chart", "reliability_diagram", "severity_curve"),
+    ),
     "data": ("same_images",),
-    "examples": ("Pictures",),
-    "nearest": ("nearest_rows", "nearest_sheet"),
     "page": ("report_html", "write_failure_report", "write_report"),
-    "strips": ("failure_sheet", "flip_sheet", "probe_sheet"),
+    "pictures": ("Pictures",),
+    "sheets": (
+        *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
+        *("nearest_rows", "nearest_sheet", "probe_sheet", "slide_sheet"),
+    ),
+    "theme": ("ModelStyle", "ModelStyles", "page_templates", "theme_css"),
 }
-"""What needs results and what reads them: loaded when it is first asked for."""
+"""Each module is loaded when something in it is first asked for."""
 
 __all__ = [
     "FAMILY_COLOURS",
+    "Axis",
+    "Caption",
+    "Chart",
+    "Frame",
+    "HeatMap",
+    "HeatRow",
+    "ModelStyle",
+    "ModelStyles",
     "Pictures",
+    "ProbedModel",
+    "Series",
+    "column_chart",
     "contact_sheet",
     "failure_sheet",
     "flip_sheet",
+    "heat_map",
+    "line_chart",
     "nearest_rows",
     "nearest_sheet",
+    "page_templates",
     "probe_sheet",
+    "reliability_diagram",
     "report_html",
     "same_images",
+    "severity_curve",
     "slide_sheet",
+    "theme_css",
     "write_failure_report",
     "write_report",
 ]

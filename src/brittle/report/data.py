@@ -1,8 +1,9 @@
-"""What the page shows, measured."""
+"""Parts of a page, which are benchmarks on sets of images, and what is measured of their models."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,15 +16,12 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Entry, Level, ends
 from brittle.corruptions import FAMILIES
-from brittle.evaluation import Run
-from brittle.evaluation.cell import plan
-from brittle.evaluation.results import COLUMNS, Results
-from brittle.evaluation.score import Scores, by_corruption, scores
-from brittle.evaluation.store import Store, scan
-from brittle.evaluation.trajectory_scores import SHIFT
-from brittle.metrics import Estimate, failure_points, resampled_means, wilson
-from brittle.metrics.resampling import WIDENED, share_intervals
-from brittle.report.html import severity
+from brittle.evaluation import SHIFT, Results, Run, Scores, Store, by_corruption, compare_all, plan, scores, shared_rows
+from brittle.evaluation.results import COLUMNS, Matrix
+from brittle.evaluation.store import scan
+from brittle.metrics import Estimate, failure_points, holm, mcnemar, resampled_means, share_intervals, wilson
+from brittle.metrics.resampling import WIDENED
+from brittle.report.theme import ModelStyles, severity
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,12 @@ class Columns:
 
 def severity_columns(benchmark: Benchmark) -> list[Columns]:
     """Every corruption in the order of the recipe."""
-    found, start = [], 1
+    columns, start = [], 1
     for entry in benchmark.entries:
         order = sorted(range(len(entry.levels)), key=[*map(ends, entry.levels)].__getitem__)
-        found.append(Columns(entry, tuple(entry.levels[i] for i in order), tuple(start + i for i in order)))
+        columns.append(Columns(entry, tuple(entry.levels[i] for i in order), tuple(start + i for i in order)))
         start += len(entry.levels)
-    return found
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +81,25 @@ class Part:
         return next((list(run.classes) for run in self.results.runs if run.classes), [])
 
     def class_name(self, number: int) -> str:
-        """What people call a class."""
-        if number < 0:
-            return "none of the classes"
-        return self.classes[number] if number < len(self.classes) else f"class {number}"
+        """The name of a class, or its number."""
+        return class_name(self.classes, number)
+
+    def rows(self, model: str) -> pl.LazyFrame:
+        """The rows of one model on the clean images and on the cells of the benchmark."""
+        cells = [Cell(), *([] if self.benchmark is None else self.benchmark.cells())]
+        places = pl.LazyFrame([cell.place for cell in cells], schema=["corruption", "level"], orient="row")
+        return self.results.rows.filter(pl.col("model") == model).join(places, on=["corruption", "level"])
 
     @property
     def name(self) -> str:
-        """What people call the benchmark."""
+        """The title of the benchmark, or the name of the images."""
         if self.benchmark is None:
             return self.data or ("Slides" if self.slides else "Clean images")
         return self.benchmark.title.partition(":")[0].strip() or self.benchmark.name
 
     @property
     def place(self) -> str:
-        """The name with that of the run, where several parts have the same."""
+        """The name with that of the run, where two parts have the same."""
         return f"{self.name}, {self.results.runs[0].folder.name}"
 
     @property
@@ -106,35 +108,36 @@ class Part:
         return "" if self.benchmark is None else self.benchmark.title.partition(":")[2].strip()
 
 
+def class_name(classes: Sequence[str], number: int) -> str:
+    """The name of a class, or its number."""
+    if number < 0:
+        return "none of the classes"
+    return classes[number] if number < len(classes) else f"class {number}"
+
+
 def parts(results: Results) -> list[Part]:
     """All parts, in the order in which they were run."""
-    found: list[Part] = []
+    made: list[Part] = []
     for group in same_images(results):
-        slid = [cell for cell in group.cells if cell.corruption.startswith(SHIFT)]
-        if slid:
-            whole = group.models_with(slid)
-            left_out = [model for model in group.models if model not in whole]
-            if whole:
-                found.append(Part(len(found) + 1, group, None, whole, left_out, slides=True))
-            continue
+        shifted = [cell for cell in group.cells if cell.corruption.startswith(SHIFT)]
         clean = [Cell()] if Cell() in group.cells else []
-        own: list[tuple[Benchmark | None, list[str]]] = []
-        for benchmark in _recipes(group):
-            cells = [*clean, *benchmark.cells()]
-            whole = group.models_with(cells)
-            if whole:
-                own.append((benchmark, whole))
-        if not own and clean:
-            own.append((None, group.models_with(clean)))
-        for recipe, models in own:
+        chosen: list[tuple[Benchmark | None, list[str]]] = []
+        if shifted:
+            chosen.append((None, group.models_with(shifted)))
+        else:
+            chosen += [(recipe, group.models_with([*clean, *recipe.cells()])) for recipe in _recipes(group)]
+            if clean and not any(models for _, models in chosen):
+                chosen = [(None, group.models_with(clean))]
+        for recipe, models in chosen:
             left_out = [model for model in group.models if model not in models]
-            found.append(Part(len(found) + 1, group, recipe, models, left_out))
-    if not found:
+            if models:
+                made.append(Part(len(made) + 1, group, recipe, models, left_out, slides=bool(shifted)))
+    if not made:
         raise BrittleError(
             f"none of the models {', '.join(results.models)} has results on all cells of a recipe, or on clean images; "
             "run them again to fill what is missing"
         )
-    return found
+    return made
 
 
 def same_images(results: Results) -> list[Results]:
@@ -161,17 +164,15 @@ def _data(run: Run) -> tuple[Any, ...]:
 
 def _together(runs: list[Run], results: Results) -> Results:
     """The rows of some of the runs, those on the same images, with the names that the models have in all of them."""
-    stores, among = ([Store(run.folder) for run in several] for several in (runs, results.runs))
+    stores, among = ([Store(run.folder) for run in chosen] for chosen in (runs, results.runs))
     rows = scan(stores, among).select(COLUMNS).filter(pl.col("model").is_in(results.models))
     return Results(rows, tuple(runs))
 
 
 def _recipes(group: Results) -> list[Benchmark]:
     order = [s.recipe for run in group.runs for s in run.calls]
-    found = group.benchmarks()
-    if not found:
-        found = _made_up(group)
-    return sorted(found, key=lambda recipe: order.index(recipe.hash) if recipe.hash in order else len(order))
+    recipes = group.benchmarks() or _made_up(group)
+    return sorted(recipes, key=lambda recipe: order.index(recipe.hash) if recipe.hash in order else len(order))
 
 
 def _made_up(group: Results) -> list[Benchmark]:
@@ -187,17 +188,17 @@ def _made_up(group: Results) -> list[Benchmark]:
     return [Benchmark("all corruptions", tuple(entries), "All corruptions")] if entries else []
 
 
-def in_order(several: list[Part], order: list[str]) -> list[Part]:
+def in_order(unordered: list[Part], order: list[str]) -> list[Part]:
     """The same parts with their models in this order."""
-    return [replace(part, models=sorted(part.models, key=order.index)) for part in several]
+    return [replace(part, models=sorted(part.models, key=order.index)) for part in unordered]
 
 
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class FailureSummary:
-    """Failure points of one corruption, or of several: those of images that are right when clean."""
+class FailureNumbers:
+    """Failure points of one corruption, or of some together: those of images that are right when clean."""
 
     median: float
     mean: float
@@ -207,7 +208,7 @@ class FailureSummary:
 
 @dataclass(frozen=True, eq=False)
 class FailureCurves:
-    """How images that are right when clean break along the levels.
+    """How images that are right when clean fail along the levels.
 
     `ticks` names the steps of the pooled numbers: severities if all corruptions share them, else their ranks.
     """
@@ -220,20 +221,20 @@ class FailureCurves:
     high: FloatArray
     histogram: FloatArray
     never: float
-    pooled: FailureSummary
-    corruptions: dict[str, FailureSummary]
+    pooled: FailureNumbers
+    corruptions: dict[str, FailureNumbers]
     left_out: list[str]
 
 
 def failure_curves(benchmark: Benchmark, table: Bools) -> FailureCurves | None:
     """Failure points from a matrix of samples × (clean, then every cell); None if there is nothing to climb."""
     right = table[table[:, 0]]
-    climbed = [own for own in severity_columns(benchmark) if own.ladder]
+    climbed = [columns for columns in severity_columns(benchmark) if columns.ladder]
     if not climbed or not len(right):
         return None
-    blocks = {own.entry.id: right[:, [0, *own.places]] for own in climbed}
-    steps = Counter(len(own.ladder) for own in climbed).most_common(1)[0][0]
-    pooled = {own.entry.id: own.ladder for own in climbed if len(own.ladder) == steps}
+    blocks = {columns.entry.id: right[:, [0, *columns.places]] for columns in climbed}
+    steps = Counter(len(columns.ladder) for columns in climbed).most_common(1)[0][0]
+    pooled = {columns.entry.id: columns.ladder for columns in climbed if len(columns.ladder) == steps}
     ladders = set(pooled.values())
     shared = len(ladders) == 1
     axis = np.array([0.0, *next(iter(ladders))]) if shared else np.arange(steps + 1.0)
@@ -251,16 +252,16 @@ def failure_curves(benchmark: Benchmark, table: Bools) -> FailureCurves | None:
         high,
         points.histogram()[1:],
         points.never / len(points),
-        _breaks(together, axis),
-        {own.entry.id: _breaks(blocks[own.entry.id], np.array([0.0, *own.ladder])) for own in climbed},
+        _failure_numbers(together, axis),
+        {one.entry.id: _failure_numbers(blocks[one.entry.id], np.array([0.0, *one.ladder])) for one in climbed},
         [entry.corruption.name for entry in benchmark.entries if entry.id not in pooled],
     )
 
 
-def _breaks(right: Bools, axis: FloatArray) -> FailureSummary:
+def _failure_numbers(right: Bools, axis: FloatArray) -> FailureNumbers:
     points = failure_points(right, axis)
     last = float(points.severities[-1])
-    return FailureSummary(points.median(), points.mean(), last, float(points.survival([last])[0]))
+    return FailureNumbers(points.median(), points.mean(), last, float(points.survival([last])[0]))
 
 
 @dataclass(frozen=True)
@@ -276,47 +277,51 @@ class EarliestFailure:
     wrong_confidence: float
 
 
-def earliest_failures(part: Part, model: str, corruptions: list[str], each: int) -> list[list[EarliestFailure]]:
-    """For each corruption the images that break earliest; of those the ones the model was surest of, no image twice."""
+def earliest_failures(
+    part: Part, model: str, wanted: Sequence[tuple[str, int | None]], each: int
+) -> list[list[EarliestFailure]]:
+    """For each corruption, and class if there is one, the images that fail at the lowest level.
+
+    Of those the ones that the model was surest of when they were clean; no image comes twice.
+    """
     assert part.benchmark is not None
-    rows = part.results.rows.filter((pl.col("model") == model) & pl.col("corruption").is_in([CLEAN, *corruptions]))
+    names = [CLEAN, *dict.fromkeys(corruption for corruption, _ in wanted)]
+    rows = part.results.rows.filter((pl.col("model") == model) & pl.col("corruption").is_in(names))
     table = rows.select("corruption", "level", "sample", "label", "prediction", "confidence", "correct").collect()
-    sure = table.filter((pl.col("corruption") == CLEAN) & pl.col("correct")).select(
-        "sample", "label", pl.col("confidence").alias("sure")
-    )
+    clean = (pl.col("corruption") == CLEAN) & pl.col("correct")
+    sure = table.filter(clean).select("sample", pl.col("confidence").alias("sure"))
     used: set[str] = set()
-    found = []
-    for corruption in corruptions:
+    failures = []
+    for corruption, label in wanted:
         levels: dict[float, Level] = {
             sum(level) / 2 if isinstance(level, tuple) else level: level
             for level in part.benchmark.entry(corruption).levels
         }
+        wrong = (pl.col("corruption") == corruption) & ~pl.col("correct") & pl.col("level").is_in(list(levels))
         failed = (
-            table.filter(
-                (pl.col("corruption") == corruption) & ~pl.col("correct") & pl.col("level").is_in(list(levels))
-            )
-            .join(sure.select("sample", "sure"), on="sample")
+            table.filter(wrong if label is None else wrong & (pl.col("label") == label))
+            .join(sure, on="sample")
             .sort(["level", "sure", "sample"], descending=[False, True, False])
             .unique("sample", keep="first", maintain_order=True)
             .filter(~pl.col("sample").is_in(sorted(used)))
             .head(each)
         )
         used |= set(failed["sample"])
-        found.append(
+        failures.append(
             [
                 EarliestFailure(
-                    row["sample"],
-                    row["label"],
-                    row["sure"],
-                    corruption,
-                    levels[row["level"]],
-                    row["prediction"],
-                    row["confidence"],
+                    sample=row["sample"],
+                    label=row["label"],
+                    confidence=row["sure"],
+                    corruption=corruption,
+                    level=levels[row["level"]],
+                    wrong=row["prediction"],
+                    wrong_confidence=row["confidence"],
                 )
                 for row in failed.iter_rows(named=True)
             ]
         )
-    return found
+    return failures
 
 
 RESAMPLES = 1000
@@ -334,7 +339,8 @@ class Measure:
     scores: Scores | None = None
     corruptions: dict[str, Estimate] = field(default_factory=dict)
     families: dict[str, Estimate] = field(default_factory=dict)
-    breaking: FailureCurves | None = None
+    failures: FailureCurves | None = None
+    table: Matrix | None = None
 
     @property
     def clean(self) -> Estimate | None:
@@ -348,31 +354,62 @@ class Measure:
     @property
     def main(self) -> Estimate:
         """What models are ranked by: the mean accuracy, or without a benchmark the clean accuracy."""
-        found = self.clean if self.scores is None else self.scores.mean_accuracy
-        assert found is not None
-        return found
+        main = self.clean if self.scores is None else self.scores.mean_accuracy
+        assert main is not None
+        return main
 
     def worst(self) -> list[str]:
         """The corruptions, lowest accuracy first."""
         return sorted(self.corruptions, key=lambda name: (self.corruptions[name].value, name))
 
 
-def measure(part: Part, reference: str | None = None) -> list[Measure]:
-    """Every model of a part, the best first; `reference` divides the errors of mCE, see `scores`."""
-    found: dict[str, Scores] = {}
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A part with its models, the best first, how far the others are from it, and McNemar's p on clean images."""
+
+    part: Part
+    models: list[Measure]
+    gaps: dict[str, Estimate] = field(default_factory=dict)
+    p_values: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Measure:
+        """What was measured of the first model."""
+        return self.models[0]
+
+    def shown(self, styles: ModelStyles) -> list[Measure]:
+        """The models that have a colour."""
+        return [one for one in self.models if styles[one.model].shown]
+
+
+def measure(part: Part, reference: str | None = None) -> Measured:
+    """Every model of a part; `reference` divides the errors of mCE, see `scores`."""
+    by_model: dict[str, Scores] = {}
     if part.benchmark is not None:
         rows = scores(part.results, part.benchmark, models=part.models, reference=reference, resamples=RESAMPLES)
-        found = {row.model: row for row in rows}
-    return sorted((_measure(part, model, found.get(model)) for model in part.models), key=lambda m: -m.main.value)
+        by_model = {row.model: row for row in rows}
+    models = sorted((_measure(part, model, by_model.get(model)) for model in part.models), key=lambda m: -m.main.value)
+    names = [one.model for one in models]
+    gaps = compare_all(part.results, part.benchmark, names, resamples=RESAMPLES)
+    return Measured(part, models, gaps, _against_best(part, names) if len(names) > 1 else {})
+
+
+def _against_best(part: Part, models: list[str]) -> dict[str, float]:
+    """McNemar's p of each further model against the first, on the clean images, adjusted for how many they are."""
+    if not part.has_clean:
+        return {}
+    best, *others = (table[:, 0] for table in shared_rows(part.results, models, [Cell()]))
+    return dict(zip(models[1:], holm([mcnemar(other, best).p for other in others]), strict=True))
 
 
 def _measure(part: Part, model: str, score: Scores | None) -> Measure:
     cells = [] if part.benchmark is None else part.benchmark.cells()
-    table = part.results.matrix(model, [Cell(), *cells] if part.has_clean else cells).values
+    matrix = part.results.matrix(model, [Cell(), *cells] if part.has_clean else cells)
+    table = matrix.values
     right = table.sum(axis=0)
     columns = (right / len(table), *wilson(right, len(table)))
     accuracy, low, high = (x if part.has_clean else np.r_[np.nan, x] for x in columns)
-    plain = Measure(model, len(table), accuracy, low, high)
+    plain = Measure(model, len(table), accuracy, low, high, table=matrix)
     if part.benchmark is None:
         return plain
     mean = by_corruption(part.benchmark)
@@ -390,13 +427,13 @@ def _measure(part: Part, model: str, score: Scores | None) -> Measure:
         plain,
         scores=score,
         corruptions={entry.id: over(entry.id, [i]) for i, entry in enumerate(part.benchmark.entries)},
-        families={family: over(family, own) for family, own in families(part.benchmark).items()},
-        breaking=failure_curves(part.benchmark, table) if part.has_clean else None,
+        families={family: over(family, places) for family, places in families(part.benchmark).items()},
+        failures=failure_curves(part.benchmark, table) if part.has_clean else None,
     )
 
 
 def families(benchmark: Benchmark) -> dict[str, list[int]]:
     """The positions of each family's corruptions in the recipe."""
-    own = [entry.corruption.family for entry in benchmark.entries]
-    order = [*(family for family in FAMILIES if family in own), *sorted(set(own) - set(FAMILIES))]
-    return {family: [i for i, other in enumerate(own) if other == family] for family in order}
+    names = [entry.corruption.family for entry in benchmark.entries]
+    order = [*(family for family in FAMILIES if family in names), *sorted(set(names) - set(FAMILIES))]
+    return {family: [i for i, other in enumerate(names) if other == family] for family in order}

@@ -1,85 +1,94 @@
-"""How the numbers came about."""
+"""How the numbers came about: definitions, recipes, commands, and what is known of each run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from brittle._io import COMMAND, toml_text
+from brittle.benchmarks import Benchmark
 from brittle.evaluation import Call, Run
-from brittle.report.data import RESAMPLES, Measure, Part
-from brittle.report.html import Html, concat, count, tag
+from brittle.report.data import RESAMPLES, Measured, Part
+from brittle.report.theme import count
 
 STORED = {"none": "pixels as drawn", "jpeg85": "stored as JPEG of quality 85"}
 SKIPPED = 5
 """So many unreadable images are named."""
 
 
-def methods(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
-    """Definitions, recipes, and each run."""
-    runs = [run for group in dict.fromkeys(part.results for part in several) for run in group.runs]
-    return concat(
-        tag("h3", "Definitions"),
-        definitions(
-            RESAMPLES,
-            corrupted=any(part.benchmark for part in several),
-            slid=any(part.slides for part in several),
-        ),
-        tag("h3", "Recipes"),
-        _recipes(several, measured),
-        tag("h3", "Runs") if runs else None,
-        [run_facts(run) for run in runs],
-    )
+def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Sequence[Run]) -> dict[str, Any]:
+    """Definitions, recipes, commands, and each run."""
+    corrupted, slides = any(part.benchmark for part in parts), any(part.slides for part in parts)
+    known = DEFINITIONS if corrupted else {name: DEFINITIONS[name] for name in ("accuracy A(c, s)", "difference")}
+    if slides:
+        known = {**(DEFINITIONS if corrupted else {}), **SLIDE_DEFINITIONS}
+    recipes = [_recipe(part.benchmark, measured[part.number]) for part in parts if part.benchmark is not None]
+    return {
+        "failure_points": "",
+        "definitions": [(name, formula.split("_ref"), text) for name, (formula, text) in known.items()],
+        "intervals": INTERVALS.format(resamples=RESAMPLES),
+        "recipes": recipes,
+        "runs": [run_facts(run) for run in runs],
+    }
 
 
-def _recipes(several: list[Part], measured: dict[int, list[Measure]]) -> Html:
-    rows = []
-    for part in several:
-        recipe = part.benchmark
-        if recipe is None:
-            continue
-        what = f"{count(len(recipe.entries), 'corruption')}, {count(len(recipe), 'cell')}"
-        how = f"seed {recipe.seed}, version {recipe.version}, {STORED[recipe.storage]}"
-        cells = (
-            recipe.name,
-            tag("code", recipe.hash),
-            what,
-            how,
-            next((m.scores.reference for m in measured[part.number] if m.scores and m.scores.mce), None) or "none",
-            recipe.source or "–",
-        )
-        rows.append(tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:])))
-    if not rows:
-        return tag("p", "No recipe: the images were shown as they are.")
-    names = ("recipe", "hash", "what", "how", "reference of mCE", "source")
-    head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="words")
-    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="recipes")
+def failure_methods(runs: Sequence[Run]) -> dict[str, Any]:
+    """The same for a page of failure points alone."""
+    facts = [run_facts(run) for run in runs]
+    return {"failure_points": FAILURE_METHOD, "definitions": [], "intervals": "", "recipes": [], "runs": facts}
 
 
-def run_facts(run: Run) -> Html:
-    """What is known of a run: its images, models, calls and versions."""
-    calls = run.calls
-    key, skipped = run.data_key, run.skipped
-    models = [concat(model.name, " ", tag("code", model.key)) for model in run.models]
-    facts: list[tuple[str, Any]] = [
-        ("folder", run.folder.name),
-        ("images", concat(f"{run.data}, {count(run.images, 'image')} ", tag("code", key) if key else None)),
-        ("classes", f"{len(run.classes):,}" if run.classes else "not named"),
-        ("models", tag("ul", *(tag("li", model) for model in models))),
-        ("not readable", _skipped(skipped) if skipped else "none"),
-        ("run", tag("ul", *(tag("li", _call(call)) for call in calls)) if calls else "not recorded"),
-        ("versions", _versions(calls)),
-        ("notes", listed_once(note for call in calls for note in call.notes)),
-    ]
-    rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
-    return tag("dl", *rows, class_="facts")
+def _recipe(recipe: Benchmark, measured: Measured) -> dict[str, str]:
+    references = [one.scores.reference for one in measured.models if one.scores and one.scores.mce]
+    return {
+        "name": recipe.name,
+        "hash": recipe.hash,
+        "what": f"{count(len(recipe.entries), 'corruption')}, {count(len(recipe), 'cell')}",
+        "how": f"seed {recipe.seed}, version {recipe.version}, {STORED[recipe.storage]}",
+        "reference": (references[0] if references else None) or "none",
+        "source": recipe.source or "–",
+        "text": toml_text(recipe.to_dict()),
+    }
 
 
-def _skipped(skipped: dict[str, str]) -> Html:
-    named = [tag("li", f"{sample}: {reason}") for sample, reason in list(skipped.items())[:SKIPPED]]
-    more = len(skipped) - len(named)
-    last = tag("li", f"and {more:,} more") if more else None
-    return concat(f"{count(len(skipped), 'image')}, left out of every cell", tag("ul", *named, last))
+def run_facts(run: Run) -> dict[str, Any]:
+    """What is known of a run: its images, models, command, calls and versions."""
+    unread = [f"{sample}: {reason}" for sample, reason in list(run.skipped.items())[:SKIPPED]]
+    if len(run.skipped) > len(unread):
+        unread.append(f"and {len(run.skipped) - len(unread):,} more")
+    return {
+        "folder": run.folder.name,
+        "data": f"{run.data}, {count(run.images, 'image')}",
+        "data_key": run.data_key or "",
+        "classes": f"{len(run.classes):,}" if run.classes else "not named",
+        "models": run.models,
+        "skipped": count(len(run.skipped), "image") if run.skipped else "",
+        "unread": unread,
+        "calls": [_call(call) for call in run.calls],
+        "versions": _once(", ".join(f"{name} {text}" for name, text in call.versions.items()) for call in run.calls),
+        "notes": _once(note for call in run.calls for note in call.notes),
+        "command": command_line(run),
+    }
+
+
+def command_line(run: Run) -> str:
+    """What was typed to make a folder, as its command.toml has it; empty if it was not made on a command line."""
+    try:
+        known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
+        options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
+        imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
+        words = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
+    except (OSError, ValueError, KeyError):
+        return ""
+    return shlex.join(["brittle", *words])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    flag = f"--{name}"
+    return [piece for one in values if one is not False for piece in ((flag,) if one is True else (flag, str(one)))]
 
 
 def _call(call: Call) -> str:
@@ -92,14 +101,17 @@ def _call(call: Call) -> str:
     return f"{when}: {facts}; {call.state}"
 
 
-def _versions(calls: Sequence[Call]) -> str:
-    return listed_once(", ".join(f"{name} {number}" for name, number in call.versions.items()) for call in calls)
-
-
-def listed_once(texts: Iterable[str]) -> str:
+def _once(texts: Iterable[str]) -> str:
     """Different sentences, each once."""
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
+
+FAILURE_METHOD = (
+    "The failure point of an image is the smallest severity at which the model is wrong about it, as far as it was "
+    "searched. Full steps are tried upwards until the first failure; the step below it is then halved. An image that "
+    "is wrong when clean has the failure point 0. The draw of an image is the same at every severity. Intervals of "
+    "shares are Wilson's, those of quantiles are made of the order statistics."
+)
 
 DEFINITIONS = {
     "accuracy A(c, s)": (
@@ -138,6 +150,20 @@ DEFINITIONS = {
         "Only of images that are right when clean. Where corruptions have severities of their own, s is the rank of "
         "the level.",
     ),
+    "CE and relative CE": (
+        "(1 − A(c)) / (1 − A_ref(c)) and (A(clean) − A(c)) / (A_ref(clean) − A_ref(c))",
+        "The terms of mCE and of relative mCE, one for each corruption. Both need a reference.",
+    ),
+    "loss of a class": (
+        "A(clean) − A(c), of the images of one class",
+        "In percentage points, paired by image. The intervals hold for all pairs of corruption and class at once: each "
+        "is at 1 − 5 % / pairs (Bonferroni).",
+    ),
+    "ECE": (
+        "mean over predictions of |accuracy − confidence| of their bin",
+        "The expected calibration error with 15 bins of equal width (Guo et al., 2017). The confidence is that of the "
+        "predicted class.",
+    ),
     "difference": (
         "A of a model − A of the best, on the same images",
         "Both are drawn together in each resample, so images that are hard for both do not widen the interval. With "
@@ -146,10 +172,10 @@ DEFINITIONS = {
     ),
 }
 
-SLID = {
+SLIDE_DEFINITIONS = {
     "accuracy A(s)": (
         "right images / all images of a shift at scale s",
-        "Only trajectories, the images of one class and seed, that are whole for all models count. The interval of one "
+        "Only trajectories, the images of one class and seed, that all models have in full count. The interval of one "
         "scale is Wilson's (1927).",
     ),
     "accuracy drop": (
@@ -173,7 +199,7 @@ SLID = {
         "The relative corruption error of CNS-Bench, with E = 1 − A and sums over the scales above 0. Not in percent.",
     ),
 }
-"""What is said of slides."""
+"""Those of slides."""
 
 INTERVALS = (
     "All intervals are at 95 %. Those of single cells and of clean accuracy are Wilson's. All others are "
@@ -182,21 +208,3 @@ INTERVALS = (
     "tell. They tell how far the numbers would move on other images of the same kind, not on other "
     "trainings of the same model."
 )
-
-
-def _symbols(formula: str) -> list[Html]:
-    first, *rest = formula.split("_ref")
-    return [concat(first), *(concat(tag("sub", "ref"), piece) for piece in rest)]
-
-
-def definitions(resamples: int, *, corrupted: bool, slid: bool = False) -> Html:
-    """The list; without any corruption only what is left of it."""
-    known = DEFINITIONS if corrupted else {name: DEFINITIONS[name] for name in ("accuracy A(c, s)", "difference")}
-    if slid:
-        known = {**(DEFINITIONS if corrupted else {}), **SLID}
-    items = [
-        tag("div", tag("dt", name), tag("dd", tag("span", _symbols(formula), class_="formula"), " ", words))
-        for name, (formula, words) in known.items()
-    ]
-    intervals = tag("div", tag("dt", "intervals"), tag("dd", INTERVALS.format(resamples=resamples)))
-    return tag("dl", *items, intervals, class_="definitions")

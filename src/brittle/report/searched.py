@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from brittle.corruptions import get_corruption
-from brittle.evaluation.failure_search import drawn_key, load_failure_points
-from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
+from brittle.evaluation import FailureSummary, SearchedFolder, drawn_key, load_failure_points
 from brittle.metrics import Estimate
-from brittle.report.charts import Axes, severity_ticks
-from brittle.report.data import Measure, Part
-from brittle.report.examples import shot
-from brittle.report.html import Html, ModelStyles, concat, percent, tag, tenths, views
+from brittle.report.charts import Axis, Caption, Chart, Frame, Series, line_chart, severity_ticks, share_axis
+from brittle.report.data import Measured, Part
+from brittle.report.pictures import Picture, Shot, Strip
+from brittle.report.theme import ModelStyles, percent, short_name, tenths
 
 STEPS = 60
 """Points of a curve."""
@@ -23,184 +23,144 @@ STEPS = 60
 STRIPS = 6
 """So many corruptions are shown in pictures."""
 
+ClassName = Callable[[int], str]
+
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What was found for one model under one corruption, and the folder it was found in."""
+    """The failure points of one model under one corruption, and the folder they are kept in."""
 
     model: str
     summary: FailureSummary
     folder: SearchedFolder
 
+    @property
+    def change(self) -> Any:
+        """What the severity at which the first fail does to an image."""
+        return self.folder.change(self.summary)
 
-def searched(part: Part, _: list[Measure], looks: ModelStyles) -> Html | None:
+
+def searched(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     """The corruptions of a benchmark that `brittle failure-points` was run on, beside the run of its levels."""
-    if part.benchmark is None:
+    part = measured.part
+    searches = _of_part(part)
+    if not searches:
         return None
-    found = _of_part(part)
-    if not found:
-        return None
-    return concat(
-        survival_curves(found, looks), quantile_table(found, looks), failure_pictures(found, looks, part.class_name)
-    )
+    strips = failure_strips(searches, styles, part.class_name)
+    return {**survival_curves(searches, styles), **quantiles(searches, styles), "strips": strips}
+
+
+def failure_sections(
+    searches: Sequence[Searched], styles: ModelStyles, class_name: ClassName
+) -> list[tuple[str, str, str, dict[str, Any]]]:
+    """The sections of a page of failure points alone: key, title, template, and what that shows."""
+    strips = failure_strips(searches, styles, class_name)
+    shown = [
+        ("summary", "In short", "failure_cards.html", {"cards": _cards(searches, styles), "styles": styles}),
+        ("searched", "Survival curves", "survival.html", survival_curves(searches, styles)),
+        ("failure", "Failure points", "quantiles.html", quantiles(searches, styles)),
+    ]
+    return [*shown, ("examples", "Pictures", "strips.html", {"strips": strips})] if strips else shown
+
+
+def named_searches(folders: Sequence[SearchedFolder]) -> list[list[Searched]]:
+    """Everything in some folders; models of one name and different weights get the beginnings of their keys."""
+    keys: dict[str, set[str]] = {}
+    for one in (one for folder in folders for one in folder.summaries):
+        keys.setdefault(one.model, set()).add(one.key)
+    return [
+        [
+            Searched(one.model if len(keys[one.model]) == 1 else f"{one.model} {one.key[:6]}", one, folder)
+            for one in folder.summaries
+        ]
+        for folder in folders
+    ]
 
 
 def _of_part(part: Part) -> list[Searched]:
     assert part.benchmark is not None
     wanted = {drawn_key(part.benchmark, entry) for entry in part.benchmark.entries}
     known = {m.key: m.name for run in part.results.runs for m in run.models}
-    names = _names(known, part.models)
-    found: dict[tuple[str, str], Searched] = {}
+    full = {key: name if name in part.models else f"{name} {key[:6]}" for key, name in known.items()}
+    names = {key: name for key, name in full.items() if name in part.models}
+    searches: dict[tuple[str, str], Searched] = {}
     for run in part.results.runs:
         if load_failure_points(run.folder) is None:
             continue
         folder = SearchedFolder(run.folder)
         for one in folder.summaries:
             if one.drawn in wanted and one.key in names:
-                found.setdefault((one.key, one.corruption), Searched(names[one.key], one, folder))
-    return list(found.values())
+                searches.setdefault((one.key, one.corruption), Searched(names[one.key], one, folder))
+    return list(searches.values())
 
 
-def _names(known: dict[str, str], models: list[str]) -> dict[str, str]:
-    """What the report calls the model of each key: its name, with the beginning of the key where two share one."""
-    found = {key: name if name in models else f"{name} {key[:6]}" for key, name in known.items()}
-    return {key: name for key, name in found.items() if name in models}
+def survival_curves(searches: Sequence[Searched], styles: ModelStyles) -> dict[str, Any]:
+    """A chart for each corruption: the share of images still right at every severity."""
+    by_corruption: dict[str, list[Searched]] = {}
+    for one in searches:
+        by_corruption.setdefault(one.summary.corruption, []).append(one)
+    return {
+        "evaluations": sum(one.summary.evaluations for one in searches) / len(searches),
+        "grid": sum(len(one.summary.points.severities) for one in searches) / len(searches),
+        "legend": styles.among(_models(searches, styles)),
+        "charts": [_survival(name, group, styles) for name, group in by_corruption.items()],
+    }
 
 
-def by_corruption(found: Sequence[Searched]) -> dict[str, list[Searched]]:
-    """The models under each corruption, the most brittle corruption of the first model first."""
-    corruptions: dict[str, list[Searched]] = {}
-    for one in found:
-        corruptions.setdefault(one.summary.corruption, []).append(one)
-    return corruptions
+def _models(searches: Sequence[Searched], styles: ModelStyles) -> list[str]:
+    return [name for name in styles.order if any(one.model == name for one in searches)]
 
 
-def survival_curves(found: Sequence[Searched], looks: ModelStyles) -> Html:
-    """A panel for each corruption: the share of images still right at every severity."""
-    evaluations, grid = (
-        sum(one.summary.evaluations for one in found),
-        sum(len(one.summary.points.severities) for one in found),
-    )
-    words = (
-        "The share of images still right at every severity, from failure points that were found by halving on the "
-        f"continuous axis: {evaluations / len(found):.1f} evaluations per image and corruption, where a grid as fine "
-        f"takes {grid / len(found):.0f}. Images that are wrong when clean are in the share. Bands are 95 % intervals."
-    )
-    models = [name for name in looks.order if any(one.model == name for one in found)]
-    panels = [_panel(name, several, looks) for name, several in by_corruption(found).items()]
-    return concat(tag("p", words, class_="note"), looks.legend(models), tag("div", *panels, class_="grid"))
-
-
-def _panel(corruption: str, several: list[Searched], looks: ModelStyles) -> Html:
-    last = max(one.summary.last for one in several)
-    axes = Axes(220, 150, last, 1.0)
+def _survival(corruption: str, group: list[Searched], styles: ModelStyles) -> Chart:
+    last = max(one.summary.last for one in group)
     xs = [float(x) for x in np.linspace(0, last, STEPS + 1)]
-    layers, rows = [], []
-    for one in sorted(several, key=lambda one: one.summary.points.mean()):
-        look, points = looks[one.model], one.summary.points
-        low, high = points.survival_interval(xs)
-        line = axes.path(zip(xs, points.survival(xs), strict=True))
-        drawn = tag("path", d=line, class_="line", stroke_dasharray=look.dash)
-        layers.append(tag("g", axes.band(xs, low, high) if look.shown else None, drawn, class_=look.name))
-    for one in several:
+    frame = Frame(220, 150, Axis(0, last, severity_ticks(last), "severity"), share_axis(1.0, "still right"))
+    series, rows = [], []
+    for one in sorted(group, key=lambda one: -one.summary.points.mean()):
+        style, points = styles[one.model], one.summary.points
+        low, high = points.survival_interval(xs) if style.shown else ((), ())
+        series.append(Series(one.model, style, xs, list(points.survival(xs)), list(low), list(high)))
+    for one in group:
         median = one.summary.points.median()
         half = f"half at {median:.2f}" if np.isfinite(median) else f"more than half hold to {last:g}"
         rows.append(f"{one.model}  {half}, {tenths(float(one.summary.points.survival([last])[0]))} % never fail")
     known = get_corruption(corruption)
-    tip = "\n".join([known.name, *rows])
-    return tag(
-        "figure",
-        tag(
-            "figcaption",
-            tag("b", known.name, title=known.name),
-            tag("span", known.family, class_=f"family f-{known.family}"),
-        ),
-        axes.drawing(
-            f"{known.name}: {'; '.join(rows)}", axes.frame(severity_ticks(last), 0.2), layers, [axes.hit(0, last, tip)]
-        ),
-        class_="panel",
-    )
+    caption = Caption(known.name, "", f"{known.name}: {'; '.join(rows)}", known.family)
+    return line_chart(frame, series, caption, ["\n".join([known.name, *rows])], size=0)
 
 
-def quantile_table(found: Sequence[Searched], looks: ModelStyles) -> Html:
-    """For each model the severities below which 5 % and half of the images fail, and what 5 % means in pictures."""
-    words = (
-        "Severities below which 5 % and half of the images fail, of those that are right when clean, with 95 % "
-        "intervals; the most brittle corruption first. The last columns say what the severity of the 5 % does to an "
-        "image (where so few fail, that of the half or the end of the axis): the corruption's own parameters, and "
-        "means over images of this data. PSNR and SSIM compare with the clean image; contrast is the change of the "
-        "standard deviation of the luminance."
-    )
-    models = [name for name in looks.order if any(one.model == name for one in found)]
-    tables = [(name, _table([one for one in found if one.model == name])) for name in models]
-    return concat(tag("p", words, class_="note"), views("Model", tables))
+def quantiles(searches: Sequence[Searched], styles: ModelStyles) -> dict[str, Any]:
+    """For each model the severities below which 5 % and half of the images fail, the most brittle corruption first."""
+    tables = []
+    for name in _models(searches, styles):
+        rows = sorted((one for one in searches if one.model == name), key=lambda one: one.summary.rank)
+        tables.append({"name": name, "rows": rows})
+    return {"tables": tables, "ends": severity_ends}
 
 
-COLUMNS = (
-    "5 % fail below",
-    "half fail below",
-    "never fail",
-    "at severity",
-    "parameters there",
-    "PSNR",
-    "SSIM",
-    "contrast",
-)
+def severity_ends(estimate: Estimate | None, last: float) -> list[str]:
+    """A severity and the ends of its interval; beyond the axis it is only known to be larger."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return []
+    return [f"{end:.2f}" if end <= last else f"> {last:g}" for end in (estimate.value, estimate.low, estimate.high)]
 
 
-def _table(found: Sequence[Searched]) -> Html:
-    rows = []
-    for one in sorted(found, key=lambda one: one.summary.rank):
-        own, change = one.summary, one.folder.change(one.summary)
-        cells = [severity_cell(own.early, own.last), severity_cell(own.half, own.last), percent(own.never)]
-        if change is None:
-            cells += ["–"] * 5
-        else:
-            cells += [
-                f"{change.severity:.2f}",
-                change.words,
-                f"{change.psnr:.1f}\u202fdB",
-                f"{change.ssim:.2f}",
-                change.contrast_change.replace(" ", "\u202f"),
-            ]
-        data = [tag("td", cell, class_=None if i == 4 else "num") for i, cell in enumerate(cells)]
-        rows.append(tag("tr", tag("th", own.corruption.rpartition("/")[2], scope="row"), *data))
-    head = [tag("th", name, scope="col", class_=None if i == 4 else "num") for i, name in enumerate(COLUMNS)]
-    table = tag("table", tag("thead", tag("tr", tag("th", "corruption", scope="col"), *head)), tag("tbody", *rows))
-    label = f"failure points of {found[0].model}"
-    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
-
-
-def severity_cell(found: Estimate | None, last: float) -> str | Html:
-    """A severity and its interval; beyond the axis it is only known to be larger."""
-    if found is None or found.low is None or found.high is None:
-        return "–"
-    ends = [f"{end:.2f}" if end <= last else f"> {last:g}" for end in (found.value, found.low, found.high)]
-    return concat(ends[0], " ", tag("span", f"[{ends[1]},\u00a0{ends[2]}]", class_="ci"))
-
-
-def failure_pictures(found: Sequence[Searched], looks: ModelStyles, class_name: Callable[[int], str]) -> Html | None:
+def failure_strips(searches: Sequence[Searched], styles: ModelStyles, class_name: ClassName) -> list[dict[str, Any]]:
     """For each model and its most brittle corruptions an early and a typical image on its way to its failure point."""
-    items = []
-    for model in looks.order:
-        own = sorted((one for one in found if one.model == model), key=lambda one: one.summary.rank)
-        strips = [strip for one in own if (strip := _strip(one, class_name)) is not None][:STRIPS]
+    views = []
+    for model in styles.order:
+        ranked = sorted((one for one in searches if one.model == model), key=lambda one: one.summary.rank)
+        strips = [strip for one in ranked if (strip := _strip(one, class_name)) is not None][:STRIPS]
         if strips:
-            items.append((model, concat(strips)))
-    if not items:
-        return None
-    words = (
-        "Images at their failure points, for each corruption one that fails early and a typical one: clean, at the "
-        "last severity at which the model is right, and at the first at which it is wrong."
-    )
-    return concat(tag("p", words, class_="note"), views("Model", items))
+            views.append({"name": model, "strips": strips})
+    return views
 
 
-def _strip(one: Searched, class_name: Callable[[int], str]) -> Html | None:
-    name, shots = one.summary.corruption.rpartition("/")[2], []
+def _strip(one: Searched, class_name: ClassName) -> Strip | None:
+    name, shots = short_name(one.summary.corruption), []
     for example in one.summary.examples():
         truth = class_name(example.label)
-        for at, said, sure, right in (
+        for at, prediction, confidence, right in (
             (0.0, truth, example.clean_confidence, True),
             (example.held, truth, example.held_confidence, True),
             (example.failed, class_name(example.prediction), example.failed_confidence, False),
@@ -208,48 +168,33 @@ def _strip(one: Searched, class_name: Callable[[int], str]) -> Html | None:
             image = one.folder.image(one.summary, example.sample, at)
             if image is None:
                 return None
-            where = f"severity {at:.2f}" if at else "clean"
-            shots.append(shot(image, f"{truth}, {name}, {where}", where, said, sure, right))
+            place = f"severity {at:.2f}" if at else "clean"
+            shots.append(Shot(Picture(image, f"{truth}, {name}, {place}"), place, prediction, confidence, right))
     if not shots:
         return None
     half = one.summary.half
     note = f"half fail below {half.value:.2f}" if half is not None and math.isfinite(half.value) else ""
-    title = tag("h5", name, tag("small", note or f"{percent(one.summary.never)} never fail"))
-    return tag("div", title, tag("div", *shots, class_="film"), class_="example")
+    return Strip(name, note or f"{percent(one.summary.never)} never fail", shots)
 
 
-def failure_cards(found: Sequence[Searched], looks: ModelStyles) -> Html:
+def _cards(searches: Sequence[Searched], styles: ModelStyles) -> list[dict[str, Any]]:
     """The first thing to read: one sentence a model, and its key numbers."""
     cards = []
-    for model in looks.order:
-        own = sorted((one.summary for one in found if one.model == model), key=lambda summary: summary.rank)
-        first = own[0]
-        right = len(first.points) - first.points.at_zero
-        name = tag("b", first.corruption.rpartition("/")[2])
-        early = first.early
-        if early is None:
-            sentence: Html = concat("It is wrong about every image when clean, so nothing can fail.")
-        elif math.isinf(early.value):
-            sentence = concat("Fewer than 5 % of the images fail under any corruption, up to its largest severity.")
-        else:
-            change = next(one.folder.change(first) for one in found if one.summary is first)
-            there = f" There the corruption has {change.words}." if change and change.words else ""
-            sentence = concat(
-                "What breaks it first is ", name, ": 5 % of the images fail below severity ",
-                tag("strong", f"{early.value:.2f}"), f".{there}",
-            )  # fmt: skip
-        tiles = [
-            ("right when clean", percent(first.clean_accuracy), f"{right:,} of {len(first.points):,} images"),
-            ("5 % fail below", severity_cell(early, first.last), f"severity of {first.corruption.rpartition('/')[2]}"),
-            ("half fail below", severity_cell(first.half, first.last), "of the same corruption"),
-            ("never fail", percent(float(np.nanmean([one.never for one in own]))), "mean over corruptions"),
-        ]
-        boxes = [
-            tag("div", tag("dt", what), tag("dd", tag("span", value, class_="big")), tag("dd", hint, class_="hint"))
-            for what, value, hint in tiles
-        ]
-        swatch = looks[model].swatch() if len(looks.order) > 1 else None
-        title = tag("h4", swatch, model, class_="model-name")
-        body = tag("dl", *boxes, class_="tiles")
-        cards.append(tag("article", title, tag("p", sentence, class_="lead"), body, class_=f"card {looks[model].name}"))
-    return tag("div", *cards, class_="cards")
+    for model in styles.order:
+        ranked = sorted((one for one in searches if one.model == model), key=lambda one: one.summary.rank)
+        first = ranked[0].summary
+        change = ranked[0].change if first.early is not None and math.isfinite(first.early.value) else None
+        cards.append(
+            {
+                "model": model,
+                "first": first,
+                "parameters": change.words if change else "",
+                "right": len(first.points) - first.points.at_zero,
+                "images": len(first.points),
+                "early": severity_ends(first.early, first.last),
+                "half": severity_ends(first.half, first.last),
+                "never_fails": first.early is not None and math.isinf(first.early.value),
+                "never": float(np.nanmean([one.summary.never for one in ranked])),
+            }
+        )
+    return cards

@@ -1,413 +1,456 @@
-"""The sections of the page."""
+"""The sections of a part: each gives what its template shows, or None if the results have nothing of the kind."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from brittle._types import FloatArray
-from brittle.benchmarks import Benchmark, Entry
+from brittle.benchmarks import Benchmark
+from brittle.evaluation import CorruptionScores, comparable, published_rows
 from brittle.metrics import Estimate
-from brittle.plots import STEPS, ramp_step
-from brittle.report.charts import Axes, Bar, group, scale, severity_ticks, share_axis
-from brittle.report.data import Columns, FailureCurves, FailureSummary, Measure, Part, families, severity_columns
-from brittle.report.examples import film
-from brittle.report.html import (
-    Html,
-    ModelStyles,
-    breakable,
-    concat,
-    count,
-    fmt,
-    interval,
-    listed,
-    percent,
-    severity,
-    signed,
-    tag,
-    tenths,
-    views,
+from brittle.report.charts import (
+    Axis,
+    Caption,
+    Chart,
+    Frame,
+    HeatMap,
+    HeatRow,
+    Series,
+    column_chart,
+    heat_map,
+    line_chart,
+    reliability_diagram,
+    severity_curve,
+    share_axis,
 )
+from brittle.report.classes import class_measures, model_calibration
+from brittle.report.data import (
+    Columns,
+    FailureCurves,
+    FailureNumbers,
+    Measure,
+    Measured,
+    Part,
+    earliest_failures,
+    families,
+    severity_columns,
+)
+from brittle.report.pictures import failure_strip, run_pictures
+from brittle.report.theme import ModelStyle, ModelStyles, listed, percent, severity, short_name, tenths
 
-CARDS = 6
-WORST = 3
+Shown = dict[str, Any] | None
+"""What a template is given."""
 
-
-def headline(part: Part, measures: list[Measure], looks: ModelStyles) -> Html:
-    """A card for each of the first models."""
-    cards = [_card(part, mine, looks) for mine in measures[:CARDS]]
-    more = len(measures) - len(cards)
-    note = tag("p", f"The other {more} are in the comparison below.", class_="note") if more else None
-    left_out = part.left_out and tag(
-        "p", f"Not shown, because some cells are missing: {listed(part.left_out)}.", class_="note"
-    )
-    return concat(tag("div", *cards, class_="cards"), note, left_out or None, film(part, measures[0]))
-
-
-def _card(part: Part, mine: Measure, looks: ModelStyles) -> Html:
-    several = len(looks.order) > 1
-    return tag(
-        "article",
-        tag("h4", looks[mine.model].swatch() if several else None, mine.model, class_="model-name"),
-        tag("p", sentence(part, mine), class_="lead"),
-        tag("dl", *(_tile(estimate, note) for estimate, note in key_numbers(mine)), class_="tiles"),
-        class_=f"card {looks[mine.model].name}",
-    )
+CARDS, WORST = 6, 3
 
 
-def sentence(part: Part, mine: Measure) -> Html:
-    """What a busy reader takes away."""
-    name = tag("span", part.name, class_="whole" if len(part.name) < 24 else None)
-    if mine.scores is None:
-        return concat("It gets ", _strong(mine.main), " of the images of ", name, " right.")
-    kept = mine.scores.robustness
-    words = (
-        concat("It gets ", _strong(mine.main), " of the images right under ", name)
-        if kept is None
-        else concat("It keeps ", _strong(kept), " of its clean accuracy under ", name)
-    )
-    clean = mine.clean.value if mine.clean else 1.0
-    harmful = [name for name in mine.worst() if mine.corruptions[name].value < clean][:WORST]
-    if not harmful:
-        return concat(words, ". No corruption lowers its accuracy.")
-    worst = [
-        concat(tag("b", name.rpartition("/")[2]), f" ({percent(mine.corruptions[name].value)} right)")
-        for name in harmful
-    ]
-    tail = [concat(", " if i < len(worst) - 1 else " and ", item) for i, item in enumerate(worst)][1:]
-    return concat(words, ". What breaks it most: ", worst[0], tail, ".")
+def summary(measured: Measured, styles: ModelStyles) -> Shown:
+    """A verdict in a few sentences, a card for each of the first models, and one image on its way to its failure."""
+    cards = [_card(measured.part, one) for one in measured.models[:CARDS]]
+    return {
+        "verdict": _verdict(measured),
+        "cards": cards,
+        "more": len(measured.models) - len(cards),
+        "strip": failure_strip(measured.part, measured.best),
+        "several": len(styles.order) > 1,
+    }
 
 
-def _strong(estimate: Estimate) -> Html:
-    return concat(tag("strong", percent(estimate.value)), " ", tag("span", interval(estimate), class_="ci"))
+def _verdict(measured: Measured) -> dict[str, Any]:
+    """What somebody with twenty seconds takes away, about the best model."""
+    best, harmful = measured.best, _harmful(measured.best)
+    runner_up = measured.models[1].model if len(measured.models) > 1 else None
+    worst = harmful[0] if harmful else None
+    last = None
+    if worst is not None and measured.part.benchmark is not None:
+        columns = next(one for one in severity_columns(measured.part.benchmark) if one.entry.id == worst)
+        last = (columns.levels[-1], float(best.accuracy[columns.places[-1]])) if columns.ladder else None
+    half: dict[str, Any] | None = None
+    if best.failures is not None:
+        medians = {name: one.median for name, one in best.failures.corruptions.items() if math.isfinite(one.median)}
+        half = {"all": len(best.failures.corruptions), "reached": len(medians)}
+        if medians:
+            steps = {one.entry.id: one.ladder[-1] for one in severity_columns(measured.part.benchmark) if one.ladder}  # type: ignore[arg-type]
+            half["name"] = min(medians, key=lambda name: (medians[name] / steps[name], name))
+            half["severity"] = medians[half["name"]]
+    gap = measured.gaps.get(runner_up) if runner_up else None
+    return {
+        "best": best,
+        "models": len(measured.models),
+        "worst": worst,
+        "last": last,
+        "half": half,
+        "runner_up": runner_up,
+        "gap": gap,
+        "clear": is_clear(gap),
+    }
 
 
-def key_numbers(mine: Measure) -> list[tuple[Estimate, str]]:
+def _harmful(measure: Measure) -> list[str]:
+    """The corruptions that lower the accuracy, the worst first."""
+    clean = measure.clean.value if measure.clean else 1.0
+    return [name for name in measure.worst() if measure.corruptions[name].value < clean]
+
+
+def is_clear(gap: Estimate | None) -> bool:
+    """Whether a difference is not zero, by its interval."""
+    return gap is not None and gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+
+
+def _card(part: Part, measure: Measure) -> dict[str, Any]:
+    worst = [(short_name(name), measure.corruptions[name].value) for name in _harmful(measure)[:WORST]]
+    kept = None if measure.scores is None else measure.scores.robustness
+    return {"model": measure.model, "measure": measure, "kept": kept, "worst": worst, "tiles": key_numbers(measure),
+            "benchmark": part.name}  # fmt: skip
+
+
+def key_numbers(measure: Measure) -> list[tuple[Estimate, str]]:
     """The numbers of a card, each with the direction that is good."""
-    if mine.scores is None:
-        return [(mine.main, "higher is better")]
-    own = mine.scores
-    last = (own.error, "lower is better")
-    if own.mce is not None and own.reference is not None:
-        last = (own.mce, f"lower is better; {own.reference.partition(':')[0]} is 100 %")
-    known = [(own.clean, ""), (own.mean_accuracy, "over corruptions"), (own.robustness, "mean ÷ clean"), last]
+    if measure.scores is None:
+        return [(measure.main, "higher is better")]
+    scores = measure.scores
+    last = (scores.error, "lower is better")
+    if scores.mce is not None and scores.reference is not None:
+        last = (scores.mce, f"lower is better; {scores.reference.partition(':')[0]} is 100 %")
+    known = [(scores.clean, ""), (scores.mean_accuracy, "over corruptions"), (scores.robustness, "mean ÷ clean"), last]
     return [(estimate, note) for estimate, note in known if estimate is not None]
 
 
-def _tile(estimate: Estimate, note: str) -> Html:
-    return tag(
-        "div",
-        tag("dt", estimate.name),
-        tag("dd", tag("span", percent(estimate.value), class_="big"), tag("span", interval(estimate), class_="ci")),
-        tag("dd", note, class_="hint") if note else None,
-    )
+FIX_PICTURES, FIX_MODELS = 3, 3
 
 
-def by_family(part: Part, measures: list[Measure], looks: ModelStyles) -> Html | None:
+def priorities(measured: Measured, styles: ModelStyles) -> Shown:
+    """The pairs of corruption and class with the largest losses of the first models."""
+    part = measured.part
+    if part.benchmark is None or not part.has_clean:
+        return None
+    album, views = run_pictures(part), []
+    for one in measured.shown(styles)[:FIX_MODELS]:
+        classes = class_measures(part, one)
+        if not classes.losses:
+            continue
+        pairs = []
+        if album is not None:
+            drawn = [loss for loss in classes.losses if album.drawable(loss.corruption)][:FIX_PICTURES]
+            wanted = [(loss.corruption, loss.label) for loss in drawn]
+            failures = earliest_failures(part, one.model, wanted, 1)
+            pairs = [album.pair(part, failure) for group in failures for failure in group]
+        views.append({"name": one.model, "losses": classes.losses, "pairs": classes.pairs, "pictures": pairs})
+    return {"views": views} if views else None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The bar of one model: its estimate, its clean accuracy, and named rings beside it."""
+
+    model: str
+    style: ModelStyle
+    estimate: Estimate
+    clean: Estimate | None
+    rings: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True)
+class BarGroup:
+    """The bars of all models under one title; models without a colour share one line of rings."""
+
+    title: str
+    family: str
+    note: str
+    bars: list[Bar]
+
+    @property
+    def shown(self) -> list[Bar]:
+        """The bars of models with a colour."""
+        return [bar for bar in self.bars if bar.style.shown]
+
+    @property
+    def others(self) -> list[Bar]:
+        """The bars of models without one."""
+        return [bar for bar in self.bars if not bar.style.shown]
+
+
+def by_family(measured: Measured, styles: ModelStyles) -> Shown:
     """One group of bars for each family."""
+    part = measured.part
     if part.benchmark is None:
         return None
     groups = []
-    for family, columns in families(part.benchmark).items():
-        ids = [part.benchmark.entries[i].id for i in columns]
-        names = ", ".join(name.rpartition("/")[2] for name in ids)
-        bars = [
-            Bar(
-                mine.model,
-                mine.families[family],
-                mine.clean,
-                [(name.rpartition("/")[2], mine.corruptions[name].value) for name in ids],
-            )
-            for mine in measures
-        ]
-        title = tag("h4", tag("span", family, class_=f"family f-{family}"), tag("small", names))
-        groups.append(group(title, bars, looks))
-    return concat(
-        tag(
-            "p",
-            f"Mean accuracy over the corruptions and levels of a family ({count(len(groups), 'family', 'families')}), "
-            "with its 95 % interval. Each ring is one corruption"
-            + ("; the upright mark is the clean accuracy." if part.has_clean else "."),
-            class_="note",
-        ),
-        tag("div", *groups, scale(), class_="bars"),
-    )
+    for family, places in families(part.benchmark).items():
+        ids = [part.benchmark.entries[i].id for i in places]
+        bars = []
+        for one in measured.models:
+            rings = [(short_name(name), one.corruptions[name].value) for name in ids]
+            bars.append(Bar(one.model, styles[one.model], one.families[family], one.clean, rings))
+        groups.append(BarGroup(family, family, ", ".join(map(short_name, ids)), bars))
+    return {"groups": groups, "several": len(styles.order) > 1}
 
 
-BANDS = 3
-"""More bands than these hide each other."""
-
-
-def curves(part: Part, measures: list[Measure], looks: ModelStyles) -> Html | None:
-    """A panel for each corruption with several severities, bars for those with one."""
+def curves(measured: Measured, styles: ModelStyles) -> Shown:
+    """A chart for each corruption with more than one severity, bars for the others, and a table of scores."""
+    part, models = measured.part, measured.models
     if part.benchmark is None:
         return None
-    climbed = [own for own in severity_columns(part.benchmark) if own.ladder]
-    single = [own for own in severity_columns(part.benchmark) if not own.ladder]
-    found: list[Html | None] = []
+    columns = severity_columns(part.benchmark)
+    climbed, single = [one for one in columns if one.ladder], [one for one in columns if not one.ladder]
+    charts: list[Chart] = []
     if climbed:
-        most = max(own.ladder[-1] for own in climbed)
-        top, every = share_axis(max(float(np.nanmax(mine.high)) for mine in measures))
-        axes = Axes(220, 150, most, top)
-        panels = [_panel(own, measures, looks, axes, every) for own in climbed]
-        words = "Accuracy in percent against severity" + (", from the clean images at 0." if part.has_clean else ".")
-        band = " Bands are 95 % intervals." if len(measures) <= BANDS else ""
-        found += [tag("p", words + band, class_="note"), looks.legend(part.models), tag("div", *panels, class_="grid")]
-    if single:
-        words = "Corruptions with one level, which may be drawn for each image from a range: accuracy and its interval."
-        groups = [_bars(own, measures, looks) for own in single]
-        found += [
-            tag("p", words, class_="note"),
-            None if climbed else looks.legend(part.models),
-            tag("div", *groups, scale(), class_="bars dense"),
-        ]
-    return concat(found)
+        last = max(one.ladder[-1] for one in climbed)
+        top = max(float(np.nanmax(one.high)) for one in models)
+        charts = [_curve(one, models, styles, last, top) for one in climbed]
+    return {
+        "charts": charts,
+        "groups": [_single_level(one, models, styles) for one in single],
+        "legend": styles.among(part.models),
+        "bands": len(models) <= 3,
+        "several": len(styles.order) > 1,
+        "scores": [{"name": one.model, **_corruption_scores(part.benchmark, one)} for one in models if one.scores],
+        "reference": next((one.scores.reference for one in models if one.scores and one.scores.mce), None),
+    }
 
 
-def _panel(own: Columns, measures: list[Measure], looks: ModelStyles, axes: Axes, every: float) -> Html:
-    name, family = own.entry.corruption.name, own.entry.corruption.family
-    xs, at = [*own.ladder], [*own.places]
-    if measures[0].clean is not None:
+def _corruption_scores(benchmark: Benchmark, measure: Measure) -> dict[str, Any]:
+    """The rows of one model, the worst corruption first, and which measures there are."""
+    assert measure.scores is not None
+    family = {entry.id: entry.corruption.family for entry in benchmark.entries}
+    rows: list[tuple[CorruptionScores, str]] = [(one, family[one.corruption]) for one in measure.scores.worst_first()]
+    measures = {
+        "CE": "corruption_error",
+        "relative CE": "relative_corruption_error",
+        "robustness R": "robustness",
+    }
+    known = {title: name for title, name in measures.items() if any(getattr(one, name) for one, _ in rows)}
+    return {"rows": rows, "measures": known}
+
+
+def _curve(columns: Columns, models: list[Measure], styles: ModelStyles, last: float, top: float) -> Chart:
+    name, xs, at = columns.entry.corruption.name, [*columns.ladder], [*columns.places]
+    if models[0].clean is not None:
         xs, at = [0.0, *xs], [0, *at]
-    bands, lines = [], []
-    for mine in reversed(measures):  # the best on top
-        look = looks[mine.model]
-        marks = [look.marker(axes.x(x), axes.y(mine.accuracy[i])) for x, i in zip(xs, at, strict=True)]
-        if look.shown and len(measures) <= BANDS:
-            bands.append(tag("g", axes.band(xs, mine.low[at], mine.high[at]), class_=look.name))
-        path = axes.path(zip(xs, mine.accuracy[at], strict=True))
-        line = tag("path", d=path, class_="line", stroke_dasharray=look.dash)
-        lines.append(tag("g", line, marks if look.shown else None, class_=look.name))
-    hits = []
-    for place, (x, i) in enumerate(zip(xs, at, strict=True)):
-        before = (xs[place - 1] + x) / 2 if place else 0
-        after = (xs[place + 1] + x) / 2 if place + 1 < len(xs) else x + (x - before)
-        rows = [
-            f"{mine.model}  {tenths(mine.accuracy[i])} % [{tenths(mine.low[i])}, {tenths(mine.high[i])}]"
-            for mine in measures
-            if looks[mine.model].shown
-        ]
-        hits.append(axes.hit(before, after, "\n".join([f"{name}, severity {severity(x)}", *rows])))
-    first = measures[0]
-    ends = [f"{tenths(first.accuracy[i])} % at severity {severity(x)}" for x, i in zip(xs, at, strict=True)]
-    label = f"{name}: the accuracy of {first.model} goes from {ends[0]} to {ends[-1]}"
-    return tag(
-        "figure",
-        tag("figcaption", tag("b", name, title=name), tag("span", family, class_=f"family f-{family}")),
-        axes.drawing(label, axes.frame(severity_ticks(axes.right), every), bands, lines, hits),
-        class_="panel",
-    )
-
-
-def _bars(own: Columns, measures: list[Measure], looks: ModelStyles) -> Html:
-    entry, i = own.entry, own.places[0]
-    family = entry.corruption.family
-    title = tag("h4", tag("b", entry.corruption.name), tag("span", family, class_=f"family f-{family}"))
-    bars = [
-        Bar(
-            mine.model,
-            Estimate(entry.id, float(mine.accuracy[i]), float(mine.low[i]), float(mine.high[i])),
-            mine.clean,
-        )
-        for mine in measures
+    series = [
+        Series(one.model, styles[one.model], xs, one.accuracy[at].tolist(), one.low[at].tolist(), one.high[at].tolist())
+        for one in models
     ]
-    return group(title, bars, looks)
+    first = models[0]
+    ends = [f"{tenths(first.accuracy[i])} % at severity {severity(x)}" for x, i in ((xs[0], at[0]), (xs[-1], at[-1]))]
+    label = f"{name}: the accuracy of {first.model} goes from {ends[0]} to {ends[1]}"
+    return severity_curve(Caption(name, "", label, columns.entry.corruption.family), series, last=last, top=top)
 
 
-Paint = Callable[[float], tuple[str, str]]
-"""From a value to its words and its CSS class."""
+def _single_level(columns: Columns, models: list[Measure], styles: ModelStyles) -> BarGroup:
+    entry, i = columns.entry, columns.places[0]
+    bars = []
+    for one in models:
+        estimate = Estimate(entry.id, float(one.accuracy[i]), float(one.low[i]), float(one.high[i]))
+        bars.append(Bar(one.model, styles[one.model], estimate, one.clean))
+    return BarGroup(entry.corruption.name, entry.corruption.family, "", bars)
 
 
-def heat_maps(part: Part, measures: list[Measure], looks: ModelStyles) -> Html | None:
+def heat_maps(measured: Measured, styles: ModelStyles) -> Shown:
     """A table for each model, and the difference of each coloured one to the best."""
-    if part.benchmark is None:
+    benchmark, models = measured.part.benchmark, measured.models
+    if benchmark is None:
         return None
-    best, top = measures[0], max(float(np.nanmax(mine.accuracy)) for mine in measures) or 1.0
-    items = [(mine.model, _table(part.benchmark, mine.accuracy, *_accuracies(top))) for mine in measures]
-    for mine in measures[1:]:
-        if looks[mine.model].shown:
-            gap = mine.accuracy - best.accuracy
-            map_ = _table(part.benchmark, gap, *_differences(float(np.nanmax(np.abs(gap))) or 0.1))
-            items.append((f"{mine.model} − {best.model}", map_))
-    words = "Accuracy in percent of each corruption at each level; the last column is the mean over levels."
-    if len({entry.levels for entry in part.benchmark.entries}) > 1:
-        words += " The small number after s is the severity."
-    return concat(tag("p", words, class_="note"), views("Show", items))
+    best, top = models[0], max(float(np.nanmax(one.accuracy)) for one in models) or 1.0
+    views = [{"name": one.model, "map": _heat_map(benchmark, one.accuracy, top)} for one in models]
+    for one in measured.shown(styles):
+        if one is not best:
+            gap = one.accuracy - best.accuracy
+            most = float(np.nanmax(np.abs(gap))) or 0.1
+            shown = _heat_map(benchmark, gap, most, difference=True)
+            views.append({"name": f"{one.model} − {best.model}", "map": shown})
+    return {"views": views, "own_levels": len({entry.levels for entry in benchmark.entries}) > 1}
 
 
-def _accuracies(top: float) -> tuple[Paint, Html]:
-    def paint(value: float) -> tuple[str, str]:
-        return tenths(value), f"h{ramp_step(value / top)}"
-
-    return paint, _key("h", percent(0), percent(top), "accuracy")
-
-
-def _differences(most: float) -> tuple[Paint, Html]:
-    def paint(value: float) -> tuple[str, str]:
-        return signed(value), f"d{ramp_step((value / most + 1) / 2)}"
-
-    return paint, _key("d", f"{signed(-most)} points", f"{signed(most)} points", "difference in percentage points")
-
-
-def _key(kind: str, low: str, high: str, what: str) -> Html:
-    cells = [tag("span", class_=f"{kind}{i}") for i in range(0, STEPS + 1, 2)]
-    return tag("p", tag("span", low), tag("span", *cells, class_="ramp"), tag("span", high), tag("span", what),
-               class_="key")  # fmt: skip
-
-
-def _table(benchmark: Benchmark, values: FloatArray, paint: Paint, key: Html) -> Html:
-    most = max(len(entry.levels) for entry in benchmark.entries)
-    shared = len({entry.levels for entry in benchmark.entries}) == 1
-    levels = (
-        [severity(x) for x in severity_columns(benchmark)[0].levels] if shared else [str(i + 1) for i in range(most)]
-    )
-    word = "severity" if shared else "level"
-    heads = [tag("th", tag("span", f"{word} ", class_="wide"), name, scope="col") for name in levels]
-    clean = None if np.isnan(values[0]) else tag("th", "clean", scope="col")
-    head = tag("tr", tag("th", "corruption", scope="col"), clean, *heads, tag("th", "mean", scope="col"))
-    body = list(_rows(benchmark, values, paint, most, shared=shared))
-    table = tag("table", tag("thead", head), tag("tbody", *body), class_="heat")
-    scroll = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="heat map")
-    return concat(scroll, key)
-
-
-def _rows(benchmark: Benchmark, values: FloatArray, paint: Paint, most: int, *, shared: bool) -> Iterable[Html]:
-    for own in severity_columns(benchmark):
-        cells = [_cell(value, paint, "" if shared else severity(level))
-                 for value, level in zip(values[[*own.places]], own.levels, strict=True)]  # fmt: skip
-        empty = [tag("td", class_="none")] * (most - len(cells))
-        clean = None if np.isnan(values[0]) else _cell(values[0], paint)
-        yield tag("tr", _name(own.entry), clean, *cells, *empty, _cell(values[[*own.places]].mean(), paint, mean=True))
-
-
-def _name(entry: Entry) -> Html:
-    family = entry.corruption.family
-    return tag("th", breakable(entry.corruption.name), scope="row", class_=f"f-{family}", title=family)
-
-
-def _cell(value: float, paint: Paint, level: str = "", *, mean: bool = False) -> Html:
-    words, colour = paint(float(value))
-    small = tag("small", level, title=f"severity {level}") if level else None
-    return tag("td", words, small, class_=f"{colour} mean" if mean else colour)
+def _heat_map(benchmark: Benchmark, values: FloatArray, top: float, *, difference: bool = False) -> HeatMap:
+    columns = severity_columns(benchmark)
+    most, shared = max(len(one.levels) for one in columns), len({entry.levels for entry in benchmark.entries}) == 1
+    names = [severity(level) for level in columns[0].levels] if shared else [str(i + 1) for i in range(most)]
+    has_clean = not np.isnan(values[0])
+    heads = [("severity" if shared else "level", name) for name in names]
+    clean_head, clean = ([("", "clean")], [float(values[0])]) if has_clean else ([], [])
+    rows = []
+    for one in columns:
+        cells = values[[*one.places]]
+        empty = [None] * (most - len(cells))
+        notes = [] if shared else [*[""] * has_clean, *map(severity, one.levels)]
+        corruption = one.entry.corruption
+        shown = [*clean, *map(float, cells), *empty, float(cells.mean())]
+        rows.append(HeatRow(corruption.name, shown, notes, corruption.family))
+    return heat_map(rows, [*clean_head, *heads, ("", "mean")], top=top, difference=difference)
 
 
 IN_TABLE = 4
 """More models than these do not fit beside each other."""
 
-Pair = tuple[Measure, FailureCurves]
 
-
-def failures(_: Part, measures: list[Measure], looks: ModelStyles) -> Html | None:
-    """Only for benchmarks whose corruptions have several severities."""
-    pairs = [(mine, mine.breaking) for mine in measures if mine.breaking is not None and looks[mine.model].shown]
+def failures(measured: Measured, styles: ModelStyles) -> Shown:
+    """Only for benchmarks whose corruptions have more than one severity."""
+    pairs = [(one, one.failures) for one in measured.shown(styles) if one.failures is not None]
     if not pairs:
         return None
     first = pairs[0][1]
+    names = sorted(first.corruptions, key=lambda name: (first.corruptions[name].still_right, name))
     what = "severity" if first.shared else "level (corruptions have severities of their own)"
-    left_out = (
-        first.left_out and f" Left out of the two charts, with other numbers of levels: {listed(first.left_out)}."
-    )
-    note = (
-        "Of the images that are right when clean: an image breaks at the lowest level at which it is wrong, under each "
-        f"corruption. Both charts pool all corruptions.{left_out or ''}"
-    )
-    return concat(
-        tag("p", note, class_="note"),
-        looks.legend([mine.model for mine, _ in pairs]),
-        tag(
-            "div",
-            _figure("Still right", f"share of images against {what}", _survival(pairs, looks)),
-            _figure("Break here first", f"share of images at each {what}", _histogram(pairs, looks)),
-            class_="two",
-        ),
-        _failures_table(pairs[:IN_TABLE], looks),
-    )
+    return {
+        "left_out": listed(first.left_out),
+        "legend": styles.among([one.model for one, _ in pairs]),
+        "charts": [_survival(pairs, styles, what), _histogram(pairs, styles, what)],
+        "columns": pairs[:IN_TABLE],
+        "rows": [(short_name(name), [points.corruptions[name] for _, points in pairs[:IN_TABLE]]) for name in names],
+        "total": [points.pooled for _, points in pairs[:IN_TABLE]],
+        "shared": first.shared,
+        "median": failure_median,
+    }
 
 
-def _figure(title: str, what: str, drawing: Html) -> Html:
-    return tag("figure", tag("figcaption", tag("b", title), tag("span", what)), drawing, class_="panel")
+def failure_median(numbers: FailureNumbers) -> str:
+    """The median in words; beyond the axis it is only known to be larger."""
+    return f"> {severity(numbers.last)}" if math.isinf(numbers.median) else severity(numbers.median)
 
 
-def _survival(pairs: list[Pair], looks: ModelStyles) -> Html:
+Pair = tuple[Measure, FailureCurves]
+
+
+def _survival(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
     ticks = ["clean", *pairs[0][1].ticks]
-    axes = Axes(440, 250, len(ticks) - 0.7, 1.0, (10, 10, 24, 32))
     xs = [0.3 + i for i in range(len(ticks))]
-    layers = []
-    for mine, found in reversed(pairs):
-        look = looks[mine.model]
-        band = axes.band(xs, found.low, found.high) if len(pairs) <= IN_TABLE else None
-        line = tag("path", d=axes.path(zip(xs, found.survival, strict=True)), class_="line", stroke_dasharray=look.dash)
-        marks = [look.marker(axes.x(x), axes.y(y), 4) for x, y in zip(xs, found.survival, strict=True)]
-        layers.append(tag("g", band, line, marks, class_=look.name))
-    hits = []
+    frame = Frame(440, 250, Axis(0, len(ticks) - 0.7, list(zip(xs, ticks, strict=True)), "level"),
+                  share_axis(1.0, "still right"), (10, 10, 24, 32))  # fmt: skip
+    few = len(pairs) <= IN_TABLE
+    series = [
+        Series(one.model, styles[one.model], xs, points.survival.tolist(), points.low.tolist() if few else (),
+               points.high.tolist() if few else ())
+        for one, points in pairs
+    ]  # fmt: skip
+    tips = []
     for i, name in enumerate(ticks):
         rows = [
-            f"{mine.model}  {tenths(own.survival[i])} % [{tenths(own.low[i])}, {tenths(own.high[i])}]"
-            for mine, own in pairs
+            f"{one.model}  {tenths(points.survival[i])} % [{tenths(points.low[i])}, {tenths(points.high[i])}]"
+            for one, points in pairs
         ]
-        hits.append(axes.hit(xs[i] - 0.5, xs[i] + 0.5, "\n".join([f"still right at {name}", *rows])))
-    ends = [f"{percent(own.survival[-1])} of {mine.model}" for mine, own in pairs]
+        tips.append("\n".join([f"still right at {name}", *rows]))
+    ends = [f"{percent(points.survival[-1])} of {one.model}" for one, points in pairs]
     label = f"Survival curve: still right at the last level are {listed(ends)}"
-    return axes.drawing(label, axes.frame(zip(xs, ticks, strict=True), 0.2), layers, hits)
+    return line_chart(frame, series, Caption("Still right", f"share of images against {what}", label), tips, size=4)
 
 
-def _histogram(pairs: list[Pair], looks: ModelStyles) -> Html:
+def _histogram(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
     ticks = [*pairs[0][1].ticks, "never"]
-    bars = [[*map(float, own.histogram), own.never] for _, own in pairs]
-    top, every = share_axis(max(map(max, bars)))
-    axes = Axes(440, 250, len(ticks), top, (14, 10, 24, 32))
-    wide = 0.76 / len(pairs)
-    layers = []
-    for place, ((mine, _), heights) in enumerate(zip(pairs, bars, strict=True)):
-        look, shapes = looks[mine.model], []
-        for i, height in enumerate(heights):
-            x, y = axes.x(i + 0.12 + place * wide), axes.y(height)
-            width = axes.x(wide) - axes.x(0) - 2
-            where = {"x": fmt(x), "y": fmt(y), "width": fmt(width), "height": fmt(axes.y(0) - y)}
-            shapes += [tag("rect", class_="column", **where), look.marker(x + width / 2, y, 3.6)]
-        layers.append(tag("g", shapes, class_=look.name))
-    hits = []
-    for i, name in enumerate(ticks):
-        rows = [f"{mine.model}  {tenths(own[i])} %" for (mine, _), own in zip(pairs, bars, strict=True)]
-        title = "never break" if i + 1 == len(ticks) else f"break first at {name}"
-        hits.append(axes.hit(i, i + 1, "\n".join([title, *rows])))
-    label = f"Histogram of failure points: {percent(bars[0][0])} of {pairs[0][0].model} break at the first level"
-    middle = [(i + 0.5, name) for i, name in enumerate(ticks)]
-    return axes.drawing(label, axes.frame(middle, every), layers, hits)
-
-
-def _failures_table(pairs: list[Pair], looks: ModelStyles) -> Html:
-    first = pairs[0][1]
-    names = sorted(first.corruptions, key=lambda name: (first.corruptions[name].still_right, name))
-    several = len(pairs) > 1
-    heads = [tag("th", looks[mine.model].swatch() if several else None, mine.model, colspan=3, scope="colgroup")
-             for mine, _ in pairs]  # fmt: skip
-    columns = [tag("th", word, scope="col", class_="num") for _ in pairs for word in ("median", "mean", "survive")]
-    rows = [
-        tag("tr", tag("th", name.rpartition("/")[2], scope="row"), [_breaks(own.corruptions[name]) for _, own in pairs])
-        for name in names
+    heights = [[*map(float, points.histogram), points.never] for _, points in pairs]
+    middles = [i + 0.5 for i in range(len(ticks))]
+    frame = Frame(440, 250, Axis(0, len(ticks), list(zip(middles, ticks, strict=True)), "level"),
+                  share_axis(max(map(max, heights)), "share"), (14, 10, 24, 32))  # fmt: skip
+    series = [
+        Series(one.model, styles[one.model], middles, shares) for (one, _), shares in zip(pairs, heights, strict=True)
     ]
-    unit = "" if first.shared else " (in levels)"
-    total = tag("tr", tag("th", f"all together{unit}", scope="row"), [_breaks(own.pooled) for _, own in pairs])
-    words = (
-        "Failure points in severities, the most fragile first. Median: half of the images have broken there. Mean: "
-        "those that never break count as the last severity. Survive: still right at the last one."
-    )
-    head = concat(
-        tag("tr", tag("th", "corruption", scope="col", rowspan=2), *heads) if several else None,
-        tag("tr", None if several else tag("th", "corruption", scope="col"), *columns),
-    )
-    table = tag("table", tag("thead", head), tag("tbody", *rows), tag("tfoot", total))
-    scroll = tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="failure points")
-    return concat(tag("p", words, class_="note"), scroll)
+    tips = []
+    for i, name in enumerate(ticks):
+        rows = [f"{one.model}  {tenths(shares[i])} %" for (one, _), shares in zip(pairs, heights, strict=True)]
+        tips.append("\n".join(["never fail" if i + 1 == len(ticks) else f"fail first at {name}", *rows]))
+    label = f"Histogram of failure points: {percent(heights[0][0])} of {pairs[0][0].model} fail at the first level"
+    return column_chart(frame, series, Caption("Fail here first", f"share of images at each {what}", label), tips)
 
 
-def _breaks(found: FailureSummary) -> Html:
-    median = f"> {severity(found.last)}" if math.isinf(found.median) else severity(found.median)
-    return concat(
-        tag("td", median, class_="num"),
-        tag("td", f"{found.mean:.2f}", class_="num"),
-        tag("td", percent(found.still_right), class_="num"),
-    )
+EXAMPLE_MODELS, EXAMPLE_CORRUPTIONS, EXAMPLES_EACH = 3, 4, 3
+
+
+def examples(measured: Measured, styles: ModelStyles) -> Shown:
+    """The worst corruptions of the first models, a few images each."""
+    part = measured.part
+    if part.benchmark is None:
+        return None
+    album = run_pictures(part)
+    views = []
+    for one in measured.shown(styles)[:EXAMPLE_MODELS] if album is not None else ():
+        worst, groups = one.worst()[:EXAMPLE_CORRUPTIONS], []
+        chosen = earliest_failures(part, one.model, [(name, None) for name in worst], EXAMPLES_EACH)
+        for corruption, failed in zip(worst, chosen, strict=True):
+            drawable = album.drawable(corruption)  # type: ignore[union-attr]
+            pairs = [album.pair(part, failure) for failure in failed] if drawable else []  # type: ignore[union-attr]
+            why = "" if pairs else "No image fails." if drawable else "Give its code by --import to see pictures."
+            groups.append((short_name(corruption), one.corruptions[corruption].value, pairs, why))
+        views.append({"name": one.model, "groups": groups})
+    return {"views": views}
+
+
+CLASS_MODELS = 6
+
+
+def by_class(measured: Measured, styles: ModelStyles) -> Shown:
+    """The accuracy of each class, or of the worst of many, and the most frequent mistakes."""
+    if measured.part.benchmark is None:
+        return None
+    views = [
+        {"name": one.model, "measures": class_measures(measured.part, one)}
+        for one in measured.shown(styles)[:CLASS_MODELS]
+    ]
+    return {"views": views} if views[0]["measures"].all_classes > 1 else None  # type: ignore[attr-defined]
+
+
+def calibrations(measured: Measured, styles: ModelStyles) -> Shown:
+    """A reliability diagram for each model with a colour; None if rows have no confidences."""
+    charts, rows = [], []
+    for one in measured.shown(styles):
+        bins = model_calibration(measured.part, one.model)
+        if bins is None:
+            continue
+        rows.append(bins)
+        note = ", ".join(f"{name} ECE {percent(error.value)}" for name, error in bins.errors.items())
+        label = f"Reliability diagram of {one.model}: {note}"
+        charts.append(reliability_diagram(Caption(one.model, note, label), bins.bins, styles[one.model]))
+    return {"charts": charts, "rows": rows} if rows else None
+
+
+def comparison(measured: Measured, styles: ModelStyles) -> Shown:
+    """Only if there are at least two models."""
+    if len(measured.models) < 2:
+        return None
+    return {
+        "columns": [name for name, _ in _numbers(measured.best)],
+        "rows": [(one, [estimate for _, estimate in _numbers(one)]) for one in measured.models],
+        "is_clear": is_clear,
+        "styles": styles,
+    }
+
+
+def _numbers(measure: Measure) -> list[tuple[str, Estimate | None]]:
+    """The columns of numbers; what a model lacks, such as a ratio to a clean accuracy of zero, is None."""
+    clean: list[tuple[str, Estimate | None]] = [(measure.clean.name, measure.clean)] if measure.clean else []
+    scores = measure.scores
+    if scores is None:
+        return clean
+    last = ("mCE", scores.mce) if scores.mce else ("unnormalised error", scores.error)
+    robustness = [("robustness R", scores.robustness)] if clean else []
+    return [*clean, ("mean accuracy", scores.mean_accuracy), *robustness, last]
+
+
+def beside_published(measured: Measured, _: ModelStyles) -> Shown:
+    """Which reference divides mCE, what others published, and how that differs; or why it is not shown."""
+    part = measured.part
+    if part.benchmark is None:
+        return None
+    beside = comparable(part.results, part.benchmark)
+    scores = [one.scores for one in measured.models if one.scores is not None]
+    reference = next((one.reference for one in scores if one.mce is not None), None)
+    lines = [f"mCE is divided by the errors of {reference}; those are taken as exact."] if reference else []
+    lines.append(beside.refusal(has_reference=reference is not None))
+    if beside.published or (beside.baseline is not None and reference == beside.baseline.title):
+        lines += beside.notes
+    known = {score.metric for score in beside.published}
+    metrics = [metric for metric in ("unnormalised error", "mCE", "relative mCE") if metric in known]
+    rows = list(_published(published_rows(beside.published), metrics)) if beside.published else []
+    lines = [line for line in lines if line]
+    return {"lines": lines, "metrics": metrics, "rows": rows} if lines or rows else None
+
+
+def _published(rows: Any, metrics: Sequence[str]) -> Iterator[tuple[str, list[float | None], str]]:
+    for who, scores in rows.items():
+        values = {score.metric: score.value for score in scores}
+        sources = "; ".join(dict.fromkeys(score.citation for score in scores))
+        yield who, [values.get(metric) for metric in metrics], sources

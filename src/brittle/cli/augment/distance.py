@@ -284,7 +284,7 @@ def _nearest(
     seen: DistanceInputs, schemes: Mapping[str, Scheme], found: Mapping[str, Distances], seed: int, path: Path
 ) -> Path:
     from brittle.cli.console import save_picture
-    from brittle.report.nearest import nearest_rows, nearest_sheet
+    from brittle.report import nearest_rows, nearest_sheet
 
     image = seen.images.pixels[0]
     rows = nearest_rows(image, seen.benchmark, schemes, found, seed=seed)

@@ -79,7 +79,7 @@ def _train(world: DemoPipeline, classes: Any, shifts: list[str], folder: Path, t
 
 def _sample(world: DemoPipeline, classes: Any, output: Path, seeds: int) -> None:
     from brittle.datasets import cns_bench
-    from brittle.report.sheets import slide_sheet
+    from brittle.report import slide_sheet
     from brittle.sliders import Base, Pick, find_sliders, sample_sliders
     from brittle.sliders.demo_pipeline import DEMO_SAMPLING
 
