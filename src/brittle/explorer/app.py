@@ -15,7 +15,7 @@ from brittle._errors import BrittleError, ModelError
 from brittle.explorer import live_pages, overlap_pages, results_pages
 from brittle.explorer.pages import HERE, base_of, sentence
 from brittle.explorer.state import State
-from brittle.report import theme_css
+from brittle.report import colours_css
 
 PAGES: tuple[Callable[[State], list[Route]], ...] = (live_pages.routes, results_pages.routes, overlap_pages.routes)
 """The functions that give the routes of each page."""
@@ -54,7 +54,7 @@ def create_app(state: State) -> Starlette:
 
 def theme(_: Request) -> Response:
     """The colours of the report."""
-    return Response(theme_css(), media_type="text/css")
+    return Response(colours_css(), media_type="text/css")
 
 
 def _mistake(request: Request, error: Exception) -> Response:

@@ -16,7 +16,8 @@ from brittle.benchmarks import ends
 from brittle.explorer.overlaps import COVERED, STEPS, BrowsedOverlap, OverlapStep, load_overlaps
 from brittle.explorer.pages import page
 from brittle.explorer.results_pages import address, known, number_in, short_name, whole_number_in
-from brittle.explorer.runs import NotFoundError, encode
+from brittle.explorer.runs import SIDE, NotFoundError
+from brittle.explorer.session import encoded, thumbnail
 from brittle.explorer.state import Recent, State
 from brittle.plots import STEPS as COLOURS
 from brittle.plots import ramp_step
@@ -102,7 +103,7 @@ class _OverlapPages:
         try:
             content, kind = self._drawn.once(
                 (shown.key, place, photo.id),
-                lambda: encode(pixels if place is None else shown.draw(place, pixels)),
+                lambda: encoded(thumbnail(pixels if place is None else shown.draw(place, pixels), SIDE)),
             )
         except BrittleError as error:
             raise NotFoundError(f"There is no picture: {error}") from error

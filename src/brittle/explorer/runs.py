@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from threading import Lock, Thread
 from time import sleep
@@ -18,14 +17,16 @@ from brittle.datasets import Dataset, StoredSet, UnreadableImage, stored_set
 from brittle.evaluation import SHIFT, Results, Run, Store, load_results
 from brittle.explorer.browse import HeatRow, PairedCell, heat_map, paired_cells
 from brittle.explorer.ladders import Ladders
+from brittle.explorer.session import encoded, thumbnail
 from brittle.explorer.state import Recent
+from brittle.models import class_name
 from brittle.report import Pictures, same_images
 
 RUN_FILE = "run.toml"
 """A folder with this file holds a run."""
 
-TINY, SIDE = 64, 320
-"""Pictures up to the first side are sent pixel by pixel, larger ones reduced to the second."""
+SIDE = 320
+"""Larger pictures are reduced to this side."""
 
 PICTURE_BYTES = 64 * 2**20
 """So many bytes of pictures that were drawn are kept."""
@@ -79,9 +80,7 @@ class BrowsedRuns:
 
     def class_name(self, number: int) -> str:
         """What people call a class."""
-        if number < 0:
-            return "none of the classes"
-        return self.classes[number] if number < len(self.classes) else f"class {number}"
+        return class_name(number, self.classes)
 
     @cached_property
     def heat(self) -> dict[tuple[str, str], HeatRow]:
@@ -236,19 +235,5 @@ class BrowsedRuns:
     def encoded(self, sample: str, corruption: str, severity: float) -> tuple[bytes, str]:
         """The bytes of a picture for the browser, and their kind."""
         return self._drawn.once(
-            (sample, corruption, severity), lambda: encode(self.picture(sample, corruption, severity))
+            (sample, corruption, severity), lambda: encoded(thumbnail(self.picture(sample, corruption, severity), SIDE))
         )
-
-
-def encode(image: Image, side: int = SIDE) -> tuple[bytes, str]:
-    """A picture as PNG if it is tiny, else reduced and as JPEG, and its media type."""
-    from PIL import Image as Pil
-
-    shown = Pil.fromarray(image[..., 0] if image.shape[-1] == 1 else image)
-    file = BytesIO()
-    if max(shown.size) <= TINY:
-        shown.save(file, "png", compress_level=1)
-        return file.getvalue(), "image/png"
-    shown.thumbnail((side, side), Pil.Resampling.LANCZOS)
-    shown.save(file, "jpeg", quality=88)
-    return file.getvalue(), "image/jpeg"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         probe_sheet,
         slide_sheet,
     )
-    from brittle.report.theme import ModelStyle, ModelStyles, page_templates, theme_css
+    from brittle.report.theme import ModelStyle, ModelStyles, colours_css, page_templates, theme_css
 
 LAZY = {
     "charts": (
@@ -47,7 +47,7 @@ LAZY = {
         *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
         *("nearest_rows", "nearest_sheet", "probe_sheet", "slide_sheet"),
     ),
-    "theme": ("ModelStyle", "ModelStyles", "page_templates", "theme_css"),
+    "theme": ("ModelStyle", "ModelStyles", "colours_css", "page_templates", "theme_css"),
 }
 """Each module is loaded when something in it is first asked for."""
 
@@ -64,6 +64,7 @@ __all__ = [
     "Pictures",
     "ProbedModel",
     "Series",
+    "colours_css",
     "column_chart",
     "contact_sheet",
     "failure_sheet",
