@@ -41,13 +41,17 @@ def models() -> list[Model]:
     return [by_brightness(MODELS[0], 0), by_brightness(MODELS[1], -12)]
 
 
-def write_run(folder: Path) -> Path:
-    """A run of two models on fog and hue."""
+def squares() -> Dataset:
+    """The squares with hostile names."""
     images = pixels()
     ids = [*SAMPLES, *(f"{i}.png" for i in range(len(SAMPLES), IMAGES))]
     labels = np.arange(IMAGES) % len(CLASSES)
-    data = Dataset("squares <i>", images.__getitem__, ids, content=lambda: "1", labels=labels, classes=CLASSES)
-    evaluate(models(), data, RECIPE, folder)
+    return Dataset("squares <i>", images.__getitem__, ids, content=lambda: "1", labels=labels, classes=CLASSES)
+
+
+def write_run(folder: Path) -> Path:
+    """A run of two models on fog and hue."""
+    evaluate(models(), squares(), RECIPE, folder)
     return folder
 
 

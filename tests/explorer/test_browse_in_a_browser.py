@@ -130,6 +130,33 @@ def test_pages_turn_and_the_address_keeps_the_place(page: Browser, explorer: Exp
     assert page.run(texts) == first
 
 
+def test_a_row_is_gone_to_by_its_number(page: Browser, explorer: Explorer) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    page.open(f"{explorer.address}/results/failures?sort=latest")
+    field = page.driver.find_element(By.ID, "f-row")
+    field.clear()
+    field.send_keys("101", Keys.ENTER)
+    page.wait("return document.querySelector('.count b').textContent.startsWith('101')")
+    assert query_of(page) == {"run": "0", "sort": "latest", "row": "101"}
+
+
+def test_the_pages_work_below_a_token(page: Browser, explorer: Explorer) -> None:
+    """As in the frame of a notebook, whose addresses all begin with the token."""
+    from selenium.webdriver.common.by import By
+
+    page.open(f"{explorer.address}/t/{explorer.token}/results")
+    for link in (".cells td a", ".card a"):
+        page.driver.find_element(By.CSS_SELECTOR, link).click()
+        settled(page)
+        assert urlsplit(page.driver.current_url).path.startswith(f"/t/{explorer.token}/results/")
+    page.wait("return [...document.images].some(image => image.complete && image.naturalWidth > 0)")
+    page.open(f"{explorer.address}/t/{explorer.token}/overlap")
+    page.wait("return document.getElementById('picture-a').naturalWidth > 0")
+    assert f"/t/{explorer.token}/" in str(page.run("return document.getElementById('save').href"))
+
+
 def test_arrow_keys_move_through_the_heat_map(page: Browser, explorer: Explorer) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys

@@ -14,10 +14,21 @@ from starlette.testclient import TestClient
 
 import brittle
 from brittle.design import OverlapMatrix, coverage, non_overlapping, published_overlap
-from brittle.evaluation import load_results
+from brittle.evaluation import evaluate, load_results
 from brittle.explorer import State, create_app
 from brittle.explorer.overlaps import SMALL, BrowsedOverlap
-from tests.explorer.browse_cases import CLASSES, IMAGES, MODELS, RECIPE, SAMPLES, pixels, write_run, write_slides
+from tests.explorer.browse_cases import (
+    CLASSES,
+    IMAGES,
+    MODELS,
+    RECIPE,
+    SAMPLES,
+    by_brightness,
+    pixels,
+    squares,
+    write_run,
+    write_slides,
+)
 
 HTML = {"accept": "text/html"}
 
@@ -231,6 +242,23 @@ def test_what_is_not_there_is_one_sentence(client: TestClient, address: str, sta
 def test_without_a_run_the_page_says_how_to_make_one() -> None:
     page = get(TestClient(create_app(State.of(models=[], data="demo"))), "/results")
     assert "brittle explore run" in " ".join(page.texts)
+
+
+def test_a_run_that_grows_is_read_again(tmp_path: Path) -> None:
+    client = TestClient(create_app(State.of(models=[], runs=write_run(tmp_path / "run"))))
+    assert "third" not in get(client, "/results").texts
+    evaluate(by_brightness("third", 5), squares(), RECIPE, tmp_path / "run")
+    assert "third" in get(client, "/results").texts
+    assert "third" in get(client, "/results/failures").texts
+
+
+def test_a_run_whose_account_is_lost_is_one_sentence(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    (tmp_path / "run" / "run.toml").write_text("")
+    client = TestClient(create_app(State.of(models=[], runs=tmp_path / "run")), raise_server_exceptions=False)
+    answer = client.get("/results")
+    assert answer.status_code == 422
+    assert "run.toml" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.1, 0.3, 0.55, 1.0])

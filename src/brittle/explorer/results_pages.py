@@ -19,7 +19,7 @@ from brittle.benchmarks import CLEAN
 from brittle.evaluation import SHIFT
 from brittle.explorer.browse import Failure, FailureQuery, Trajectory, failures, sample_trajectories
 from brittle.explorer.pages import page, sentence
-from brittle.explorer.runs import BrowsedRuns, NotFoundError, load_runs
+from brittle.explorer.runs import BrowsedRuns, NotFoundError, folders_state, load_runs
 from brittle.explorer.state import State
 from brittle.plots import STEPS, ramp_step
 
@@ -133,15 +133,21 @@ def routes(state: State) -> list[Route]:
 class _ResultsPages:
     def __init__(self, state: State) -> None:
         self.state = state
-        self._runs: list[BrowsedRuns] | None = None
+        self._runs: list[BrowsedRuns] = []
+        self._seen: object = None
         self._lock = Lock()
 
     @property
     def runs(self) -> list[BrowsedRuns]:
-        """The runs, loaded when they are first asked for."""
+        """The runs, loaded when they are first asked for, and again when cells were added."""
         with self._lock:
-            if self._runs is None:
-                self._runs = load_runs(self.state.runs)
+            seen = folders_state(self.state.runs)
+            if seen != self._seen:
+                try:
+                    self._runs = load_runs(self.state.runs)
+                except OSError as error:
+                    raise BrittleError(str(error)) from error
+                self._seen = seen
             return self._runs
 
     def run(self, request: Request) -> tuple[int, BrowsedRuns]:
@@ -158,7 +164,8 @@ class _ResultsPages:
     def overview(self, request: Request) -> Response:
         """The heat map of one model of a run."""
         if not self.runs:
-            return page(request, "results_empty.html", title="Results")
+            names = [folder.resolve().name for folder in self.state.runs]
+            return page(request, "results_empty.html", title="Results", folders=names)
         number, run = self.run(request)
         run.warm_up()
         model = request.query_params.get("model") or run.models[0]

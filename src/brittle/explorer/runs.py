@@ -22,8 +22,8 @@ from brittle.explorer.state import Recent
 from brittle.models import class_name
 from brittle.report import Pictures, same_images
 
-RUN_FILE = "run.toml"
-"""A folder with this file holds a run."""
+RUN_FILE, CELLS = "run.toml", "cells"
+"""A folder with this file holds a run, and this folder its rows."""
 
 SIDE = 320
 """Larger pictures are reduced to this side."""
@@ -45,6 +45,12 @@ def load_runs(folders: Sequence[Path]) -> list[BrowsedRuns]:
     if not holding:
         return []
     return [BrowsedRuns(results) for results in same_images(load_results(*holding))]
+
+
+def folders_state(folders: Sequence[Path]) -> list[tuple[str, int]]:
+    """What changes when cells or models are added to runs: the times at which their folders changed."""
+    watched = [path for folder in folders for path in (folder, *sorted((folder / CELLS).glob("*")))]
+    return [(str(path), path.stat().st_mtime_ns) for path in watched if path.is_dir()]
 
 
 class BrowsedRuns:

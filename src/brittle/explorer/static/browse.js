@@ -32,14 +32,15 @@
   };
 
   const wire = () => {
-    const form = document.getElementById("filters");
-    if (!form) return;
-    form.classList.add("wired");
-    form.addEventListener("change", (event) => {
-      if (event.target.name === "corruption" && form.elements.level) form.elements.level.value = "";
-      swap(addressOf(form), true);
-    });
-    form.addEventListener("submit", (event) => { event.preventDefault(); swap(addressOf(form), true); });
+    for (const form of document.querySelectorAll("form[data-browse]")) {
+      form.classList.add("wired");
+      form.addEventListener("change", (event) => {
+        if (event.target.type === "number") return;  // the Enter key sends it
+        if (event.target.name === "corruption" && form.elements.level) form.elements.level.value = "";
+        swap(addressOf(form), true);
+      });
+      form.addEventListener("submit", (event) => { event.preventDefault(); swap(addressOf(form), true); });
+    }
     for (const link of document.querySelectorAll("a[data-turn]")) {
       link.addEventListener("click", async (event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
