@@ -48,6 +48,7 @@ from brittle.evaluation.store import Store
 from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 
 if TYPE_CHECKING:
+    from brittle.evaluation.class_scores import ClassScores, ModelCalibration, model_calibration, scores_by_class
     from brittle.evaluation.comparison import (
         Comparison,
         LevelFailures,
@@ -58,6 +59,15 @@ if TYPE_CHECKING:
         score_table,
     )
     from brittle.evaluation.latex_text import escape_latex
+    from brittle.evaluation.levels import (
+        Columns,
+        EarliestFailure,
+        FailureCurves,
+        FailureNumbers,
+        earliest_failures,
+        failure_curves,
+        severity_columns,
+    )
     from brittle.evaluation.rule_checks import Outcome, check_rules
     from brittle.evaluation.rule_evidence import load_evidence
     from brittle.evaluation.rule_reports import (
@@ -90,6 +100,17 @@ if TYPE_CHECKING:
     from brittle.evaluation.trajectory_tables import slide_tables
 
 _LAZY = {
+    "ClassScores": "class_scores",
+    "ModelCalibration": "class_scores",
+    "model_calibration": "class_scores",
+    "scores_by_class": "class_scores",
+    "Columns": "levels",
+    "EarliestFailure": "levels",
+    "FailureCurves": "levels",
+    "FailureNumbers": "levels",
+    "earliest_failures": "levels",
+    "failure_curves": "levels",
+    "severity_columns": "levels",
     "Comparison": "comparison",
     "LevelFailures": "comparison",
     "ScoreList": "comparison",
@@ -137,13 +158,18 @@ __all__ = [
     "Callback",
     "CallbackFailed",
     "Cell",
+    "ClassScores",
     "Classes",
     "CnsScores",
     "Column",
+    "Columns",
     "Comparable",
     "Comparison",
     "CorruptionScores",
     "Drawn",
+    "EarliestFailure",
+    "FailureCurves",
+    "FailureNumbers",
     "FailureSummary",
     "Flip",
     "Format",
@@ -151,6 +177,7 @@ __all__ = [
     "LevelFailures",
     "MLflowCallback",
     "Measure",
+    "ModelCalibration",
     "Outcome",
     "Probe",
     "Results",
@@ -181,9 +208,11 @@ __all__ = [
     "compare_with_best",
     "decoded_ids",
     "drawn_key",
+    "earliest_failures",
     "escape_latex",
     "evaluate",
     "evaluate_stored",
+    "failure_curves",
     "find_reference",
     "fitted",
     "format_table",
@@ -202,6 +231,7 @@ __all__ = [
     "load_results",
     "load_rules",
     "markdown_summary",
+    "model_calibration",
     "outcomes_in_words",
     "per_corruption_table",
     "plan",
@@ -216,7 +246,9 @@ __all__ = [
     "score_list",
     "score_table",
     "scores",
+    "scores_by_class",
     "search_failure_points",
+    "severity_columns",
     "shared_rows",
     "slide_tables",
     "table_parts",

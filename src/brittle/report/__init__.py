@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any
 from brittle.plots import FAMILY_COLOURS
 
 if TYPE_CHECKING:
-    from brittle.report.charts import (
-        Axis,
-        Caption,
-        Chart,
-        Frame,
-        HeatMap,
-        HeatRow,
-        Series,
-        column_chart,
-        heat_map,
-        line_chart,
-        reliability_diagram,
-        severity_curve,
-    )
+    from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
     from brittle.report.data import same_images
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.pictures import Pictures
@@ -36,10 +23,7 @@ if TYPE_CHECKING:
     from brittle.report.theme import ModelStyle, ModelStyles, colours_css, page_templates, theme_css
 
 LAZY = {
-    "charts": (
-        *("Axis", "Caption", "Chart", "Frame", "HeatMap", "HeatRow", "Series"),
-        *("column_chart", "heat_map", "line_chart", "reliability_diagram", "severity_curve"),
-    ),
+    "charts": ("Caption", "HeatRow", "Series", "heat_map", "reliability_diagram", "severity_curve"),
     "data": ("same_images",),
     "page": ("report_html", "write_failure_report", "write_report"),
     "pictures": ("Pictures",),
@@ -53,11 +37,7 @@ LAZY = {
 
 __all__ = [
     "FAMILY_COLOURS",
-    "Axis",
     "Caption",
-    "Chart",
-    "Frame",
-    "HeatMap",
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
@@ -65,12 +45,10 @@ __all__ = [
     "ProbedModel",
     "Series",
     "colours_css",
-    "column_chart",
     "contact_sheet",
     "failure_sheet",
     "flip_sheet",
     "heat_map",
-    "line_chart",
     "nearest_rows",
     "nearest_sheet",
     "page_templates",

@@ -95,7 +95,7 @@ class Series:
     values: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-    dash: str | None = None
+    dash: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,13 @@ def line_chart(
     *,
     target: float | None = None,
     size: float = 3.2,
+    bands: bool = True,
 ) -> Chart:
     """Lines with markers (none if `size` is 0) and bands; `tips` belong to the places of the first series.
 
-    A single tip is for the whole chart. `target` is the height of a dashed line. The first series is drawn on top.
+    A single tip is for all of the chart. `target` is the height of a dashed line. The first series is drawn on top.
     """
-    layers = [_line_layer(frame, one, size) for one in reversed(series)]
+    layers = [_line_layer(frame, one, size, bands) for one in reversed(series)]
     xs = series[0].xs
     places = [(-math.inf, math.inf)] if len(tips) == 1 else [_between(xs, place) for place in range(len(tips))]
     hits = [frame.hit(low, high, tip) for (low, high), tip in zip(places, tips, strict=True)]
@@ -174,12 +175,12 @@ def line_chart(
     return Chart(frame, caption, layers, hits, frame.path(across) if across else "", table=_table(frame, series))
 
 
-def _line_layer(frame: Frame, one: Series, size: float) -> Layer:
+def _line_layer(frame: Frame, one: Series, size: float, bands: bool = True) -> Layer:
     points = list(zip(one.xs, one.values, strict=True))
     band = ""
-    if len(one.low):
-        there, back = zip(one.xs, one.high, strict=True), list(zip(one.xs, one.low, strict=True))[::-1]
-        band = frame.path([*there, *back]) + "Z"
+    if bands and one.style.shown and len(one.low):
+        ahead, back = zip(one.xs, one.high, strict=True), list(zip(one.xs, one.low, strict=True))[::-1]
+        band = frame.path([*ahead, *back]) + "Z"
     marked = one.style.shown and size > 0
     marks = "".join(one.style.marker(frame.x(x), frame.y(y), size) for x, y in points) if marked else ""
     dash = one.style.dash if one.dash is None else one.dash
@@ -249,20 +250,21 @@ def severity_curve(
     caption: Caption, series: Sequence[Series], *, last: float, top: float = 1.0, size: tuple[float, float] = (220, 150)
 ) -> Chart:
     """Accuracy against severity, from 0 to the last severity of all charts beside it; bands only of a few models."""
-    bare = len(series) > BANDS
-    drawn = [Series(one.name, one.style, one.xs, one.values, dash=one.dash) if bare else one for one in series]
-    tips = []
-    for place, x in enumerate(series[0].xs):
-        rows = [_value_tip(one, place) for one in series if one.style.shown]
-        tips.append("\n".join([f"{caption.title}, severity {severity(x)}", *rows]))
     frame = Frame(*size, Axis(0, last, severity_ticks(last), "severity"), share_axis(top, "accuracy"))
-    chart = line_chart(frame, drawn, caption, tips)
-    return Chart(frame, caption, chart.layers, chart.hits, table=_table(frame, series))
+    tips = value_tips(series, [f"{caption.title}, severity {severity(x)}" for x in series[0].xs])
+    return line_chart(frame, series, caption, tips, bands=len(series) <= BANDS)
 
 
-def _value_tip(one: Series, place: int) -> str:
-    ends = f" [{tenths(one.low[place])}, {tenths(one.high[place])}]" if len(one.low) else ""
-    return f"{one.name}  {tenths(one.values[place])} %{ends}"
+def value_tips(series: Sequence[Series], heads: Sequence[str], unit: str = " %") -> list[str]:
+    """For each place a head, and a line for each series with a colour: its share in percent and its interval."""
+    tips = []
+    for place, head in enumerate(heads):
+        rows = []
+        for one in series:
+            ends = f" [{tenths(one.low[place])}, {tenths(one.high[place])}]" if len(one.low) else ""
+            rows += [f"{one.name}  {tenths(one.values[place])}{unit}{ends}"] if one.style.shown else []
+        tips.append("\n".join([head, *rows]))
+    return tips
 
 
 def reliability_diagram(
@@ -303,8 +305,7 @@ def share_axis(most: float, name: str) -> Axis:
 
 def severity_ticks(most: float) -> list[tuple[float, str]]:
     """Round severities from 0 to the largest, at most seven."""
-    step = next((s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if most / s <= 6), most)
-    return [(i * step, f"{i * step:.4g}") for i in range(int(most / step + 1e-9) + 1)]
+    return [(tick, f"{tick:.4g}") for tick in round_ticks(0, most)]
 
 
 def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -338,7 +339,6 @@ class HeatMap:
     difference: bool = False
     corner: str = "corruption"
     label: str = "heat map"
-    ramp: Sequence[int] = field(default=range(0, STEPS + 1, 2))
 
     @property
     def kind(self) -> str:
@@ -365,7 +365,7 @@ class HeatMap:
         return cells
 
     def __html__(self) -> str:
-        return page_templates().get_template("heat_map.html").render(map=self)
+        return page_templates().get_template("heat_map.html").render(map=self, steps=STEPS)
 
 
 def heat_map(rows: Sequence[HeatRow], heads: Sequence[tuple[str, str]], **options: object) -> HeatMap:

@@ -16,8 +16,8 @@ import numpy as np
 from brittle._io import atomic_write
 from brittle.evaluation import KnownModel, Results, Run, SearchedFolder, Store
 from brittle.report import sections
-from brittle.report.data import Measured, Part, class_name, in_order, measure, parts
-from brittle.report.methods import failure_methods, methods
+from brittle.report.data import Measured, Part, class_name, measure, parts
+from brittle.report.methods import methods, run_facts
 from brittle.report.theme import ModelStyles, count, listed, page_templates
 
 NAMED = 3
@@ -74,19 +74,17 @@ class PagePart:
 
 def report_html(results: Results, *, title: str | None = None, reference: str | None = None) -> str:
     """The page of `write_report` as text."""
-    unordered = parts(results)
-    measured = {part.number: _measure(part, reference) for part in unordered}
+    ordered = parts(results)
+    measured = {part.number: _measure(part, reference) for part in ordered}
     order = _best_first(list(measured.values()))
-    styles, ordered = ModelStyles(order), in_order(unordered, order)
-    names = [part.name for part in ordered]
+    styles, names = ModelStyles(order), [part.name for part in ordered]
     made = []
     for part in ordered:
-        own = replace(measured[part.number], part=part)
-        images = count(own.best.samples, "image")
+        images = count(measured[part.number].best.samples, "image")
         where = f"on {part.data}" if part.data and part.benchmark and len({other.data for other in ordered}) > 1 else ""
         about = ", ".join(filter(None, (where, part.about, images)))
         tab = part.name if names.count(part.name) == 1 else part.place
-        made.append(PagePart(part.id, part.name, tab, about, list(_sections(own, styles))))
+        made.append(PagePart(part.id, part.name, tab, about, list(_sections(measured[part.number], styles))))
     runs = [run for group in dict.fromkeys(part.results for part in ordered) for run in group.runs]
     data = [f"{part.data} ({count(measured[part.number].best.samples, 'image')})" for part in ordered if part.data]
     facts = [count(len(order), "model"), listed(list(dict.fromkeys(names))), listed(list(dict.fromkeys(data)))]
@@ -102,7 +100,9 @@ def _measure(part: Part, reference: str | None) -> Measured:
 
 def _sections(measured: Measured, styles: ModelStyles) -> Any:
     for key, title, function in SLIDES if measured.part.slides else SECTIONS:
-        if function == "searched.searched" and not _was_searched(measured.part):
+        if key == "searched" and not any(
+            (run.folder / "failure-points").is_dir() for run in measured.part.results.runs
+        ):
             continue
         if isinstance(function, str):
             module, _, name = function.partition(".")
@@ -112,10 +112,6 @@ def _sections(measured: Measured, styles: ModelStyles) -> Any:
             given = {"part": measured.part, "measured": measured, "styles": styles, **shown}
             template = given.pop("template", f"{key}.html")
             yield Section(key, title, _rendered(template, given))
-
-
-def _was_searched(part: Part) -> bool:
-    return part.benchmark is not None and any((run.folder / "failure-points").is_dir() for run in part.results.runs)
 
 
 def _rendered(template: str, given: Mapping[str, Any]) -> str:
@@ -157,7 +153,9 @@ def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> 
         about = f"{run.data}, {images}, {corruptions}"
         made.append(PagePart(f"part{number}", "Failure points", run.folder.name, about, written))
         facts.append(f"{run.data} ({images})")
-    return _page(title or _title(order), facts, made, runs, failure_methods(runs))
+    return _page(
+        title or _title(order), facts, made, runs, {"searched": True, "runs": [run_facts(run) for run in runs]}
+    )
 
 
 def _about(folder: SearchedFolder) -> Run:

@@ -16,9 +16,9 @@ from PIL import features
 from brittle._io import is_whole
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
-from brittle.evaluation import Run, decoded_ids
+from brittle.evaluation import EarliestFailure, Run, decoded_ids, severity_columns
 from brittle.evaluation.inputs import IMAGES, READ
-from brittle.report.data import EarliestFailure, Measure, Part, severity_columns
+from brittle.report.data import Measure, Part
 from brittle.report.theme import severity, short_name
 
 TINY = 64
@@ -175,18 +175,12 @@ def failure_strip(part: Part, measure: Measure) -> Strip | None:
 
 def _choose(part: Part, model: str, corruption: str, levels: tuple[float, ...]) -> tuple[str, int, list[Frame]] | None:
     """The image that fails nearest the middle and stays wrong, of those the one the model was surest of."""
-    rows = part.results.rows.filter((pl.col("model") == model) & pl.col("corruption").is_in([CLEAN, corruption]))
-    table = (
-        rows.filter((pl.col("corruption") == CLEAN) | pl.col("level").is_in(levels)).sort("sample", "level").collect()
-    )
+    places = (pl.col("corruption") == CLEAN) | ((pl.col("corruption") == corruption) & pl.col("level").is_in(levels))
+    table = part.results.rows.filter((pl.col("model") == model) & places).sort("sample", "level").collect()
     middle = (len(levels) + 1) // 2
     chosen = (
         table.group_by("sample", maintain_order=True)
-        .agg(
-            pl.col("correct"),
-            pl.col("confidence").first().alias("sure"),
-            pl.col("correct").sum().alias("steps"),
-        )
+        .agg(pl.col("correct"), pl.col("confidence").first().alias("sure"), pl.col("correct").sum().alias("steps"))
         .filter(
             pl.col("correct").list.first()
             & ~pl.col("correct").list.last()

@@ -208,7 +208,7 @@
       button("SVG", `save ${what} as SVG`, () => save(fileName(figure) + ".svg", "image/svg+xml", asSvg(figure))),
       button("CSV", `save ${what} as CSV`, () => save(fileName(figure) + ".csv", "text/csv", asCsv(figure))),
     );
-    (figure.querySelector(":scope > figcaption") || figure).append(bar);
+    figure.append(bar);
   }
 
   // what can be copied

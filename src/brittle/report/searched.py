@@ -43,7 +43,7 @@ class Searched:
 def searched(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     """The corruptions of a benchmark that `brittle failure-points` was run on, beside the run of its levels."""
     part = measured.part
-    searches = _of_part(part)
+    searches = [] if part.benchmark is None else _of_part(part)
     if not searches:
         return None
     strips = failure_strips(searches, styles, part.class_name)

@@ -5,41 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
-from brittle.evaluation import CorruptionScores, comparable, published_rows
-from brittle.metrics import Estimate
-from brittle.report.charts import (
-    Axis,
-    Caption,
-    Chart,
-    Frame,
-    HeatMap,
-    HeatRow,
-    Series,
-    column_chart,
-    heat_map,
-    line_chart,
-    reliability_diagram,
-    severity_curve,
-    share_axis,
-)
-from brittle.report.classes import class_measures, model_calibration
-from brittle.report.data import (
+from brittle.evaluation import (
+    ClassScores,
     Columns,
+    CorruptionScores,
     FailureCurves,
     FailureNumbers,
-    Measure,
-    Measured,
-    Part,
+    comparable,
     earliest_failures,
-    families,
+    model_calibration,
+    published_rows,
+    scores_by_class,
     severity_columns,
 )
+from brittle.metrics import Estimate
+from brittle.report import charts
+from brittle.report.data import Measure, Measured, Part, families
 from brittle.report.pictures import failure_strip, run_pictures
 from brittle.report.theme import ModelStyle, ModelStyles, listed, percent, severity, short_name, tenths
 
@@ -124,6 +112,13 @@ def key_numbers(measure: Measure) -> list[tuple[Estimate, str]]:
 FIX_PICTURES, FIX_MODELS = 3, 3
 
 
+@lru_cache(maxsize=16)
+def _by_class(part: Part, model: str) -> ClassScores:
+    """Measured once for two sections."""
+    assert part.benchmark is not None
+    return scores_by_class(part.results, part.benchmark, model)
+
+
 def priorities(measured: Measured, styles: ModelStyles) -> Shown:
     """The pairs of corruption and class with the largest losses of the first models."""
     part = measured.part
@@ -131,14 +126,14 @@ def priorities(measured: Measured, styles: ModelStyles) -> Shown:
         return None
     album, views = run_pictures(part), []
     for one in measured.shown(styles)[:FIX_MODELS]:
-        classes = class_measures(part, one)
+        classes = _by_class(part, one.model)
         if not classes.losses:
             continue
         pairs = []
         if album is not None:
             drawn = [loss for loss in classes.losses if album.drawable(loss.corruption)][:FIX_PICTURES]
             wanted = [(loss.corruption, loss.label) for loss in drawn]
-            failures = earliest_failures(part, one.model, wanted, 1)
+            failures = earliest_failures(part.results, part.benchmark, one.model, wanted, 1)
             pairs = [album.pair(part, failure) for group in failures for failure in group]
         views.append({"name": one.model, "losses": classes.losses, "pairs": classes.pairs, "pictures": pairs})
     return {"views": views} if views else None
@@ -164,16 +159,6 @@ class BarGroup:
     note: str
     bars: list[Bar]
 
-    @property
-    def shown(self) -> list[Bar]:
-        """The bars of models with a colour."""
-        return [bar for bar in self.bars if bar.style.shown]
-
-    @property
-    def others(self) -> list[Bar]:
-        """The bars of models without one."""
-        return [bar for bar in self.bars if not bar.style.shown]
-
 
 def by_family(measured: Measured, styles: ModelStyles) -> Shown:
     """One group of bars for each family."""
@@ -198,13 +183,13 @@ def curves(measured: Measured, styles: ModelStyles) -> Shown:
         return None
     columns = severity_columns(part.benchmark)
     climbed, single = [one for one in columns if one.ladder], [one for one in columns if not one.ladder]
-    charts: list[Chart] = []
+    drawings: list[charts.Chart] = []
     if climbed:
         last = max(one.ladder[-1] for one in climbed)
         top = max(float(np.nanmax(one.high)) for one in models)
-        charts = [_curve(one, models, styles, last, top) for one in climbed]
+        drawings = [_curve(one, models, styles, last, top) for one in climbed]
     return {
-        "charts": charts,
+        "charts": drawings,
         "groups": [_single_level(one, models, styles) for one in single],
         "legend": styles.among(part.models),
         "bands": len(models) <= 3,
@@ -219,27 +204,27 @@ def _corruption_scores(benchmark: Benchmark, measure: Measure) -> dict[str, Any]
     assert measure.scores is not None
     family = {entry.id: entry.corruption.family for entry in benchmark.entries}
     rows: list[tuple[CorruptionScores, str]] = [(one, family[one.corruption]) for one in measure.scores.worst_first()]
-    measures = {
-        "CE": "corruption_error",
-        "relative CE": "relative_corruption_error",
-        "robustness R": "robustness",
-    }
+    measures = {"CE": "corruption_error", "relative CE": "relative_corruption_error", "robustness R": "robustness"}
     known = {title: name for title, name in measures.items() if any(getattr(one, name) for one, _ in rows)}
     return {"rows": rows, "measures": known}
 
 
-def _curve(columns: Columns, models: list[Measure], styles: ModelStyles, last: float, top: float) -> Chart:
+def _curve(columns: Columns, models: list[Measure], styles: ModelStyles, last: float, top: float) -> charts.Chart:
     name, xs, at = columns.entry.corruption.name, [*columns.ladder], [*columns.places]
     if models[0].clean is not None:
         xs, at = [0.0, *xs], [0, *at]
     series = [
-        Series(one.model, styles[one.model], xs, one.accuracy[at].tolist(), one.low[at].tolist(), one.high[at].tolist())
+        charts.Series(
+            one.model, styles[one.model], xs, one.accuracy[at].tolist(), one.low[at].tolist(), one.high[at].tolist()
+        )
         for one in models
     ]
     first = models[0]
     ends = [f"{tenths(first.accuracy[i])} % at severity {severity(x)}" for x, i in ((xs[0], at[0]), (xs[-1], at[-1]))]
     label = f"{name}: the accuracy of {first.model} goes from {ends[0]} to {ends[1]}"
-    return severity_curve(Caption(name, "", label, columns.entry.corruption.family), series, last=last, top=top)
+    return charts.severity_curve(
+        charts.Caption(name, "", label, columns.entry.corruption.family), series, last=last, top=top
+    )
 
 
 def _single_level(columns: Columns, models: list[Measure], styles: ModelStyles) -> BarGroup:
@@ -267,7 +252,7 @@ def heat_maps(measured: Measured, styles: ModelStyles) -> Shown:
     return {"views": views, "own_levels": len({entry.levels for entry in benchmark.entries}) > 1}
 
 
-def _heat_map(benchmark: Benchmark, values: FloatArray, top: float, *, difference: bool = False) -> HeatMap:
+def _heat_map(benchmark: Benchmark, values: FloatArray, top: float, *, difference: bool = False) -> charts.HeatMap:
     columns = severity_columns(benchmark)
     most, shared = max(len(one.levels) for one in columns), len({entry.levels for entry in benchmark.entries}) == 1
     names = [severity(level) for level in columns[0].levels] if shared else [str(i + 1) for i in range(most)]
@@ -281,8 +266,8 @@ def _heat_map(benchmark: Benchmark, values: FloatArray, top: float, *, differenc
         notes = [] if shared else [*[""] * has_clean, *map(severity, one.levels)]
         corruption = one.entry.corruption
         shown = [*clean, *map(float, cells), *empty, float(cells.mean())]
-        rows.append(HeatRow(corruption.name, shown, notes, corruption.family))
-    return heat_map(rows, [*clean_head, *heads, ("", "mean")], top=top, difference=difference)
+        rows.append(charts.HeatRow(corruption.name, shown, notes, corruption.family))
+    return charts.heat_map(rows, [*clean_head, *heads, ("", "mean")], top=top, difference=difference)
 
 
 IN_TABLE = 4
@@ -317,44 +302,35 @@ def failure_median(numbers: FailureNumbers) -> str:
 Pair = tuple[Measure, FailureCurves]
 
 
-def _survival(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
+def _survival(pairs: list[Pair], styles: ModelStyles, what: str) -> charts.Chart:
     ticks = ["clean", *pairs[0][1].ticks]
     xs = [0.3 + i for i in range(len(ticks))]
-    frame = Frame(440, 250, Axis(0, len(ticks) - 0.7, list(zip(xs, ticks, strict=True)), "level"),
-                  share_axis(1.0, "still right"), (10, 10, 24, 32))  # fmt: skip
-    few = len(pairs) <= IN_TABLE
+    across = charts.Axis(0, len(ticks) - 0.7, list(zip(xs, ticks, strict=True)), "level")
+    frame = charts.Frame(440, 250, across, charts.share_axis(1.0, "still right"), (10, 10, 24, 32))
     series = [
-        Series(one.model, styles[one.model], xs, points.survival.tolist(), points.low.tolist() if few else (),
-               points.high.tolist() if few else ())
+        charts.Series(one.model, styles[one.model], xs, list(points.survival), list(points.low), list(points.high))
         for one, points in pairs
-    ]  # fmt: skip
-    tips = []
-    for i, name in enumerate(ticks):
-        rows = [
-            f"{one.model}  {tenths(points.survival[i])} % [{tenths(points.low[i])}, {tenths(points.high[i])}]"
-            for one, points in pairs
-        ]
-        tips.append("\n".join([f"still right at {name}", *rows]))
+    ]
     ends = [f"{percent(points.survival[-1])} of {one.model}" for one, points in pairs]
     label = f"Survival curve: still right at the last level are {listed(ends)}"
-    return line_chart(frame, series, Caption("Still right", f"share of images against {what}", label), tips, size=4)
+    caption = charts.Caption("Still right", f"share of images against {what}", label)
+    tips = charts.value_tips(series, [f"still right at {name}" for name in ticks])
+    return charts.line_chart(frame, series, caption, tips, size=4, bands=len(pairs) <= IN_TABLE)
 
 
-def _histogram(pairs: list[Pair], styles: ModelStyles, what: str) -> Chart:
+def _histogram(pairs: list[Pair], styles: ModelStyles, what: str) -> charts.Chart:
     ticks = [*pairs[0][1].ticks, "never"]
     heights = [[*map(float, points.histogram), points.never] for _, points in pairs]
-    middles = [i + 0.5 for i in range(len(ticks))]
-    frame = Frame(440, 250, Axis(0, len(ticks), list(zip(middles, ticks, strict=True)), "level"),
-                  share_axis(max(map(max, heights)), "share"), (14, 10, 24, 32))  # fmt: skip
+    xs = [i + 0.5 for i in range(len(ticks))]
+    across = charts.Axis(0, len(ticks), list(zip(xs, ticks, strict=True)), "level")
+    frame = charts.Frame(440, 250, across, charts.share_axis(max(map(max, heights)), "share"), (14, 10, 24, 32))
     series = [
-        Series(one.model, styles[one.model], middles, shares) for (one, _), shares in zip(pairs, heights, strict=True)
+        charts.Series(one.model, styles[one.model], xs, shares) for (one, _), shares in zip(pairs, heights, strict=True)
     ]
-    tips = []
-    for i, name in enumerate(ticks):
-        rows = [f"{one.model}  {tenths(shares[i])} %" for (one, _), shares in zip(pairs, heights, strict=True)]
-        tips.append("\n".join(["never fail" if i + 1 == len(ticks) else f"fail first at {name}", *rows]))
     label = f"Histogram of failure points: {percent(heights[0][0])} of {pairs[0][0].model} fail at the first level"
-    return column_chart(frame, series, Caption("Fail here first", f"share of images at each {what}", label), tips)
+    caption = charts.Caption("Fail here first", f"share of images at each {what}", label)
+    heads = [*(f"fail first at {name}" for name in ticks[:-1]), "never fail"]
+    return charts.column_chart(frame, series, caption, charts.value_tips(series, heads))
 
 
 EXAMPLE_MODELS, EXAMPLE_CORRUPTIONS, EXAMPLES_EACH = 3, 4, 3
@@ -365,14 +341,16 @@ def examples(measured: Measured, styles: ModelStyles) -> Shown:
     part = measured.part
     if part.benchmark is None:
         return None
-    album = run_pictures(part)
-    views = []
-    for one in measured.shown(styles)[:EXAMPLE_MODELS] if album is not None else ():
+    album, views = run_pictures(part), []
+    if album is None:
+        return {"views": []}
+    for one in measured.shown(styles)[:EXAMPLE_MODELS]:
         worst, groups = one.worst()[:EXAMPLE_CORRUPTIONS], []
-        chosen = earliest_failures(part, one.model, [(name, None) for name in worst], EXAMPLES_EACH)
+        wanted = [(name, None) for name in worst]
+        chosen = earliest_failures(part.results, part.benchmark, one.model, wanted, EXAMPLES_EACH)
         for corruption, failed in zip(worst, chosen, strict=True):
-            drawable = album.drawable(corruption)  # type: ignore[union-attr]
-            pairs = [album.pair(part, failure) for failure in failed] if drawable else []  # type: ignore[union-attr]
+            drawable = album.drawable(corruption)
+            pairs = [album.pair(part, failure) for failure in failed] if drawable else []
             why = "" if pairs else "No image fails." if drawable else "Give its code by --import to see pictures."
             groups.append((short_name(corruption), one.corruptions[corruption].value, pairs, why))
         views.append({"name": one.model, "groups": groups})
@@ -386,25 +364,27 @@ def by_class(measured: Measured, styles: ModelStyles) -> Shown:
     """The accuracy of each class, or of the worst of many, and the most frequent mistakes."""
     if measured.part.benchmark is None:
         return None
-    views = [
-        {"name": one.model, "measures": class_measures(measured.part, one)}
+    views: list[dict[str, Any]] = [
+        {"name": one.model, "measures": _by_class(measured.part, one.model)}
         for one in measured.shown(styles)[:CLASS_MODELS]
     ]
-    return {"views": views} if views[0]["measures"].all_classes > 1 else None  # type: ignore[attr-defined]
+    return {"views": views} if views[0]["measures"].all_classes > 1 else None
 
 
 def calibrations(measured: Measured, styles: ModelStyles) -> Shown:
     """A reliability diagram for each model with a colour; None if rows have no confidences."""
-    charts, rows = [], []
+    drawings, rows = [], []
     for one in measured.shown(styles):
-        bins = model_calibration(measured.part, one.model)
+        bins = model_calibration(measured.part.results, measured.part.benchmark, one.model)
         if bins is None:
             continue
         rows.append(bins)
         note = ", ".join(f"{name} ECE {percent(error.value)}" for name, error in bins.errors.items())
         label = f"Reliability diagram of {one.model}: {note}"
-        charts.append(reliability_diagram(Caption(one.model, note, label), bins.bins, styles[one.model]))
-    return {"charts": charts, "rows": rows} if rows else None
+        drawings.append(
+            charts.reliability_diagram(charts.Caption(one.model, note, label), bins.bins, styles[one.model])
+        )
+    return {"charts": drawings, "rows": rows} if rows else None
 
 
 def comparison(measured: Measured, styles: ModelStyles) -> Shown:

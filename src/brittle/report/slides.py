@@ -17,21 +17,10 @@ from brittle.datasets import UnreadableImage, cns_bench
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import SCALE, SHIFT, CnsScores, Results, cns_scores
 from brittle.metrics import Estimate
-from brittle.report.charts import (
-    BANDS,
-    Axis,
-    Caption,
-    Chart,
-    Frame,
-    Series,
-    column_chart,
-    interval_chart,
-    line_chart,
-    round_ticks,
-)
+from brittle.report import charts
 from brittle.report.data import RESAMPLES, Measure, Measured, Part
 from brittle.report.pictures import Picture, Shot, Strip
-from brittle.report.theme import ModelStyle, ModelStyles, count, fixed, listed
+from brittle.report.theme import ModelStyle, ModelStyles, count, fixed, listed, tenths
 
 OVERALL = ("all", "mean")
 """What stands in place of a shift in rows over all of them."""
@@ -104,9 +93,9 @@ def _card(model: str, scores: CnsScores) -> dict[str, Any]:
     }
 
 
-def _panels(note: str, charts: Sequence[Chart], part: Part, styles: ModelStyles | None) -> dict[str, Any]:
-    legend = [] if styles is None else styles.among([model for model in styles.order if model in part.models])
-    return {"template": "panels.html", "note": note, "charts": charts, "legend": legend}
+def _panels(note: str, drawings: Sequence[charts.Chart], part: Part, styles: ModelStyles | None) -> dict[str, Any]:
+    legend = [] if styles is None else styles.among(part.models)
+    return {"template": "panels.html", "note": note, "charts": drawings, "legend": legend}
 
 
 def _by_shift(rows: pl.DataFrame, overall: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
@@ -118,12 +107,19 @@ def _by_shift(rows: pl.DataFrame, overall: str) -> Iterator[tuple[str, str, pl.D
         yield shift, name, rows.filter(pl.col("shift") == shift).sort("scale")
 
 
-def _frame(height: float, across: Axis, up: tuple[float, float], ticks: Sequence[float], name: str) -> Frame:
-    return Frame(270, height, across, Axis(*up, [(tick, _plain(tick)) for tick in ticks], name), (8, 10, 40, 34))
+def _frame(
+    height: float, across: charts.Axis, up: tuple[float, float], ticks: Sequence[float], name: str, times: float = 1
+) -> charts.Frame:
+    shown = [(tick, _plain(round(times * tick, 9))) for tick in ticks]
+    return charts.Frame(270, height, across, charts.Axis(*up, shown, name), (8, 10, 40, 34))
 
 
-def _scale_axis(scales: Sequence[float]) -> Axis:
-    return Axis(scales[0], scales[-1], [(scale, _plain(scale)) for scale in scales], "scale")
+def _models(rows: pl.DataFrame, styles: ModelStyles) -> list[str]:
+    return [model for model in styles.order if model in set(rows["model"])]
+
+
+def _scale_axis(scales: Sequence[float]) -> charts.Axis:
+    return charts.Axis(scales[0], scales[-1], [(scale, _plain(scale)) for scale in scales], "scale")
 
 
 def _plain(value: float) -> str:
@@ -137,84 +133,71 @@ def _columns(rows: pl.DataFrame, model: str, *names: str) -> list[list[float]]:
 
 def slide_drops(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     """The paper's Figure 6; all charts have the same axes."""
-    few = len(measured.models) <= BANDS
-    table = part_scores(measured.part).accuracy.with_columns(pl.col("drop", "drop_low", "drop_high") * 100)
+    few, table = len(measured.models) <= charts.BANDS, part_scores(measured.part).accuracy
     low = min(0.0, float(table["drop_low" if few else "drop"].min()))  # type: ignore[arg-type]
-    high = 1.04 * max(5.0, float(table["drop_high" if few else "drop"].max()))  # type: ignore[arg-type]
-    charts = []
+    high = 1.04 * max(0.05, float(table["drop_high" if few else "drop"].max()))  # type: ignore[arg-type]
+    drawings = []
     for shift, name, rows in _by_shift(table, "mean"):
-        scales = sorted(rows["scale"].unique().to_list())
-        models = [model for model in styles.order if model in set(rows["model"])]
-        tips = {scale: [f"{shift.replace('_', ' ')}, scale {scale:g}"] for scale in scales}
-        series = []
-        for model in models:
-            xs, drop, low_ends, high_ends = _columns(rows, model, "scale", "drop", "drop_low", "drop_high")
-            ends = (low_ends, high_ends) if few else ((), ())
-            series.append(Series(model, styles[model], xs, drop, *ends))
-            for x, value, least, most in zip(xs, drop, low_ends, high_ends, strict=True):
-                tips[x].append(f"{model}  {fixed(value, 1)} [{fixed(least, 1)}, {fixed(most, 1)}]")
-        label = f"{name}: {models[0]} loses {series[0].values[-1]:.1f} points at scale {scales[-1]:g}"
-        caption = Caption(name, f"{rows['trajectories'][0]:,} trajectories", label)
-        frame = _frame(206, _scale_axis(scales), (low, high), round_ticks(low, high, 5), "drop, points")
-        charts.append(line_chart(frame, series, caption, ["\n".join(tips[scale]) for scale in scales]))
+        scales, models = sorted(rows["scale"].unique().to_list()), _models(rows, styles)
+        series = [
+            charts.Series(model, styles[model], scales, *_columns(rows, model, "drop", "drop_low", "drop_high"))
+            for model in models
+        ]
+        tips = charts.value_tips(series, [f"{shift.replace('_', ' ')}, scale {scale:g}" for scale in scales], unit="")
+        label = f"{name}: {models[0]} loses {tenths(series[0].values[-1])} points at scale {scales[-1]:g}"
+        caption = charts.Caption(name, f"{rows['trajectories'][0]:,} trajectories", label)
+        frame = _frame(206, _scale_axis(scales), (low, high), charts.round_ticks(low, high, 5), "drop", times=100)
+        drawings.append(charts.line_chart(frame, series, caption, tips, bands=few))
     bands = "; bands are 95 % intervals" if few else ""
-    note = (
-        f"Accuracy drop since scale 0 of the same shift, in percentage points, against the scale of the shift{bands}."
-    )
-    return _panels(note, charts, measured.part, styles)
+    note = f"Accuracy drop since scale 0 of a shift, in percentage points, against the scale of the shift{bands}."
+    return _panels(note, drawings, measured.part, styles)
 
 
 def slide_failures(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     """The paper's Figure 7: the bins are the scales above 0, and shares are of all trajectories."""
     table = part_scores(measured.part).failure_points
     table = table.filter(pl.col("model").is_in([one.model for one in measured.shown(styles)]))
-    top = 1.06 * max(5.0, 100 * float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
-    charts = []
+    top = 1.06 * max(0.05, float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
+    drawings = []
     for _, name, rows in _by_shift(table, "all"):
-        scales = [scale for scale in sorted(rows["scale"].unique().to_list()) if scale > 0]
-        models = [model for model in styles.order if model in set(rows["model"])]
-        values = {(row["model"], row["scale"]): row for row in rows.iter_rows(named=True)}
-        middles = [i + 0.5 for i in range(len(scales))]
-        series = [
-            Series(model, styles[model], middles, [100 * values[model, scale]["share"] for scale in scales])
-            for model in models
-        ]
-        tips = []
-        for scale in scales:
-            chosen = [(model, values[model, scale]) for model in models]
-            lines = [
-                f"{model}  {100 * row['share']:.1f} % [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-                for model, row in chosen
-            ]
-            tips.append("\n".join([f"fail first at {scale:g}", *lines]))
-        zero = [f"{100 * values[m, 0.0]['share']:.0f}" for m in models if (m, 0.0) in values]
-        about = f"wrong at 0: {', '.join(zero)} %" if zero and len(models) <= BANDS else ""
-        most = max(scales, key=lambda scale: values[models[0], scale]["share"])
-        label = f"{name}: most trajectories of {models[0]} fail first at scale {most:g}"
-        across = Axis(0, len(scales), [(x, f"{scale:g}") for x, scale in zip(middles, scales, strict=True)], "scale")
-        caption = Caption(name, about or f"{rows['trajectories'][0]:,} trajectories", label)
-        charts.append(
-            column_chart(_frame(196, across, (0, top), round_ticks(0, top, 4), "percent"), series, caption, tips)
+        above, start, models = (
+            rows.filter(pl.col("scale") > 0),
+            rows.filter(pl.col("scale") == 0),
+            _models(rows, styles),
         )
+        scales = sorted(above["scale"].unique().to_list())
+        xs = [i + 0.5 for i in range(len(scales))]
+        series = [
+            charts.Series(model, styles[model], xs, *_columns(above, model, "share", "low", "high")) for model in models
+        ]
+        zero = [f"{100 * share:.0f}" for model in models for share in _columns(start, model, "share")[0]]
+        about = f"wrong at 0: {', '.join(zero)} %" if zero and len(models) <= charts.BANDS else ""
+        most = scales[int(np.argmax(series[0].values))]
+        label = f"{name}: most trajectories of {models[0]} fail first at scale {most:g}"
+        across = charts.Axis(0, len(scales), [(x, f"{scale:g}") for x, scale in zip(xs, scales, strict=True)], "scale")
+        caption = charts.Caption(name, about or f"{rows['trajectories'][0]:,} trajectories", label)
+        frame = _frame(196, across, (0, top), charts.round_ticks(0, top, 4), "share", times=100)
+        tips = charts.value_tips(series, [f"fail first at {scale:g}" for scale in scales])
+        drawings.append(charts.column_chart(frame, series, caption, tips))
     note = (
         "Percent of trajectories that are wrong for the first time at this scale. Those that are wrong at scale 0 "
         "already, and those that never fail, are in no column."
     )
-    return _panels(note, charts, measured.part, styles)
+    return _panels(note, drawings, measured.part, styles)
 
 
 def slide_ranks(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     """Whether models keep their order; only if there is more than one."""
     if len(measured.models) < 2:
         return None
-    scores, charts = part_scores(measured.part), []
+    scores, drawings = part_scores(measured.part), []
     for shift, name, rows in _by_shift(scores.rankings, "all"):
         scales = sorted(rows["scale"].unique().to_list())
-        models = [model for model in styles.order if model in set(rows["model"])]
+        models = _models(rows, styles)
         tips = {scale: [f"scale {scale:g}"] for scale in scales}
         for row in rows.sort("scale", "rank").iter_rows(named=True):
             tips[row["scale"]].append(f"{row['rank']}. {row['model']}  {100 * row['accuracy']:.1f} %")
-        series = [Series(model, styles[model], scales, _columns(rows, model, "rank")[0]) for model in models]
+        series = [charts.Series(model, styles[model], scales, _columns(rows, model, "rank")[0]) for model in models]
         last = scores.agreement.filter((pl.col("shift") == shift) & (pl.col("scale") == scales[-1]))
         tau = last["kendall"][0] if len(last) else None
         about = f"τ = {fixed(tau)} at {scales[-1]:g}" if tau is not None else "τ is undefined"
@@ -223,9 +206,9 @@ def slide_ranks(measured: Measured, styles: ModelStyles) -> dict[str, Any] | Non
         every = range(1, len(models) + 1, -(-len(models) // 8))
         frame = _frame(186, _scale_axis(scales), (len(models) + 0.4, 0.6), every, "rank")
         ordered = ["\n".join(tips[scale]) for scale in scales]
-        charts.append(line_chart(frame, series, Caption(name, about, label), ordered, size=4))
+        drawings.append(charts.line_chart(frame, series, charts.Caption(name, about, label), ordered, size=4))
     note = "Rank by accuracy at each scale, the best on top. τ: Kendall's correlation of the last scale with scale 0."
-    return _panels(note, charts, measured.part, styles)
+    return _panels(note, drawings, measured.part, styles)
 
 
 def slide_slopes(measured: Measured, _: ModelStyles) -> dict[str, Any] | None:
@@ -238,7 +221,7 @@ def slide_slopes(measured: Measured, _: ModelStyles) -> dict[str, Any] | None:
     low = max(min(low, *slopes["low"].to_list()), low - REACH)
     high = min(max(high, *slopes["high"].to_list()), high + REACH)
     scales = sorted({0.0, *slopes["scale"].to_list()})
-    charts = []
+    drawings = []
     for _shift, name, rows in _by_shift(slopes, "all"):
         xs, slope = rows["scale"].to_list(), rows["slope"].to_list()
         least, most = ([min(max(v, low), high) for v in rows[key].to_list()] for key in ("low", "high"))
@@ -249,16 +232,16 @@ def slide_slopes(measured: Measured, _: ModelStyles) -> dict[str, Any] | None:
         ]
         label = f"{name}: the slope is {slope[-1]:.2f} at scale {xs[-1]:g}"
         about = f"{fixed(slope[-1])} at {xs[-1]:g}, {rows['models'][0]} models"
-        frame = _frame(186, _scale_axis(scales), (low, high), round_ticks(low, high, 5), "slope")
-        series = Series("slope", ModelStyle(0), xs, slope, least, most)
-        charts.append(line_chart(frame, [series], Caption(name, about, label), tips, target=1.0))
+        frame = _frame(186, _scale_axis(scales), (low, high), charts.round_ticks(low, high, 5), "slope")
+        series = charts.Series("slope", ModelStyle(0), xs, slope, least, most)
+        drawings.append(charts.line_chart(frame, [series], charts.Caption(name, about, label), tips, target=1.0))
     clean = set(part.models) <= set(part.results.models_with([Cell()]))
     known = "on the clean images" if clean else "at scale 0"
     note = (
         f"Slope of the line, over models, of accuracy at a scale on accuracy {known}. 1 (dashed): what a model gains "
         "without the shift it gains under it too. Bands are 95 % intervals."
     )
-    return _panels(note, charts, part, None)
+    return _panels(note, drawings, part, None)
 
 
 def slide_rce(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
@@ -282,14 +265,14 @@ def slide_rce(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     for model in models:
         row = rows[model, "mean"]
         least, most = ([math.nan if row[key] is None else row[key]] for key in ("low", "high"))
-        series.append(Series(model, styles[model], [0.0], [row["rce"]], least, most))
+        series.append(charts.Series(model, styles[model], [0.0], [row["rce"]], least, most))
     label = f"rCE: {models[0]} has the lowest, {rows[models[0], 'mean']['rce']:.2f}"
-    caption = Caption("mean over shifts", "1 is the baseline; lower is better", label)
+    caption = charts.Caption("mean over shifts", "1 is the baseline; lower is better", label)
     return {
         "refusal": "",
         "baseline": baseline,
         "is_alexnet": bool(alexnet),
-        "chart": interval_chart(models, series, caption, target=1.0, measure="rCE"),
+        "chart": charts.interval_chart(models, series, caption, target=1.0, measure="rCE"),
         "shifts": ["mean", *(shifts if len(shifts) > 1 else [])],
         "models": models,
         "cells": rows,

@@ -151,7 +151,7 @@ class ModelStyles:
         """The legend of some models: those with a colour, and how many others there are; one alone needs none."""
         if len(models) < 2:
             return []
-        shown = [(model, self[model]) for model in models if self[model].shown]
+        shown = [(model, self[model]) for model in self.order if model in models and self[model].shown]
         rest = len(models) - len(shown)
         others = [(f"{rest} other model{'s' if rest > 1 else ''}", ModelStyle(len(MODEL_COLOURS)))] if rest else []
         return shown + others

@@ -1,17 +1,17 @@
-"""What is measured class by class: accuracies, mistakes, what to fix first, and calibration."""
+"""Scores class by class: accuracies, mistakes and largest losses; and how honest confidences are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from brittle._types import FloatArray
-from brittle.benchmarks import CLEAN
-from brittle.evaluation import by_corruption
+from brittle.benchmarks import CLEAN, Benchmark, Cell
+from brittle.evaluation.results import Results
+from brittle.evaluation.score import by_corruption
 from brittle.metrics import (
     Calibration,
     Estimate,
@@ -21,9 +21,8 @@ from brittle.metrics import (
     resampled_means,
     wilson,
 )
-from brittle.report.data import RESAMPLES, Measure, Part
 
-LEVEL = 0.95
+LEVEL, RESAMPLES = 0.95, 1000
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class ClassMeasures:
+class ClassScores:
     """Everything of one model; `pairs` is the number of all pairs of corruption and class, of which some are picked."""
 
     model: str
@@ -73,37 +72,41 @@ class ClassMeasures:
     confusions: list[Confusion]
 
 
-LOSSES, CLASSES, MISTAKES = 8, 20, 10
-"""So many of each are shown."""
+def scores_by_class(
+    results: Results, benchmark: Benchmark, model: str, *, losses: int = 8, classes: int = 20, mistakes: int = 10
+) -> ClassScores:
+    """The largest losses, the worst classes and the most frequent mistakes of one model, so many of each.
 
-
-@lru_cache(maxsize=16)
-def class_measures(part: Part, measure: Measure) -> ClassMeasures:
-    """The largest losses, the worst classes and the most frequent mistakes of one model; measured once."""
-    assert part.benchmark is not None
-    assert measure.table is not None
-    cells = part.rows(measure.model).select("corruption", "sample", "label", "prediction", "correct").collect()
+    A loss is the clean accuracy of a class minus its accuracy under one corruption, over the levels of that.
+    """
+    has_clean = model in results.models_with([Cell()])
+    cells = _rows(results, benchmark, model).select("corruption", "sample", "label", "prediction", "correct").collect()
     known = dict(cells.select("sample", "label").unique().iter_rows())
-    labels = np.array([known[sample] for sample in measure.table.samples])
-    table = measure.table.values
-    shares = by_corruption(part.benchmark)(table[:, 1:] if part.has_clean else table)
-    names = [entry.id for entry in part.benchmark.entries]
+    matrix = results.matrix(model, [*([Cell()] if has_clean else []), *benchmark.cells()])
+    labels, table = np.array([known[sample] for sample in matrix.samples]), matrix.values
+    shares = by_corruption(benchmark)(table[:, 1:] if has_clean else table)
+    names = [entry.id for entry in benchmark.entries]
     wrong = _mistakes(cells)
     present = [int(label) for label in np.unique(labels)]
-    picked, pairs = _largest_losses(table[:, 0], shares, labels, names, LOSSES) if part.has_clean else ([], 0)
+    picked, pairs = _largest_losses(table[:, 0], shares, labels, names, losses) if has_clean else ([], 0)
     means = {label: float(shares[labels == label].mean()) for label in present}
-    worst = sorted(present, key=lambda label: (means[label], label))[:CLASSES]
+    worst = sorted(present, key=lambda label: (means[label], label))[:classes]
     first_wrong: dict[int, tuple[int, float]] = {}
     for one in wrong:
         first_wrong.setdefault(one.label, (one.prediction, one.corrupted))
-    accuracies = [
-        _class_accuracy(
-            label, table[labels == label, 0] if part.has_clean else None, shares[labels == label], names,
-            first_wrong.get(label),
-        )
-        for label in worst
-    ]  # fmt: skip
-    return ClassMeasures(measure.model, picked, pairs, accuracies, len(present), wrong[:MISTAKES])
+    accuracies = []
+    for label in worst:
+        inside = labels == label
+        clean = table[inside, 0] if has_clean else None
+        accuracies.append(_class_accuracy(label, clean, shares[inside], names, first_wrong.get(label)))
+    return ClassScores(model, picked, pairs, accuracies, len(present), wrong[:mistakes])
+
+
+def _rows(results: Results, benchmark: Benchmark | None, model: str) -> pl.LazyFrame:
+    """The rows of one model on the clean images and on the cells of the benchmark."""
+    cells = [Cell(), *([] if benchmark is None else benchmark.cells())]
+    places = pl.LazyFrame([cell.place for cell in cells], schema=["corruption", "level"], orient="row")
+    return results.rows.filter(pl.col("model") == model).join(places, on=["corruption", "level"])
 
 
 def _largest_losses(
@@ -133,11 +136,7 @@ def _largest_losses(
 
 
 def _class_accuracy(
-    label: int,
-    clean: NDArray[np.bool_] | None,
-    shares: FloatArray,
-    names: list[str],
-    mistake: tuple[int, float] | None,
+    label: int, clean: NDArray[np.bool_] | None, shares: FloatArray, names: list[str], mistake: tuple[int, float] | None
 ) -> ClassAccuracy:
     images = len(shares)
     means = shares.mean(axis=0)
@@ -181,9 +180,9 @@ class ModelCalibration:
     errors: dict[str, Estimate]
 
 
-def model_calibration(part: Part, model: str) -> ModelCalibration | None:
+def model_calibration(results: Results, benchmark: Benchmark | None, model: str) -> ModelCalibration | None:
     """Calibration on clean and on corrupted images; None if some prediction has no confidence between 0 and 1."""
-    rows = part.rows(model).select("corruption", "sample", "confidence", "correct").collect()
+    rows = _rows(results, benchmark, model).select("corruption", "sample", "confidence", "correct").collect()
     sure = rows["confidence"].cast(pl.Float64)
     if sure.null_count() or not bool(sure.is_between(0, 1).all()):
         return None
