@@ -403,13 +403,15 @@ def _card(run: BrowsedRuns, number: int, failure: Failure) -> dict[str, Any]:
     clean = None
     if slide and failure.level > 0 and failure.origin:
         clean = _picture_address(number, failure.origin, failure.corruption, 0.0)
-    elif not slide and failure.corruption != CLEAN:
+    elif not slide and failure.corruption != CLEAN and run.can_draw(CLEAN):
         clean = _picture_address(number, failure.sample, CLEAN, 0.0)
     return {
         "failure": failure,
         "address": f"{address('/results/sample', run=number, id=failure.sample)}",
         "clean": clean,
-        "picture": _picture_address(number, failure.sample, failure.corruption, failure.level),
+        "picture": _picture_address(number, failure.sample, failure.corruption, failure.level)
+        if run.can_draw(failure.corruption)
+        else None,
         "label": run.class_name(failure.label),
         "prediction": run.class_name(failure.prediction),
         "level": run.level_name(failure.corruption, failure.level),
@@ -437,9 +439,10 @@ def _strip(run: BrowsedRuns, number: int, corruption: str, rows: Iterable[Trajec
         "pictures": [
             (
                 _step_name(run, corruption, level, slide),
-                _picture_address(number, pictures[level], corruption if level or slide else CLEAN, level),
+                _picture_address(number, pictures[level], name, level) if run.can_draw(name) else None,
             )
             for level in levels
+            for name in [corruption if level or slide else CLEAN]
         ],
         "rows": [
             {

@@ -198,10 +198,15 @@ class BrowsedRuns:
     def _datasets(self) -> dict[tuple[str, float], tuple[Dataset, dict[str, int]]]:
         return {}
 
-    @property
-    def has_pictures(self) -> bool:
-        """Whether there are pictures at all."""
-        return bool(self._pictures) or self._stored is not None
+    def can_draw(self, corruption: str) -> bool:
+        """Whether there are pictures of a corruption, or of the clean images."""
+        if self._stored is not None and corruption != CLEAN:
+            return any(cell.corruption == corruption for cell in self._stored.cells)
+        if corruption == CLEAN:
+            return bool(self._pictures)
+        recipes = [recipe for (name, _), (recipe, _) in self._levels.items() if name == corruption]
+        albums = [self._pictures[recipe.hash] for recipe in recipes if recipe.hash in self._pictures]
+        return any(album.drawable(corruption) for album in albums)
 
     def picture(self, sample: str, corruption: str, severity: float) -> Image:
         """A sample as the models saw it; NotFoundError if there is no such picture.
