@@ -130,28 +130,28 @@ def measure(rows: int, models: int, turns: int) -> dict[str, Any]:
                 asked.get("sample", sample)
                 asked.get("heat map", "/results")
             asked.get("compare, first", "/results/compare")
-        found = {"rows": written, "failures": total, "files": files, "models": models, "cores": cores()}
+        measured = {"rows": written, "failures": total, "files": files, "models": models, "cores": cores()}
         names = ("whole run", "A right, B wrong", "one class", "cell", "sample", "heat map")
-        found["first"] = {
+        measured["first"] = {
             name: round(asked.times[f"{name}, first"][0]) for name in ("heat map", "cell", "whole run", "compare")
         }
-        found["milliseconds"] = {name: asked.quantiles(name) for name in names}
-        return {**found, "memory_before": round(peak.start), "memory_peak": round(peak.most)}
+        measured["milliseconds"] = {name: asked.quantiles(name) for name in names}
+        return {**measured, "memory_before": round(peak.start), "memory_peak": round(peak.most)}
 
 
-def lines(found: dict[str, Any]) -> str:
+def lines(measured: dict[str, Any]) -> str:
     """What the page says."""
     rows = "\n".join(
-        f"| {name} | {one['p50']:.0f} ms | {one['p95']:.0f} ms |" for name, one in found["milliseconds"].items()
+        f"| {name} | {one['p50']:.0f} ms | {one['p95']:.0f} ms |" for name, one in measured["milliseconds"].items()
     )
     return (
-        f"Measured by `perf/explore_results.py` on {found['cores']} cores: {found['rows']:,} rows of {found['models']} "
-        f"models on ImageNet-C, {found['failures']:,} of them wrong, in {found['files']} files.\n\n"
+        f"Measured by `perf/explore_results.py` on {measured['cores']} cores: {measured['rows']:,} rows of {measured['models']} "
+        f"models on ImageNet-C, {measured['failures']:,} of them wrong, in {measured['files']} files.\n\n"
         "| a page of … | median | 95 % within |\n|---|---:|---:|\n"
         f"{rows}\n\n"
         f"As soon as the heat map is open, the explorer reads the run in the background; the failures of all cells, "
-        f"asked for at once, took {found['first']['whole run'] / 1000:.1f} s. "
-        f"Memory: {found['memory_before']:,} MB before, {found['memory_peak']:,} MB at the peak."
+        f"asked for at once, took {measured['first']['whole run'] / 1000:.1f} s. "
+        f"Memory: {measured['memory_before']:,} MB before, {measured['memory_peak']:,} MB at the peak."
     )
 
 

@@ -17,9 +17,9 @@ from brittle.explorer.browse import (
     failures,
     heat_map,
     paired_cells,
-    sample_trajectories,
 )
 from brittle.explorer.ladders import Ladders
+from brittle.explorer.samples import sample_trajectories
 from brittle.metrics import difference, failure_points, wilson
 from tests.errors import naming
 from tests.explorer.random_runs import LADDERS, random_rows, random_slides, results_of

@@ -296,8 +296,8 @@ def test_both_corruptions_of_a_pair_are_drawn_on_the_photograph(client: TestClie
 
 def test_a_matrix_of_ones_own_comes_first_and_needs_no_recipe(tmp_path: Path) -> None:
     scores = np.array([[1, 0.2, np.nan], [0.2, 1, -0.1], [np.nan, -0.1, 1]])
-    OverlapMatrix(("<i>one", "two", "three"), scores).save(tmp_path / "mine" / "overlap.parquet")
-    client = TestClient(create_app(State.of(models=[], runs=tmp_path / "mine")), raise_server_exceptions=False)
+    OverlapMatrix(("<i>one", "two", "three"), scores).save(tmp_path / "matrix" / "overlap.parquet")
+    client = TestClient(create_app(State.of(models=[], runs=tmp_path / "matrix")), raise_server_exceptions=False)
     page = get(client, "/overlap")
     assert "<i>one" in page.texts
     assert "i" not in page.tags

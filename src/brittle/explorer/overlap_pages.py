@@ -13,9 +13,9 @@ from starlette.routing import Route
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle.benchmarks import ends
+from brittle.explorer.addresses import address, known, number_in, short_name, whole_number_in
 from brittle.explorer.overlaps import COVERED, STEPS, BrowsedOverlap, OverlapStep, load_overlaps
 from brittle.explorer.pages import page
-from brittle.explorer.results_pages import address, known, number_in, short_name, whole_number_in
 from brittle.explorer.runs import SIDE, NotFoundError
 from brittle.explorer.session import encoded, thumbnail
 from brittle.explorer.state import Recent, State

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
+from collections.abc import Iterable
+from dataclasses import replace
 from threading import Lock
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,11 +15,13 @@ from starlette.routing import Route
 from brittle._errors import BrittleError
 from brittle.benchmarks import CLEAN
 from brittle.evaluation import SHIFT
-from brittle.explorer.browse import Failure, FailureQuery, Trajectory, failures, sample_trajectories
-from brittle.explorer.pages import page, sentence
+from brittle.explorer.addresses import address, known, number_in, percent, short_name, whole_number_in
+from brittle.explorer.browse import Failure, FailureQuery, failures
+from brittle.explorer.heat_tables import ShownRow, accuracy_row, gap_row, heat_groups
+from brittle.explorer.pages import page
 from brittle.explorer.runs import BrowsedRuns, NotFoundError, folders_state, load_runs
+from brittle.explorer.samples import Trajectory, sample_trajectories
 from brittle.explorer.state import State
-from brittle.plots import STEPS, ramp_step
 
 PAGE_ROWS = 48
 """So many failures are on a page."""
@@ -32,90 +32,6 @@ SORTS = {
     "earliest": "earliest failure point first",
     "latest": "latest failure point first",
 }
-WIDEST_GAP = 0.3
-"""Differences of so much or more have the strongest colour."""
-
-Handler = Callable[[Request], Response]
-
-
-def known(handler: Handler) -> Handler:
-    """A handler that answers what it does not have by one sentence and 404."""
-
-    @wraps(handler)
-    def answer(request: Request) -> Response:
-        try:
-            return handler(request)
-        except NotFoundError as error:
-            return sentence(request, 404, str(error))
-
-    return answer
-
-
-def number_in(request: Request, name: str) -> float | None:
-    """A finite number of the address; None if it is not given."""
-    text = request.query_params.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise BrittleError(f"{name} in the address is a number, got {text[:40]!r}")
-    return value
-
-
-def whole_number_in(request: Request, name: str) -> int | None:
-    """A whole number of the address; None if it is not given."""
-    value = number_in(request, name)
-    if value is None:
-        return None
-    if value != int(value):
-        raise BrittleError(f"{name} in the address is a whole number, got {value!r}")
-    return int(value)
-
-
-@dataclass(frozen=True)
-class ShownCell:
-    """A cell of a heat map: its colour, its text, what is told about it, and where it leads."""
-
-    css: str
-    text: str
-    tip: str
-    query: str
-    level: str
-    strong: bool = False
-
-
-@dataclass(frozen=True)
-class ShownRow:
-    """A corruption of a heat map; `last` is a cell for all levels."""
-
-    name: str
-    family: str
-    query: str
-    cells: Sequence[ShownCell]
-    last: ShownCell
-    mean: float
-
-
-@dataclass(frozen=True)
-class ShownGroup:
-    """The corruptions of one set, with a table of their own."""
-
-    title: str
-    rows: Sequence[ShownRow]
-
-    @property
-    def steps(self) -> int:
-        """The number of levels of the longest row."""
-        return max(len(row.cells) for row in self.rows)
-
-    @property
-    def shared(self) -> list[str]:
-        """The names of the levels, if all rows have the same."""
-        names = {tuple(cell.level for cell in row.cells) for row in self.rows}
-        return list(names.pop()) if len(names) == 1 else []
 
 
 def routes(state: State) -> list[Route]:
@@ -179,7 +95,7 @@ class _ResultsPages:
             run=run,
             model=model,
             order=order,
-            groups=_groups(run, lambda name: _heat_row(run, number, model, name), order),
+            groups=heat_groups(run, lambda name: accuracy_row(run, number, model, name), order),
         )
 
     def failures(self, request: Request) -> Response:
@@ -201,7 +117,7 @@ class _ResultsPages:
             number=number,
             run=run,
             query=query,
-            found=shown,
+            shown=shown,
             sorts=SORTS,
             kept=kept,
             cards=[_card(run, number, failure) for failure in shown.rows],
@@ -244,11 +160,11 @@ class _ResultsPages:
         order = "worst" if request.query_params.get("order") == "worst" else ""
 
         def row(name: str) -> ShownRow | None:
-            return _gap_row(run, number, first, second, name, compared)
+            return gap_row(run, number, first, second, name, compared)
 
         return self.page(
             request, "compare.html", title="Compare", number=number, run=run, first=first, second=second, order=order,
-            groups=_groups(run, row, order, clean=True),
+            groups=heat_groups(run, row, order, clean=True),
         )  # fmt: skip
 
     def picture(self, request: Request) -> Response:
@@ -259,28 +175,6 @@ class _ResultsPages:
             request.query_params.get("id", ""), request.query_params.get("corruption", CLEAN), level
         )
         return Response(content, media_type=kind)
-
-
-def address(path: str, **values: Any) -> str:
-    """A path with what is given as its query; empty values are left out."""
-    kept = {
-        name: _text(value) for name, value in values.items() if value is not None and value is not False and value != ""
-    }
-    return f"{path}?{urlencode(kept)}" if kept else path
-
-
-def _text(value: Any) -> str:
-    return "1" if value is True else repr(value) if isinstance(value, float) else str(value)
-
-
-def short_name(corruption: str) -> str:
-    """A corruption without its set, as people read it."""
-    return corruption.rpartition("/")[2].replace("_", " ")
-
-
-def percent(share: float) -> str:
-    """A share in percent, or a dash if it is unknown."""
-    return "–" if math.isnan(share) else f"{100 * share:.0f} %"
 
 
 def _query(request: Request) -> FailureQuery:
@@ -309,80 +203,6 @@ def _as_address(number: int, query: FailureQuery) -> dict[str, Any]:
         "first": query.first_only,
         "sort": None if query.sort == "surest" else query.sort,
     }
-
-
-def _groups(
-    run: BrowsedRuns, row: Callable[[str], ShownRow | None], order: str, *, clean: bool = False
-) -> list[ShownGroup]:
-    """The rows of a heat map by the set that corruptions are of, or all of them, the lowest first."""
-    names = [*([CLEAN] if clean else []), *run.corruptions]
-    rows = [(name, made) for name in names if (made := row(name)) is not None]
-    if order == "worst":
-        rows.sort(key=lambda pair: (pair[1].mean, pair[0]))
-        return [ShownGroup("", [made for _, made in rows])] if rows else []
-    groups: dict[str, list[ShownRow]] = {}
-    for name, made in rows:
-        title = "slides" if name.startswith(SHIFT) else name.rpartition("/")[0] if name != CLEAN else ""
-        groups.setdefault(title, []).append(made)
-    return [ShownGroup(title, members) for title, members in groups.items()]
-
-
-def _heat_row(run: BrowsedRuns, number: int, model: str, corruption: str) -> ShownRow | None:
-    heat = run.heat.get((model, corruption))
-    if heat is None:
-        return None
-    cells = []
-    for level, cell in heat.cells.items():
-        name = run.level_name(corruption, level)
-        tip = (
-            f"{short_name(corruption)} at {name}: {100 * cell.value:.1f} % right "
-            f"[{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}] of {cell.n:,} images"
-        )
-        query = address("/results/failures", run=number, model=model, corruption=corruption, level=level)
-        cells.append(ShownCell(f"h{ramp_step(cell.value)}", f"{100 * cell.value:.0f}", tip, query, name))
-    every = address("/results/failures", run=number, model=model, corruption=corruption)
-    tip = f"{short_name(corruption)}, mean over its levels: {100 * heat.mean:.1f} % right"
-    last = ShownCell(f"h{ramp_step(heat.mean)}", f"{100 * heat.mean:.0f}", tip, every, "mean")
-    return ShownRow(short_name(corruption), run.family(corruption), every, cells, last, heat.mean)
-
-
-def _gap_row(
-    run: BrowsedRuns, number: int, first: str, second: str, corruption: str, compared: dict[str, Any]
-) -> ShownRow | None:
-    if corruption not in compared:
-        return None
-    cells = []
-    for level, cell in compared[corruption].items():
-        name = run.level_name(corruption, level)
-        ends = cell.gap.low, cell.gap.high
-        tip = (
-            f"{short_name(corruption)} at {name}: {signed(cell.gap.value)} points "
-            f"[{signed(ends[0])}, {signed(ends[1])}]; "
-            f"{100 * cell.first:.1f} % and {100 * cell.second:.1f} % right; "
-            f"{cell.only_first:,} images right for the first alone, {cell.only_second:,} for the second alone"
-        )
-        better, worse = (first, second) if cell.gap.value >= 0 else (second, first)
-        query = address(
-            "/results/failures", run=number, model=worse, right_by=better, corruption=corruption, level=level
-        )
-        certain = ends[0] > 0 or ends[1] < 0
-        cells.append(ShownCell(_gap_css(cell.gap.value), signed(cell.gap.value, 0), tip, query, name, certain))
-    mean = math.fsum(cell.gap.value for cell in compared[corruption].values()) / len(cells)
-    better, worse = (first, second) if mean >= 0 else (second, first)
-    every = address("/results/failures", run=number, model=worse, right_by=better, corruption=corruption)
-    tip = f"{short_name(corruption)}, mean over its levels: {signed(mean)} points"
-    last = ShownCell(_gap_css(mean), signed(mean, 0), tip, every, "mean")
-    return ShownRow(short_name(corruption), run.family(corruption), every, cells, last, mean)
-
-
-def _gap_css(gap: float) -> str:
-    return f"d{round(STEPS * min(max((gap / WIDEST_GAP + 1) / 2, 0.0), 1.0))}"
-
-
-def signed(share: float, digits: int = 1) -> str:
-    """A difference of shares in percentage points with its sign."""
-    text = f"{100 * share:+.{digits}f}".replace("-", "−")
-    return text.lstrip("+−") if float(text.replace("−", "-")) == 0 else text
 
 
 def _levels(run: BrowsedRuns, corruption: str | None) -> list[tuple[float, str]]:
