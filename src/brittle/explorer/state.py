@@ -222,6 +222,12 @@ class State:
                 self.dataset = dataset.prepared_for(None)
         self.loaded.set()
 
+    @property
+    def problems(self) -> list[str]:
+        """What could not be loaded, a sentence each; the page shows them too."""
+        failed = [f"{model.name}: {model.error}" for model in self.models if model.error]
+        return [*failed, *([self.dataset_error] if self.dataset_error else [])]
+
     def picture(self, identity: str) -> Picture:
         """The picture of an id that the server gave out; no id is ever a path."""
         known = self.photos.get(identity) or self.uploads.get(identity)

@@ -88,6 +88,7 @@
     get("models").append(card);
     return card;
   });
+  document.querySelector(".strip-box").hidden = !models.length;
   if (!models.length) get("models").append(make("p", "No model is loaded: name one with -m to see what it predicts.", { className: "note" }));
 
   const pills = models.map((_, i) => {
