@@ -134,7 +134,7 @@ def test_the_verb_is_a_call(line: str, call: tuple[Any, ...], tmp_path: Path, mo
 
     class Ended:
         url, running = "http://127.0.0.1:1/?token=x", False
-        state = State(models=[LoadingModel("nowhere.onnx", "nowhere")])
+        state = State(models=[LoadingModel("nowhere.onnx")])
 
         def wait(self) -> None:
             self.state.models[0].error = "told too late"
@@ -150,7 +150,7 @@ def test_the_verb_is_a_call(line: str, call: tuple[Any, ...], tmp_path: Path, mo
     done = CliRunner().invoke(app, ["explore", *line.split()])
     assert done.exit_code == 0, done.output
     assert "http://127.0.0.1:1/?token=x" in done.stdout
-    assert "nowhere: there is no file" in done.stderr
+    assert "nowhere.onnx: there is no file" in done.stderr
     *given, more = call
     assert calls == [(tuple(given), {"host": "127.0.0.1", "port": 0, "open_browser": True, **more})]
 

@@ -58,8 +58,10 @@ class Picture:
 class LoadingModel:
     """A model that may still be loading, with the lock that keeps two requests from using it at once."""
 
-    def __init__(self, given: Any, name: str) -> None:
-        self.given, self.name, self.text = given, name, given if isinstance(given, str) else None
+    def __init__(self, given: Any, name: str | None = None) -> None:
+        """With a name the model is called so; else it is called as it calls itself."""
+        self.given, self.given_name, self.text = given, name, given if isinstance(given, str) else None
+        self.name = name or str(self.text or getattr(given, "name", None) or type(given).__name__)
         self.model: Any = None
         self.error = ""
         self.lock = threading.Lock()
@@ -70,7 +72,7 @@ class LoadingModel:
         from brittle.models import wrap_model
 
         try:
-            model = wrap_model(self.given)
+            model = wrap_model(self.given, name=self.given_name)
             self.name, self.model = model.name, LockedModel(model, self.lock)
         except Exception as error:  # shown on the page: a model's code may raise anything
             self.error = f"{error}" or type(error).__name__
@@ -187,8 +189,7 @@ class State:
                 raise FileNotFoundError(f"there is no run {str(run)!r}; give a folder that `brittle run` wrote")
         alone = models is None and data is None and not state.runs
         state.data = DEMO_DATA if alone else data
-        named = _named(DEMO_MODELS if alone else () if models is None else models)
-        state.models = [LoadingModel(model, name) for name, model in named]
+        state.models = _loading(DEMO_MODELS if alone else () if models is None else models)
         for number, given in enumerate(_listed(pictures)):
             shown = _picture(f"p{number}", given)
             state.photos[shown.id] = shown
@@ -296,16 +297,11 @@ def read_upload(content: bytes) -> Image:
         raise BrittleError(f"the picture cannot be read: {error}") from error
 
 
-def _named(models: Any) -> list[tuple[str, Any]]:
+def _loading(models: Any) -> list[LoadingModel]:
+    """The models of a call, none of them loaded yet."""
     if isinstance(models, Mapping):
-        from brittle.models import wrap_model
-
-        return [(str(name), wrap_model(model, name=str(name))) for name, model in models.items()]
-    listed = list(models) if isinstance(models, list | tuple) else [models]
-    return [
-        (str(getattr(model, "name", model if isinstance(model, str) else type(model).__name__)), model)
-        for model in listed
-    ]
+        return [LoadingModel(model, str(name)) for name, model in models.items()]
+    return [LoadingModel(model) for model in (models if isinstance(models, list | tuple) else [models])]
 
 
 def _listed(pictures: Any) -> list[Any]:

@@ -107,7 +107,7 @@
       return;
     }
     const [first] = found.top;
-    const badge = found.known ? (found.right ? ["✓ right", "good"] : [`✗ it is ${found.target}`, "bad"]) : found.flipped ? [`✗ flipped from ${found.clean.name}`, "bad"] : ["✓ as when clean", "good"];
+    const badge = found.known ? (found.right ? ["✓ right", "good"] : [`✗ it is ${found.target}`, "bad"]) : found.flipped ? [`✗ was ${found.clean.name}`, "bad"] : ["✓ as when clean", "good"];
     head(cards[i], found.name, ...badge);
     verdict.replaceChildren(make("span", first.name), make("small", ` ${percent(first.share)}`));
     bars.replaceChildren(...found.top.map((each) => {
@@ -166,7 +166,7 @@
   const showFailure = (i, found) => {
     const fails = cards[i].children[3], { failed, becomes } = found.failure;
     if (failed === null) fails.replaceChildren(make("span", `holds up to ${number(highest())}, the strongest`));
-    else if (failed === 0) fails.replaceChildren(make("span", `takes the clean picture for ${becomes}`));
+    else if (failed === 0) fails.replaceChildren(make("span", screen.layers.length > 1 ? `without ${corruptions.get(layer().id).name} it is ${becomes} already` : `takes the clean picture for ${becomes}`));
     else {
       const jump = make("button", point(failed), { type: "button", title: "Jump to the failure point" });
       jump.setAttribute("aria-label", `Jump to the failure point, severity ${number(failed)}`);
