@@ -61,8 +61,8 @@ class Client:
         self.connection.request("GET", f"{self.prefix}{path}?{urlencode(query, doseq=True)}")
         answer = self.connection.getresponse()
         content = answer.read()
-        told = re.findall(r"(\w+);dur=([\d.]+)", answer.headers.get("server-timing", ""))
-        self.timing = {name: float(value) for name, value in told}
+        timings = re.findall(r"(\w+);dur=([\d.]+)", answer.headers.get("server-timing", ""))
+        self.timing = {name: float(value) for name, value in timings}
         assert answer.status == 200, content[:300]
         return content
 
@@ -79,10 +79,10 @@ class Client:
 
 
 @contextmanager
-def explorer(*words: str) -> Iterator[tuple[Client, float]]:
+def explorer(*arguments: str) -> Iterator[tuple[Client, float]]:
     """A running explorer, and the seconds from the start of its process until its first page was here."""
     start = time.perf_counter()
-    command = [sys.executable, "-m", "brittle", "explore", "--no-browser", *words]
+    command = [sys.executable, "-m", "brittle", "explore", "--no-browser", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -122,27 +122,27 @@ Spent = tuple[float, float]
 
 def dragging(client: Client) -> dict[str, list[Spent]]:
     """What new pictures at 224 px take, by corruption, each at a severity that was never asked for."""
-    rng, found = np.random.default_rng(0), {}
+    rng, spent = np.random.default_rng(0), {}
     for corruption in brittle.list_corruptions():
         client.get("/live/picture", picture="b0", size=224, c=f"{corruption.id}:1")  # loads what was compiled
         severities = rng.uniform(0.05, corruption.max_severity, EACH)
-        found[corruption.id] = []
+        spent[corruption.id] = []
         for severity in severities.tolist():
             clock = client.seconds("/live/picture", picture="b0", size=224, c=f"{corruption.id}:{severity!r}")
-            found[corruption.id].append((clock, client.timing["processor"] / 1000))
-    return found
+            spent[corruption.id].append((clock, client.timing["processor"] / 1000))
+    return spent
 
 
 def predicting(client: Client, model: Any, side: int | None, count: int = 100) -> dict[str, float]:
     """A model's own time for one image, and what a new prediction and a strip take beyond it."""
     image = square(photo("cat", 300), side or 224)
-    own = [_seconds(lambda: model.scores(image[None])) for _ in range(count)]
+    alone = [_seconds(lambda: model.scores(image[None])) for _ in range(count)]
     client.get("/live/predictions", picture="b0", size=224, c="imagenet-c/fog:1")
     severities = np.random.default_rng(1).uniform(0.1, 5, count).tolist()
     asked = [client.seconds("/live/predictions", picture="b0", size=224, c=f"imagenet-c/fog:{s!r}") for s in severities]
     names = ["fog", "snow", "gaussian_noise", "contrast", "zoom_blur"]
     strips = [client.seconds("/live/strip", picture="b0", size=224, c=f"imagenet-c/{name}:1", seed=9) for name in names]
-    one = statistics.median(own)
+    one = statistics.median(alone)
     return {
         "own": 1000 * one,
         "median": percentile(asked, 0.5),
@@ -161,14 +161,14 @@ def _seconds(call: Any) -> float:
 
 def memory(client: Client) -> list[tuple[int, float]]:
     """The server's memory after so many steps of dragging, each a new picture and a new prediction."""
-    rng, found = np.random.default_rng(2), []
+    rng, sizes = np.random.default_rng(2), []
     for step in range(STEPS + 1):
         if step in {0, *(STEPS * k // 5 for k in range(1, 6))}:
-            found.append((step, client.memory))
+            sizes.append((step, client.memory))
         view = {"picture": "b0", "size": 224, "c": f"imagenet-c/snow:{rng.uniform(0, 5)!r}"}
         client.get("/live/picture", **view)
         client.get("/live/predictions", **view)
-    return found
+    return sizes
 
 
 def encodings() -> list[tuple[str, float, int, float, int]]:

@@ -43,8 +43,8 @@ def test_the_address_opens_it_and_nothing_else_does() -> None:
         page = browser.open(f"{explorer.address}/").read().decode()
         assert "Search 112 corruptions" in page
         explorer.state.loaded.wait(10)
-        found = json.load(browser.open(f"{explorer.address}/live/predictions?picture=p0"))
-        assert found["name"] == "light"
+        predictions = json.load(browser.open(f"{explorer.address}/live/predictions?picture=p0"))
+        assert predictions["name"] == "light"
     with pytest.raises(URLError):
         opener().open(explorer.url)
     assert "stopped" in repr(explorer)

@@ -54,8 +54,8 @@ def explore_verb(
     screen.print(f"{explorer.url}  [dim]Ctrl+C ends it[/]", soft_wrap=True)
     if not is_loopback(host):
         elsewhere = explorer.url.replace("127.0.0.1", gethostname())
-        words = f"Whoever can reach this machine and has the token can use it: {elsewhere}"
-        screen.print(f"[yellow]{words}[/]", soft_wrap=True)
+        warning = f"Whoever can reach this machine and has the token can use it: {elsewhere}"
+        screen.print(f"[yellow]{warning}[/]", soft_wrap=True)
     try:
         while explorer.running and not explorer.state.loaded.wait(0.2):
             pass

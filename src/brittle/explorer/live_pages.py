@@ -63,9 +63,9 @@ def routes(state: State) -> list[Route]:
 
     def breaks(request: Request) -> Response:
         number, view = _number(request, "model"), _view(request)
-        found = session.breaks(number, view, request.query_params.get("benchmark", EVERYTHING))
-        first = next(found)  # what is wrong with the question is answered by a status, not within the stream
-        return StreamingResponse(_lines(first, found), media_type="application/x-ndjson")
+        answers = session.breaks(number, view, request.query_params.get("benchmark", EVERYTHING))
+        first = next(answers)  # what is wrong with the question is answered by a status, not within the stream
+        return StreamingResponse(_lines(first, answers), media_type="application/x-ndjson")
 
     def commands(request: Request) -> Response:
         number = _number(request, "model") if state.models else None
@@ -107,10 +107,10 @@ def _timed(answer: Callable[[Request], Response]) -> Callable[[Request], Respons
 
     def timed(request: Request) -> Response:
         clock, processor = time.perf_counter(), time.thread_time()
-        found = answer(request)
+        response = answer(request)
         spent = 1000 * (time.perf_counter() - clock), 1000 * (time.thread_time() - processor)
-        found.headers["server-timing"] = f"clock;dur={spent[0]:.2f}, processor;dur={spent[1]:.2f}"
-        return found
+        response.headers["server-timing"] = f"clock;dur={spent[0]:.2f}, processor;dur={spent[1]:.2f}"
+        return response
 
     return timed
 
