@@ -58,8 +58,14 @@ class Client:
 
     def get(self, path: str, **query: Any) -> bytes:
         """The whole answer."""
-        self.connection.request("GET", f"{self.prefix}{path}?{urlencode(query, doseq=True)}")
-        answer = self.connection.getresponse()
+        address = f"{self.prefix}{path}?{urlencode(query, doseq=True)}"
+        try:
+            self.connection.request("GET", address)
+            answer = self.connection.getresponse()
+        except (http.client.RemoteDisconnected, BrokenPipeError):  # it was idle for too long
+            self.connection.close()
+            self.connection.request("GET", address)
+            answer = self.connection.getresponse()
         content = answer.read()
         timings = re.findall(r"(\w+);dur=([\d.]+)", answer.headers.get("server-timing", ""))
         self.timing = {name: float(value) for name, value in timings}
