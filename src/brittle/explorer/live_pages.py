@@ -33,7 +33,9 @@ def routes(state: State) -> list[Route]:
     session = Session(state)
 
     def live(request: Request) -> Response:
-        return page(request, "live.html", title="Live", start=_start(session), count=len(list_corruptions()))
+        shown = page(request, "live.html", title="Live", start=_start(session), count=len(list_corruptions()))
+        state.shown.set()
+        return shown
 
     def picture(request: Request) -> Response:
         view = _view(request)

@@ -37,6 +37,10 @@ UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 192 * 2**20
 """What decoded pictures of the browser and of the dataset may take of the memory, and what corrupted pictures may."""
 
 
+HEAD_START = 0.7
+"""Seconds that the first page has before models are loaded: importing torch keeps Python from anything else."""
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A clean picture: its pixels, how its draws are addressed, and how Python and a shell get at it.
@@ -161,7 +165,7 @@ class Recent(Generic[Value]):
 class State:
     """All that the pages show: models, pictures, a dataset, and the folders of runs.
 
-    `data` is the dataset as it was given until `start` has loaded it.
+    `data` is the dataset as it was given; `start` loads it and the models, and `loaded` is set when that is done.
     """
 
     models: list[LoadingModel] = field(default_factory=list)
@@ -173,6 +177,7 @@ class State:
     uploads: Recent[Picture] = field(default_factory=lambda: Recent(UPLOADED_BYTES, lambda kept: kept.pixels.nbytes))
     drawn: Recent[Image] = field(default_factory=lambda: Recent(DRAWN_BYTES, lambda kept: kept.nbytes))
     loaded: threading.Event = field(default_factory=threading.Event)
+    shown: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def of(
@@ -198,8 +203,13 @@ class State:
         return state
 
     def start(self) -> None:
-        """Load models and data in the background, so that the first page is served at once."""
-        threading.Thread(target=self.load, name="brittle-explore-load", daemon=True).start()
+        """Load models and data in the background, after the first page or when nobody has asked for it soon."""
+
+        def load_after_page() -> None:
+            self.shown.wait(HEAD_START)
+            self.load()
+
+        threading.Thread(target=load_after_page, name="brittle-explore-load", daemon=True).start()
 
     def load(self) -> None:
         """Load the data, then the models, and bring the data to the size and the classes of the models."""
