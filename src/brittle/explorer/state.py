@@ -37,7 +37,7 @@ UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 192 * 2**20
 """What decoded pictures of the browser and of the dataset may take of the memory, and what corrupted pictures may."""
 
 
-HEAD_START = 0.7
+HEAD_START = 1.5
 """Seconds that the first page has before models are loaded: importing torch keeps Python from anything else."""
 
 
