@@ -39,6 +39,15 @@ def test_a_missing_extra_is_named(verb: str, extra: str, tmp_path: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_the_explorer_without_its_extra_says_how_to_get_it(tmp_path: Path) -> None:
+    call = CALL.replace('"torch"', '"starlette"')
+    command = [sys.executable, "-c", call, "explore", "--no-browser"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "needs starlette, which is not installed: pip install starlette uvicorn" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_core_and_its_figures_load_without_torch(tmp_path: Path) -> None:
     rooms = "brittle.design, brittle.evaluation, brittle.models, brittle.report.figures, brittle.sliders, brittle.cli"
     subprocess.run([sys.executable, "-c", f"{HIDE}import {rooms}"], cwd=tmp_path, check=True)

@@ -107,12 +107,12 @@ def test_a_failure_point_is_that_of_the_search_for_failure_points(name: str, cor
     for step, tolerance, seen in ((highest / live.STEPS, live.TOLERANCE, strip), (1.0, 0.05, None)):
         expected = bisect(reading.model, source, np.array([target]), chosen.id, step=step, tolerance=tolerance)
         if seen is None:
-            [found] = [each.failure for each in live.breaks(reading, shown, View("d0", seed=5), [chosen])]
+            [failure] = [each.failure for each in live.breaks(reading, shown, View("d0", seed=5), [chosen])]
         else:
-            found = live.failure_of(reading, draw, seen, tolerance=tolerance)
-        assert found.failed == pytest.approx(expected.failed[0], abs=1e-12)
-        assert found.held == pytest.approx(expected.held[0], abs=1e-12)
-        assert (found.prediction if math.isfinite(found.failed) else -1) == expected.prediction[0]
+            failure = live.failure_of(reading, draw, seen, tolerance=tolerance)
+        assert failure.failed == pytest.approx(expected.failed[0], abs=1e-12)
+        assert failure.held == pytest.approx(expected.held[0], abs=1e-12)
+        assert (failure.prediction if math.isfinite(failure.failed) else -1) == expected.prediction[0]
 
 
 def test_a_strip_is_the_model_at_every_severity() -> None:
@@ -130,9 +130,9 @@ def test_a_strip_is_the_model_at_every_severity() -> None:
         weights = np.exp(scores) / np.exp(scores).sum()  # scores that do not sum to 1 are taken for logits
         assert strip.confidence[place] == pytest.approx(weights[1], rel=1e-5)
         assert strip.predicted[place] == scores.argmax()
-    found = live.failure_of(reading, draw, strip)
+    failure = live.failure_of(reading, draw, strip)
     grid = [s for s in np.linspace(0, 5, 5001) if light(draw(float(s))[None])[0].argmax() != 1]
-    assert (found.failed if grid else math.inf) == pytest.approx(grid[0] if grid else math.inf, abs=0.004)
+    assert (failure.failed if grid else math.inf) == pytest.approx(grid[0] if grid else math.inf, abs=0.004)
 
 
 def test_a_dataset_that_counts_some_outputs_is_read_so() -> None:
@@ -197,9 +197,9 @@ def run_code(state: State, view: View, language: str, folder: Path) -> None:
             os.chdir(before)
         made = here["image"]
     else:
-        words = shlex.split(live.shell_command(shown, view))
-        assert words[0] == "brittle"
-        command = [sys.executable, "-m", *words]
+        command_words = shlex.split(live.shell_command(shown, view))
+        assert command_words[0] == "brittle"
+        command = [sys.executable, "-m", *command_words]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ)
         assert done.returncode == 0, done.stderr
         made = np.asarray(Pil.open(folder / "picture.png"))

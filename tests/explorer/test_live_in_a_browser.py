@@ -140,8 +140,8 @@ def test_a_click_on_the_strip_jumps_and_near_a_failure_point_to_it_exactly(live:
     exact = [
         number
         for number in range(2)
-        for found in [live_strip(explorer, number)]
-        if found is not None and found == pytest.approx(float(str(live.run(SEVERITY))), abs=0.005)
+        for failed in [live_strip(explorer, number)]
+        if failed is not None and failed == pytest.approx(float(str(live.run(SEVERITY))), abs=0.005)
     ]
     assert exact
     jump = live.driver.find_element("css selector", ".fails button")
@@ -282,8 +282,8 @@ def test_a_model_that_raises_is_told_and_the_page_lives(browser: Browser) -> Non
     with brittle.explore(models) as running:
         running.state.loaded.wait(30)
         browser.open(running.url)
-        told = browser.wait("return document.querySelectorAll('.model')[1]?.querySelector('.error')?.textContent")
-        assert HOSTILE in str(told)
+        sentence = browser.wait("return document.querySelectorAll('.model')[1]?.querySelector('.error')?.textContent")
+        assert HOSTILE in str(sentence)
         assert browser.wait("return document.querySelectorAll('.model')[0].querySelectorAll('.bars li').length === 3")
 
 

@@ -59,12 +59,12 @@ def test_a_large_picture_is_a_good_jpeg_and_is_saved_exactly(client: Any) -> Non
 
 
 def test_predictions_are_those_of_the_model(client: Any) -> None:
-    found = client.get("/live/predictions", params=FOG).json()
+    answered = client.get("/live/predictions", params=FOG).json()
     scores = light(brittle.corrupt(square(photo("cat", 300), 64), "fog", 2.5, sample="cat")[None])[0]
     shares = np.exp(scores) / np.exp(scores).sum()
-    assert [each["share"] for each in found["top"]] == pytest.approx(sorted(shares, reverse=True), rel=1e-5)
-    assert found["top"][0]["output"] == int(scores.argmax())
-    assert not found["known"]
+    assert [each["share"] for each in answered["top"]] == pytest.approx(sorted(shares, reverse=True), rel=1e-5)
+    assert answered["top"][0]["output"] == int(scores.argmax())
+    assert not answered["known"]
 
 
 def test_a_label_says_what_is_right(client: Any) -> None:
@@ -77,15 +77,15 @@ def test_a_label_says_what_is_right(client: Any) -> None:
 
 
 def test_a_strip_ends_at_the_failure_point(client: Any) -> None:
-    found = client.get("/live/strip", params={"picture": "d1", "c": "imagenet-c/brightness:1", "place": "0"}).json()
-    failed, held = found["failure"]["failed"], found["failure"]["held"]
+    answered = client.get("/live/strip", params={"picture": "d1", "c": "imagenet-c/brightness:1", "place": "0"}).json()
+    failed, held = answered["failure"]["failed"], answered["failure"]["held"]
     assert 0 < failed - held <= 0.002
     for severity, right in ((held, True), (failed, False)):
         view = {"picture": "d1", "c": f"imagenet-c/brightness:{severity!r}"}
         assert client.get("/live/predictions", params=view).json()["right"] is right
-    assert len(found["severities"]) == 41
-    first_wrong = found["right"].index(False)
-    assert found["severities"][first_wrong - 1] <= held < failed <= found["severities"][first_wrong]
+    assert len(answered["severities"]) == 41
+    first_wrong = answered["right"].index(False)
+    assert answered["severities"][first_wrong - 1] <= held < failed <= answered["severities"][first_wrong]
 
 
 def test_what_breaks_it_comes_line_by_line(client: Any) -> None:
@@ -102,9 +102,9 @@ def test_what_breaks_it_comes_line_by_line(client: Any) -> None:
 
 
 def test_the_images_of_the_dataset_are_paged(client: Any) -> None:
-    found = client.get("/live/samples", params={"page": "0"}).json()
-    assert [each["id"] for each in found["samples"]] == ["d0", "d1", "d2", "d3"]
-    assert found["samples"][1]["label"] == "dark"
+    answered = client.get("/live/samples", params={"page": "0"}).json()
+    assert [each["id"] for each in answered["samples"]] == ["d0", "d1", "d2", "d3"]
+    assert answered["samples"][1]["label"] == "dark"
     assert client.get("/live/samples", params={"page": "1"}).status_code == 422
     assert client.get("/live/samples", params={"id": "d1"}).json()["width"] == 48
     assert pixels(client.get("/live/thumb", params={"picture": "d1", "side": "72"})).shape == (48, 48, 3)

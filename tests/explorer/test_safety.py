@@ -84,7 +84,7 @@ def test_every_answer_forbids_what_pages_do_not_need(path: str) -> None:
     assert policy["connect-src"] == "'self'"
     assert headers["cache-control"] == "no-store"
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_where_others_may_come_from_an_address_is_enough_and_a_name_is_not() -> None:

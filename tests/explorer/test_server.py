@@ -11,6 +11,8 @@ import time
 import urllib.request
 from html import unescape
 from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
 
 import pytest
@@ -18,6 +20,8 @@ import pytest
 import brittle
 from brittle._errors import BrittleError
 from brittle.datasets import photo
+from brittle.explorer import State
+from brittle.explorer.state import LoadingModel
 from tests.errors import naming
 from tests.explorer.conftest import light
 
@@ -39,8 +43,8 @@ def test_the_address_opens_it_and_nothing_else_does() -> None:
         page = browser.open(f"{explorer.address}/").read().decode()
         assert "Search 112 corruptions" in page
         explorer.state.loaded.wait(10)
-        found = json.load(browser.open(f"{explorer.address}/live/predictions?picture=p0"))
-        assert found["name"] == "light"
+        predictions = json.load(browser.open(f"{explorer.address}/live/predictions?picture=p0"))
+        assert predictions["name"] == "light"
     with pytest.raises(URLError):
         opener().open(explorer.url)
     assert "stopped" in repr(explorer)
@@ -98,6 +102,63 @@ def test_the_verb_prints_the_address_and_ends_at_an_interrupt() -> None:
         _, complaints = verb.communicate(timeout=30)
     assert verb.returncode == 0
     assert "Traceback" not in complaints
+
+
+CALLS = {
+    "": (None, [], None, [], {}),
+    "photo.jpg -m timm:resnet50 -m net.onnx": (["timm:resnet50", "net.onnx"], ["photo.jpg"], None, [], {}),
+    "-m net.onnx -d val/": (["net.onnx"], [], "val/", [], {}),
+    "run -m net.onnx -d val/": (["net.onnx"], [], "val/", [Path("run")], {}),
+    "cat -m demo:standard,demo:augmix --port 8123": (
+        ["demo:standard", "demo:augmix"],
+        ["cat"],
+        None,
+        [],
+        {"port": 8123},
+    ),
+    "--host 0.0.0.0 --no-browser": (None, [], None, [], {"host": "0.0.0.0", "open_browser": False}),
+}
+"""Command lines, and what they give to `brittle.explore`."""
+
+
+@pytest.mark.parametrize(("line", "call"), CALLS.items(), ids=CALLS)
+def test_the_verb_is_a_call(line: str, call: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from brittle.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "photo.jpg").touch()
+    calls = []
+
+    class Ended:
+        url, running = "http://127.0.0.1:1/?token=x", False
+        state = State(models=[LoadingModel("nowhere.onnx")])
+
+        def wait(self) -> None:
+            self.state.models[0].error = "told too late"
+
+    Ended.state.models[0].error = "there is no file"
+    Ended.state.loaded.set()
+
+    def record(*given: Any, **more: Any) -> Ended:
+        calls.append((given, more))
+        return Ended()
+
+    monkeypatch.setattr(brittle.explorer, "explore", record)
+    done = CliRunner().invoke(app, ["explore", *line.split()])
+    assert done.exit_code == 0, done.output
+    assert "http://127.0.0.1:1/?token=x" in done.stdout
+    assert "nowhere.onnx: there is no file" in done.stderr
+    *given, more = call
+    assert calls == [(tuple(given), {"host": "127.0.0.1", "port": 0, "open_browser": True, **more})]
+
+
+def test_every_example_of_the_verb_is_among_them() -> None:
+    from brittle.cli.explore import EXAMPLES
+
+    assert {line.removeprefix("brittle explore").strip() for line, _ in EXAMPLES} < set(CALLS)
 
 
 def test_words_of_the_verb_are_runs_and_photographs(tmp_path) -> None:

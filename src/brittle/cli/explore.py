@@ -38,8 +38,12 @@ def explore_verb(
     The app runs on this machine alone, and works without a network. Its address has a token; who has no token is
     refused. Models and data load while the page is open already. Press Ctrl+C to end it.
     """
+    from socket import gethostname
+
+    from rich.text import Text
+
     import brittle
-    from brittle.explorer.safety import is_loopback
+    from brittle.explorer import is_loopback
     from brittle.models import model_texts
 
     runs, photos = sorted_out(things or [])
@@ -47,10 +51,16 @@ def explore_verb(
     texts = [text for model in models or [] for text in model_texts(model)]
     explorer = brittle.explore(texts or None, photos, data, runs, host=host, port=port, open_browser=not no_browser)
     screen = console()
-    if not is_loopback(host):
-        screen.print(f"[yellow]Whoever can reach {host} and has the token can use it.[/]", soft_wrap=True)
     screen.print(f"{explorer.url}  [dim]Ctrl+C ends it[/]", soft_wrap=True)
+    if not is_loopback(host):
+        elsewhere = explorer.url.replace("127.0.0.1", gethostname())
+        warning = f"Whoever can reach this machine and has the token can use it: {elsewhere}"
+        screen.print(f"[yellow]{warning}[/]", soft_wrap=True)
     try:
+        while explorer.running and not explorer.state.loaded.wait(0.2):
+            pass
+        for problem in explorer.state.problems:
+            console(stderr=True).print(Text(problem, "red"), soft_wrap=True)
         explorer.wait()
     except KeyboardInterrupt:
         explorer.stop()

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brittle.explorer.app import create_app
+    from brittle.explorer.safety import is_loopback
     from brittle.explorer.server import Explorer, explore
     from brittle.explorer.state import State
 
-LAZY = {"create_app": "app", "Explorer": "server", "explore": "server", "State": "state"}
+LAZY = {"create_app": "app", "Explorer": "server", "explore": "server", "State": "state", "is_loopback": "safety"}
 """What needs the extra `explore`: loaded when it is first asked for."""
 
-__all__ = ["Explorer", "State", "create_app", "explore"]
+__all__ = ["Explorer", "State", "create_app", "explore", "is_loopback"]
 
 
 def __getattr__(name: str) -> Any:

@@ -143,8 +143,8 @@ class Reading:
         names = output_names(model, outputs)
         if not names and dataset is not None and len(dataset.classes) == outputs:
             names = list(dataset.classes)
-        own = list(dataset.classes) if classes.map is not None and dataset is not None else names
-        return cls(model, names, classes, own)
+        class_names = list(dataset.classes) if classes.map is not None and dataset is not None else names
+        return cls(model, names, classes, class_names)
 
     def shares(self, images: Sequence[Image]) -> FloatArray:
         """Probabilities, images × outputs; outputs that do not count for the dataset have none."""
@@ -152,12 +152,12 @@ class Reading:
         size = BATCH if max(batch.shape[1:3]) > SMALL else len(batch)
         parts = [batch[start : start + size] for start in range(0, len(batch), size)]
         scores = [checked_scores(self.model, part, self.classes.outputs) for part in parts]
-        found = np.array(probabilities(np.concatenate(scores)), np.float64)
+        shares = np.array(probabilities(np.concatenate(scores)), np.float64)
         if self.classes.subset is not None:
-            counted = np.zeros(found.shape[1], bool)
+            counted = np.zeros(shares.shape[1], bool)
             counted[self.classes.subset] = True
-            found[:, ~counted] = 0
-        return found
+            shares[:, ~counted] = 0
+        return shares
 
     def predicted(self, shares: FloatArray) -> NDArray[np.int64]:
         """The predicted classes, as the dataset numbers them."""
@@ -295,8 +295,8 @@ def python_code(picture: Picture, view: View, data: str | None, model: Model | N
             f"image = brittle.corrupt(image, {name!r}, {severity!r}, seed={view.seed}, sample={picture.sample!r})"
         )
     if model is not None and text is not None:
-        side, own = input_side(model), picture.pixels.shape[:2] if view.size is None else (view.size, view.size)
-        reduced = side is not None and not resizes_images(model) and own != (side, side)
+        side, shape = input_side(model), picture.pixels.shape[:2] if view.size is None else (view.size, view.size)
+        reduced = side is not None and not resizes_images(model) and shape != (side, side)
         shown = f"brittle.datasets.square(image, {side})" if reduced else "image"
         lines.append(f"scores = brittle.load_model({text!r}).scores({shown}[None])")
     return "\n".join(lines) + "\n"
@@ -307,11 +307,11 @@ def shell_command(picture: Picture, view: View) -> str:
     if not picture.shell:
         return ""
     source, *options = picture.shell
-    words = ["brittle", "corrupt", source, "picture.png", *options]
+    command = ["brittle", "corrupt", source, "picture.png", *options]
     if "--sample" not in options:
-        words += ["--sample", str(picture.sample)]
+        command += ["--sample", str(picture.sample)]
     if view.size is not None:
-        words += ["--image-size", str(view.size)]
+        command += ["--image-size", str(view.size)]
     for name, severity in view.layers:
-        words += ["-c", name, "-s", repr(severity)]
-    return shlex.join([*words, "--seed", str(view.seed)])
+        command += ["-c", name, "-s", repr(severity)]
+    return shlex.join([*command, "--seed", str(view.seed)])

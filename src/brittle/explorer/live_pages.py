@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from starlette.requests import Request
@@ -32,7 +33,9 @@ def routes(state: State) -> list[Route]:
     session = Session(state)
 
     def live(request: Request) -> Response:
-        return page(request, "live.html", title="Live", start=_start(session), count=len(list_corruptions()))
+        shown = page(request, "live.html", title="Live", start=_start(session), count=len(list_corruptions()))
+        state.shown.set()
+        return shown
 
     def picture(request: Request) -> Response:
         view = _view(request)
@@ -62,9 +65,9 @@ def routes(state: State) -> list[Route]:
 
     def breaks(request: Request) -> Response:
         number, view = _number(request, "model"), _view(request)
-        found = session.breaks(number, view, request.query_params.get("benchmark", EVERYTHING))
-        first = next(found)  # what is wrong with the question is answered by a status, not within the stream
-        return StreamingResponse(_lines(first, found), media_type="application/x-ndjson")
+        answers = session.breaks(number, view, request.query_params.get("benchmark", EVERYTHING))
+        first = next(answers)  # what is wrong with the question is answered by a status, not within the stream
+        return StreamingResponse(_lines(first, answers), media_type="application/x-ndjson")
 
     def commands(request: Request) -> Response:
         number = _number(request, "model") if state.models else None
@@ -88,17 +91,30 @@ def routes(state: State) -> list[Route]:
 
     return [
         Route("/live", live),
-        Route("/live/picture", picture),
+        Route("/live/picture", _timed(picture)),
         Route("/live/save", save),
         Route("/live/thumb", thumb),
-        Route("/live/predictions", predictions),
-        Route("/live/strip", strip),
+        Route("/live/predictions", _timed(predictions)),
+        Route("/live/strip", _timed(strip)),
         Route("/live/breaks", breaks),
         Route("/live/commands", commands),
         Route("/live/samples", samples),
         Route("/live/status", status),
         Route("/live/pictures", upload, methods=["POST"]),
     ]
+
+
+def _timed(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """The same answer, and how long it took on the clock and of the processor, where browsers show it to developers."""
+
+    def timed(request: Request) -> Response:
+        clock, processor = time.perf_counter(), time.thread_time()
+        response = answer(request)
+        spent = 1000 * (time.perf_counter() - clock), 1000 * (time.thread_time() - processor)
+        response.headers["server-timing"] = f"clock;dur={spent[0]:.2f}, processor;dur={spent[1]:.2f}"
+        return response
+
+    return timed
 
 
 def _start(session: Session) -> dict[str, Any]:

@@ -23,7 +23,7 @@ POLICY = (
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with none at all, a form of ours would have no origin either
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
@@ -138,8 +138,8 @@ def _with_headers(send: Any, *, framed: bool) -> Any:
 
     async def sent(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = {key.lower() for key, _ in HEADERS} | {b"content-security-policy"}
-            kept = [(key, value) for key, value in message.get("headers", []) if key.lower() not in own]
+            replaced = {key.lower() for key, _ in HEADERS} | {b"content-security-policy"}
+            kept = [(key, value) for key, value in message.get("headers", []) if key.lower() not in replaced]
             message = {**message, "headers": [*kept, *HEADERS, (b"content-security-policy", policy.encode())]}
         await send(message)
 

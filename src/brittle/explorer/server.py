@@ -134,8 +134,8 @@ def explore(
         open_browser: open the address in the browser.
     """
     state = State.of(models, pictures, data, runs)
-    state.start()
     explorer = Explorer(state, host=host, port=port)
+    state.start()  # when it answers already: importing torch would only delay the first page
     if open_browser:
         webbrowser.open(explorer.url)
     return explorer

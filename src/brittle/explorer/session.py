@@ -178,15 +178,15 @@ class Session:
             raise BrittleError(f"there is no benchmark {benchmark[:40]!r}; there are: {', '.join(list_benchmarks())}")
         clean, top = self.clean(number, reading, view)
         yield {"total": len(corruptions), "clean": {**top[0], "name": reading.name(clean)}}
-        for found in live.breaks(reading, picture, view, corruptions):
-            corruption = found.corruption
+        for broken in live.breaks(reading, picture, view, corruptions):
+            corruption = broken.corruption
             yield {
                 "id": corruption.id,
                 "name": corruption.name,
                 "source": corruption.source,
                 "family": corruption.family,
                 "highest": corruption.max_severity,
-                "failure": failure_data(found.failure, reading.name),
+                "failure": failure_data(broken.failure, reading.name),
             }
 
     def commands(self, number: int | None, view: View) -> dict[str, str]:

@@ -37,6 +37,10 @@ UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 192 * 2**20
 """What decoded pictures of the browser and of the dataset may take of the memory, and what corrupted pictures may."""
 
 
+HEAD_START = 1.5
+"""Seconds that the first page has before models are loaded: importing torch keeps Python from anything else."""
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A clean picture: its pixels, how its draws are addressed, and how Python and a shell get at it.
@@ -58,8 +62,10 @@ class Picture:
 class LoadingModel:
     """A model that may still be loading, with the lock that keeps two requests from using it at once."""
 
-    def __init__(self, given: Any, name: str) -> None:
-        self.given, self.name, self.text = given, name, given if isinstance(given, str) else None
+    def __init__(self, given: Any, name: str | None = None) -> None:
+        """With a name the model is called so; else it is called as it calls itself."""
+        self.given, self.given_name, self.text = given, name, given if isinstance(given, str) else None
+        self.name = name or str(self.text or getattr(given, "name", None) or type(given).__name__)
         self.model: Any = None
         self.error = ""
         self.lock = threading.Lock()
@@ -70,7 +76,7 @@ class LoadingModel:
         from brittle.models import wrap_model
 
         try:
-            model = wrap_model(self.given)
+            model = wrap_model(self.given, name=self.given_name)
             self.name, self.model = model.name, LockedModel(model, self.lock)
         except Exception as error:  # shown on the page: a model's code may raise anything
             self.error = f"{error}" or type(error).__name__
@@ -159,7 +165,7 @@ class Recent(Generic[Value]):
 class State:
     """All that the pages show: models, pictures, a dataset, and the folders of runs.
 
-    `data` is the dataset as it was given until `start` has loaded it.
+    `data` is the dataset as it was given; `start` loads it and the models, and `loaded` is set when that is done.
     """
 
     models: list[LoadingModel] = field(default_factory=list)
@@ -171,6 +177,7 @@ class State:
     uploads: Recent[Picture] = field(default_factory=lambda: Recent(UPLOADED_BYTES, lambda kept: kept.pixels.nbytes))
     drawn: Recent[Image] = field(default_factory=lambda: Recent(DRAWN_BYTES, lambda kept: kept.nbytes))
     loaded: threading.Event = field(default_factory=threading.Event)
+    shown: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def of(
@@ -187,8 +194,7 @@ class State:
                 raise FileNotFoundError(f"there is no run {str(run)!r}; give a folder that `brittle run` wrote")
         alone = models is None and data is None and not state.runs
         state.data = DEMO_DATA if alone else data
-        named = _named(DEMO_MODELS if alone else () if models is None else models)
-        state.models = [LoadingModel(model, name) for name, model in named]
+        state.models = _loading(DEMO_MODELS if alone else () if models is None else models)
         for number, given in enumerate(_listed(pictures)):
             shown = _picture(f"p{number}", given)
             state.photos[shown.id] = shown
@@ -197,8 +203,13 @@ class State:
         return state
 
     def start(self) -> None:
-        """Load models and data in the background, so that the first page is served at once."""
-        threading.Thread(target=self.load, name="brittle-explore-load", daemon=True).start()
+        """Load models and data in the background, after the first page or when nobody has asked for it soon."""
+
+        def load_after_page() -> None:
+            self.shown.wait(HEAD_START)
+            self.load()
+
+        threading.Thread(target=load_after_page, name="brittle-explore-load", daemon=True).start()
 
     def load(self) -> None:
         """Load the data, then the models, and bring the data to the size and the classes of the models."""
@@ -221,6 +232,12 @@ class State:
                 self.dataset_error = str(error) or type(error).__name__
                 self.dataset = dataset.prepared_for(None)
         self.loaded.set()
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be loaded, a sentence each; the page shows them too."""
+        failed = [f"{model.name}: {model.error}" for model in self.models if model.error]
+        return [*failed, *([self.dataset_error] if self.dataset_error else [])]
 
     def picture(self, identity: str) -> Picture:
         """The picture of an id that the server gave out; no id is ever a path."""
@@ -290,16 +307,11 @@ def read_upload(content: bytes) -> Image:
         raise BrittleError(f"the picture cannot be read: {error}") from error
 
 
-def _named(models: Any) -> list[tuple[str, Any]]:
+def _loading(models: Any) -> list[LoadingModel]:
+    """The models of a call, none of them loaded yet."""
     if isinstance(models, Mapping):
-        from brittle.models import wrap_model
-
-        return [(str(name), wrap_model(model, name=str(name))) for name, model in models.items()]
-    listed = list(models) if isinstance(models, list | tuple) else [models]
-    return [
-        (str(getattr(model, "name", model if isinstance(model, str) else type(model).__name__)), model)
-        for model in listed
-    ]
+        return [LoadingModel(model, str(name)) for name, model in models.items()]
+    return [LoadingModel(model) for model in (models if isinstance(models, list | tuple) else [models])]
 
 
 def _listed(pictures: Any) -> list[Any]:

@@ -16,11 +16,11 @@
   let models = start.models, data = start.data, loaded = start.loaded, strips = models.map(() => null);
 
   const query = (more = {}, layers = screen.layers) => {
-    const found = new URLSearchParams({ picture: screen.picture.id, seed: screen.seed });
-    if (screen.size) found.set("size", screen.size);
-    for (const layer of layers) found.append("c", `${layer.id}:${layer.severity}`);
-    for (const [key, value] of Object.entries(more)) found.set(key, value);
-    return found.toString();
+    const parameters = new URLSearchParams({ picture: screen.picture.id, seed: screen.seed });
+    if (screen.size) parameters.set("size", screen.size);
+    for (const layer of layers) parameters.append("c", `${layer.id}:${layer.severity}`);
+    for (const [key, value] of Object.entries(more)) parameters.set(key, value);
+    return parameters.toString();
   };
 
   // one question of a kind at a time: what changed meanwhile is asked next, and what is older never
@@ -88,6 +88,7 @@
     get("models").append(card);
     return card;
   });
+  document.querySelector(".strip-box").hidden = !models.length;
   if (!models.length) get("models").append(make("p", "No model is loaded: name one with -m to see what it predicts.", { className: "note" }));
 
   const pills = models.map((_, i) => {
@@ -97,20 +98,20 @@
   });
   const head = (card, name, badge = "", kind = "") => card.children[0].replaceChildren(make("b", name), make("span", badge, { className: `badge ${kind}` }));
 
-  const showModel = (i, found) => {
+  const showModel = (i, prediction) => {
     const [, verdict, bars, , sees] = cards[i].children;
-    if (found.status === "failed") return showError(i, found.error);
-    if (found.status === "loading") {
+    if (prediction.status === "failed") return showError(i, prediction.error);
+    if (prediction.status === "loading") {
       head(cards[i], models[i].name);
       verdict.replaceChildren(make("span", "loading the model…", { className: "loading" }));
       return;
     }
-    const [first] = found.top;
-    const badge = found.known ? (found.right ? ["✓ right", "good"] : [`✗ it is ${found.target}`, "bad"]) : found.flipped ? [`✗ flipped from ${found.clean.name}`, "bad"] : ["✓ as when clean", "good"];
-    head(cards[i], found.name, ...badge);
+    const [first] = prediction.top;
+    const badge = prediction.known ? (prediction.right ? ["✓ right", "good"] : [`✗ it is ${prediction.target}`, "bad"]) : prediction.flipped ? [`✗ was ${prediction.clean.name}`, "bad"] : ["✓ as when clean", "good"];
+    head(cards[i], prediction.name, ...badge);
     verdict.replaceChildren(make("span", first.name), make("small", ` ${percent(first.share)}`));
-    bars.replaceChildren(...found.top.map((each) => {
-      const row = make("li", "", { className: each.name === found.target ? "hit" : "" });
+    bars.replaceChildren(...prediction.top.map((each) => {
+      const row = make("li", "", { className: each.name === prediction.target ? "hit" : "" });
       const track = make("div", "", { className: "track" }), fill = make("div", "", { className: "fill" });
       fill.style.width = `${100 * each.share}%`;
       track.append(fill);
@@ -119,8 +120,8 @@
     }));
     pills[i].textContent = `${first.name} ${percent(first.share)}`;
     pills[i].classList.toggle("bad", badge[1] === "bad");
-    sees.textContent = found.sees ? `It sees the picture at ${found.sees}×${found.sees} px.` : "";
-    latest[i] = `${found.name}: ${first.name}, ${percent(first.share)}${badge[1] === "bad" ? `, ${badge[0].slice(2)}` : ""}`;
+    sees.textContent = prediction.sees ? `It sees the picture at ${prediction.sees}×${prediction.sees} px.` : "";
+    latest[i] = `${prediction.name}: ${first.name}, ${percent(first.share)}${badge[1] === "bad" ? `, ${badge[0].slice(2)}` : ""}`;
     announce();
   };
 
@@ -153,19 +154,19 @@
     if (!screen.layers.length || models[i].status !== "ready") { strips[i] = null; fails.replaceChildren(); drawStrip(); return; }
     const asked = stripKey();
     try {
-      const found = await (await ask(`/live/strip?${query({ model: i, place: screen.active })}`)).json();
+      const strip = await (await ask(`/live/strip?${query({ model: i, place: screen.active })}`)).json();
       if (asked !== stripKey()) return;
-      strips[i] = found;
-      if (found.status === "ready") showFailure(i, found);
+      strips[i] = strip;
+      if (strip.status === "ready") showFailure(i, strip);
     } catch { strips[i] = null; fails.replaceChildren(); }
     drawStrip();
   }));
   const stripKey = () => JSON.stringify([screen.picture.id, screen.seed, screen.size, screen.active, screen.layers.map((layer, i) => [layer.id, i === screen.active ? 0 : layer.severity])]);
 
-  const showFailure = (i, found) => {
-    const fails = cards[i].children[3], { failed, becomes } = found.failure;
+  const showFailure = (i, strip) => {
+    const fails = cards[i].children[3], { failed, becomes } = strip.failure;
     if (failed === null) fails.replaceChildren(make("span", `holds up to ${number(highest())}, the strongest`));
-    else if (failed === 0) fails.replaceChildren(make("span", `takes the clean picture for ${becomes}`));
+    else if (failed === 0) fails.replaceChildren(make("span", screen.layers.length > 1 ? `without ${corruptions.get(layer().id).name} it is ${becomes} already` : `takes the clean picture for ${becomes}`));
     else {
       const jump = make("button", point(failed), { type: "button", title: "Jump to the failure point" });
       jump.setAttribute("aria-label", `Jump to the failure point, severity ${number(failed)}`);
@@ -189,20 +190,20 @@
     const y = (share) => bottom - (bottom - top) * share;
     const parts = [0, 0.5, 1].map((share) => svg("line", { class: "rule", x1: PAD, x2: width - PAD, y1: y(share), y2: y(share) }));
     const marks = [];
-    strips.forEach((found, i) => {
-      if (!found || found.status !== "ready") return;
-      const path = found.severities.map((value, k) => `${k ? "L" : "M"}${place(value).toFixed(1)} ${y(found.confidence[k]).toFixed(1)}`).join("");
+    strips.forEach((shown, i) => {
+      if (!shown || shown.status !== "ready") return;
+      const path = shown.severities.map((value, k) => `${k ? "L" : "M"}${place(value).toFixed(1)} ${y(shown.confidence[k]).toFixed(1)}`).join("");
       const group = svg("g", { class: `m${i % 6}` });
       group.append(svg("path", { class: "curve", d: path }));
       parts.push(group);
-      const { failed } = found.failure;
+      const { failed } = shown.failure;
       if (!failed) return;
       const x = place(failed), over = svg("g", { class: `m${i % 6}` });
       over.append(svg("line", { class: "fail", x1: x, x2: x, y1: top - 2, y2: bottom }), svg("circle", { class: "dot", cx: x, cy: bottom, r: 4 }));
       over.append(svg("text", { class: "at", x, y: 10, "text-anchor": x < 40 ? "start" : x > width - 40 ? "end" : "middle" }, point(failed)));
       marks.push(over);
     });
-    const ready = strips.filter((found) => found?.status === "ready"), targets = [...new Set(ready.map((found) => found.target))];
+    const ready = strips.filter((shown) => shown?.status === "ready"), targets = [...new Set(ready.map((shown) => shown.target))];
     get("strip-title").textContent = targets.length ? `How sure of “${targets.join("” and “")}”, along the severity axis` : models.length ? "How sure, along the severity axis…" : "";
     const x = place(severity());
     strip.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -212,7 +213,7 @@
   const severityAt = (event) => {
     const box = get("strip").getBoundingClientRect();
     const value = clamp((event.clientX - box.left - PAD) / (box.width - 2 * PAD), 0, 1) * highest();
-    const failures = strips.map((found) => found && found.status === "ready" && found.failure.failed).filter(Boolean);
+    const failures = strips.map((shown) => shown && shown.status === "ready" && shown.failure.failed).filter(Boolean);
     const near = failures.find((failed) => Math.abs(place(failed) - (event.clientX - box.left)) < 7);
     return near || Math.round(value * 100) / 100;
   };
@@ -281,7 +282,7 @@
       chip.append(name, off);
       return chip;
     }));
-    get("about").textContent = layer() ? corruptions.get(layer().id).summary : "No corruption yet: choose one from the list.";
+    get("about").title = get("about").textContent = layer() ? corruptions.get(layer().id).summary : "No corruption yet: choose one from the list.";
   };
   const showStack = () => {
     showChips();
@@ -316,7 +317,7 @@
     for (const each of start.corruptions.filter((one) => one.family === family)) {
       const option = make("div", "", { className: "option", id: `o-${each.id.replace("/", "-")}`, title: each.summary });
       option.dataset.id = each.id;
-      option.dataset.words = `${each.name} ${each.id} ${family}`.toLowerCase();
+      option.dataset.text = `${each.name} ${each.id} ${family}`.toLowerCase();
       option.setAttribute("role", "option");
       option.setAttribute("aria-selected", "false");
       option.append(make("span", each.name, { className: "what" }), make("span", each.source, { className: "source" }));
@@ -335,10 +336,10 @@
     get("search").setAttribute("aria-activedescendant", current ? current.id : "");
   };
   get("search").addEventListener("input", () => {
-    const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const option of options) option.hidden = !words.every((word) => option.dataset.words.includes(word));
+    const typed = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const option of options) option.hidden = !typed.every((word) => option.dataset.text.includes(word));
     for (const group of get("list").children) group.hidden = ![...group.querySelectorAll(".option")].some((option) => !option.hidden);
-    mark(words.length ? visible()[0] : null);
+    mark(typed.length ? visible()[0] : null);
   });
   get("search").addEventListener("keydown", (event) => {
     const all = visible(), at = all.indexOf(current);
@@ -387,9 +388,9 @@
   };
   const showSizes = () => {
     const { width, height } = screen.picture;
-    const own = Math.max(width, height) <= 1024 ? [["", `${width}×${height} as it is`]] : [];
+    const unchanged = Math.max(width, height) <= 1024 ? [["", `${width}×${height} as it is`]] : [];
     const sizes = [...new Set([...SIZES, screen.size].filter(Boolean))].sort((a, b) => a - b).map((side) => [String(side), `${side} px`]);
-    get("size").replaceChildren(...[...own, ...sizes].map(([value, text]) => make("option", text, { value, selected: value === String(screen.size ?? "") })));
+    get("size").replaceChildren(...[...unchanged, ...sizes].map(([value, text]) => make("option", text, { value, selected: value === String(screen.size ?? "") })));
   };
   get("size").addEventListener("change", (event) => { screen.size = event.target.value ? Number(event.target.value) : null; refresh(); });
   get("seed").addEventListener("input", (event) => { if (event.target.value !== "" && event.target.checkValidity()) { screen.seed = Number(event.target.value); refresh(); } });
@@ -413,12 +414,12 @@
   // images of the dataset
   let page = 0;
   const showSamples = channel(async () => {
-    const found = await (await ask(`/live/samples?page=${page}`)).json();
-    get("samples-title").textContent = `${data.name}: ${found.count.toLocaleString("en")} images`;
-    get("samples-page").textContent = `${found.page + 1} of ${found.pages}`;
-    get("samples-back").disabled = found.page === 0;
-    get("samples-next").disabled = found.page + 1 >= found.pages;
-    get("samples-grid").replaceChildren(...found.samples.map((each) => {
+    const listed = await (await ask(`/live/samples?page=${page}`)).json();
+    get("samples-title").textContent = `${data.name}: ${listed.count.toLocaleString("en")} images`;
+    get("samples-page").textContent = `${listed.page + 1} of ${listed.pages}`;
+    get("samples-back").disabled = listed.page === 0;
+    get("samples-next").disabled = listed.page + 1 >= listed.pages;
+    get("samples-grid").replaceChildren(...listed.samples.map((each) => {
       const button = make("button", "", { type: "button", className: "sample", title: each.name });
       button.append(make("img", "", { src: `${base()}/live/thumb?picture=${each.id}&side=72`, alt: each.label || each.name, loading: "lazy" }), make("span", each.label || each.name));
       button.addEventListener("click", () => pickSample(each.id));
@@ -460,10 +461,10 @@
   get("copy-shell").addEventListener("click", () => copy("shell"));
   const showCode = channel(async () => {
     if (!get("code").open) return;
-    const found = await commands();
-    get("python").textContent = found.python;
-    get("shell").textContent = found.shell;
-    get("shell-box").hidden = !found.shell;
+    const code = await commands();
+    get("python").textContent = code.python;
+    get("shell").textContent = code.shell;
+    get("shell-box").hidden = !code.shell;
   });
   get("code").addEventListener("toggle", () => showCode());
 
@@ -475,23 +476,23 @@
   get("breaks-go").disabled = !models.length;
   get("breaks-go").addEventListener("click", async () => {
     if (search) { stop(); get("breaks-progress").textContent += ", stopped"; return; }
-    const own = search = new AbortController();
+    const controller = search = new AbortController();
     const from = query({ model: get("breaks-model").value, benchmark: get("breaks-benchmark").value }, []);
-    const found = [], view = query({}, []);
+    const answers = [], view = query({}, []);
     let total = 0, clean = "";
     get("breaks-go").textContent = "Stop";
     get("breaks-list").replaceChildren();
     get("breaks-never").textContent = "";
     get("breaks-progress").textContent = "starting…";
     const show = () => {
-      const broken = found.filter((each) => each.failure.failed !== null), never = found.filter((each) => each.failure.failed === null);
+      const broken = answers.filter((each) => each.failure.failed !== null), never = answers.filter((each) => each.failure.failed === null);
       broken.sort((a, b) => a.failure.failed / a.highest - b.failure.failed / b.highest);
       broken.forEach((each, i) => { each.card ??= breakCard(each, view); if (get("breaks-list").children[i] !== each.card) get("breaks-list").insertBefore(each.card, get("breaks-list").children[i] || null); });
-      get("breaks-progress").textContent = `${found.length} of ${total}: ${broken.length} flip it away from ${clean}`;
+      get("breaks-progress").textContent = `${answers.length} of ${total}: ${broken.length} flip it away from ${clean}`;
       get("breaks-never").textContent = never.length ? `Never flipped, up to the strongest: ${never.map((each) => each.name.replaceAll("_", " ")).join(", ")}.` : "";
     };
     try {
-      const reader = (await ask(`/live/breaks?${from}`, { signal: own.signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+      const reader = (await ask(`/live/breaks?${from}`, { signal: controller.signal })).body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
         const { done, value } = await reader.read();
@@ -501,12 +502,12 @@
         for (const item of lines.map((line) => JSON.parse(line))) {
           if (item.error) throw new Error(item.error);
           if (item.status === "loading") throw new Error("The model is still loading.");
-          if (item.total) { total = item.total; clean = item.clean.name; } else found.push(item);
+          if (item.total) { total = item.total; clean = item.clean.name; } else answers.push(item);
         }
         show();
       }
     } catch (error) { if (error.name !== "AbortError") get("breaks-progress").textContent = error.message; }
-    if (search === own) stop();
+    if (search === controller) stop();
   });
   const breakCard = (each, view) => {
     const item = make("li"), card = make("button", "", { type: "button", className: `break f-${each.family}` }), text = make("span", "", { className: "text" });
@@ -547,17 +548,17 @@
 
   const follow = async () => {
     for (;;) {
-      const found = await (await ask("/live/status")).json();
-      found.models.forEach((model, i) => {
+      const status = await (await ask("/live/status")).json();
+      status.models.forEach((model, i) => {
         if (model.status === models[i].status) return;
         models[i] = model;
         get("breaks-model").options[i].textContent = model.name;
         if (model.status === "failed") showError(i, model.error);
         else if (screen.picture) { showPredictions[i](); askStrip[i](); }
       });
-      if (found.data_error) tell(found.data_error, true);
-      if (found.data && !data) { data = found.data; showData(); }
-      if (found.loaded) { loaded = true; return; }
+      if (status.data_error) tell(status.data_error, true);
+      if (status.data && !data) { data = status.data; showData(); }
+      if (status.loaded) { loaded = true; return; }
       await new Promise((done) => setTimeout(done, 250));
     }
   };
