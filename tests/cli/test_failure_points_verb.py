@@ -19,7 +19,7 @@ from brittle.evaluation import load_failure_points
 from brittle.evaluation.failure_summary import SearchedFolder, summarize_failure_points
 from brittle.metrics import FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
-from brittle.report.sheets import resized
+from brittle.report.grid import resized
 
 Run = Callable[..., Result]
 
@@ -132,11 +132,11 @@ def test_the_printed_next_command_writes_a_report(run: Run, folder: Path) -> Non
     page = (folder / "report.html").read_text(encoding="utf-8")
     early = SearchedFolder(folder).summaries[0].early
     assert early is not None
-    for words in ("5 % fail below", f"{early.value:.2f}", "Survival curves", "What broke it", "PSNR"):
+    for words in ("5 % fail below", f"{early.value:.2f}", "Survival curves", "Pictures", "PSNR"):
         assert words in page
     assert page.count("<img") >= 9
     assert any(f"✓</span> {name}" in page for name in CIFAR10)
-    assert page.count('class="panel"') == 2
+    assert page.count('<figure class="panel chart"') == 2
 
 
 def test_a_folder_of_failure_points_and_one_of_a_benchmark_are_two_reports(run: Run, folder: Path) -> None:

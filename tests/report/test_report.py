@@ -9,13 +9,14 @@ import pytest
 
 from brittle import BrittleError
 from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
-from brittle.metrics import failure_points
+from brittle.metrics import expected_calibration_error, failure_points
 from brittle.models import from_callable
 from brittle.report import report_html, write_report
 from tests.report.report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
+from tests.report.shown_numbers import parse, shown_numbers
 from tests.report.strict_html import StrictHtml
 
-LIMIT = 1_500_000
+LIMIT = 1_000_000
 
 
 def plain(text: str) -> str:
@@ -59,13 +60,97 @@ def test_differences_are_paired(made) -> None:
 
 def test_every_cell_shows_its_accuracy(made) -> None:
     results, page = made("one model")
-    rows = re.findall(r'<tr><th scope="row" class="f-\w+" title="\w+">(.*?)</th>(.*?)</tr>', page)
-    shown = {name.replace("<wbr>", ""): re.findall(r"<td[^>]*>([\d.]+)</td>", cells) for name, cells in rows}
-    for corruption, group in results.accuracy().filter(pl.col("corruption") != "clean").group_by("corruption"):
-        levels = [f"{100 * value:.1f}" for value in group.sort("level")["accuracy"]]
-        mean = f"{100 * group['accuracy'].mean():.1f}"
-        clean = f"{100 * results.clean_accuracy('only'):.1f}"
-        assert shown[str(corruption[0]).rpartition("/")[2]] == [clean, *levels, mean]
+    shown = shown_numbers(page)["part1-heat"]
+    clean = f"{100 * results.clean_accuracy('only'):.1f}"
+    for (corruption,), group in results.accuracy().filter(pl.col("corruption") != "clean").group_by("corruption"):
+        name = str(corruption).rpartition("/")[2]
+        assert shown[f"{name} × clean"] == [clean]
+        assert shown[f"{name} × mean"] == [f"{100 * group['accuracy'].mean():.1f}"]
+        for row in group.iter_rows(named=True):
+            assert shown[f"{name} × severity {row['level']:g}"] == [f"{100 * row['accuracy']:.1f}"]
+
+
+def test_scores_of_each_corruption_are_those_of_the_table(tmp_path: Path) -> None:
+    """CE and relative CE need a reference: here the other model."""
+    results = evaluate(models("a", "b"), dataset(), STEPS, tmp_path / "run")
+    shown = shown_numbers(report_html(results, reference="b"))["part1-corruptions"]
+    table = results.by_corruption(reference="b").to_polars().filter(pl.col("model") == "a")
+    columns = {"accuracy": "accuracy", "CE": "corruption_error", "relative CE": "relative_corruption_error"}
+    rows = {row.corruption: row for row in results.scores(reference="b")[0].corruptions}
+    assert len(table) == len(rows) == 3
+    for corruption, row in rows.items():
+        name = corruption.rpartition("/")[2]
+        for title, field in columns.items():
+            estimate = getattr(row, field)
+            if estimate is not None:
+                value = f"{100 * estimate.value:.1f} % [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+                assert plain(shown[f"a | {name} × {title}"][0]) == value, (name, title)
+    assert any("× CE" in label for label in shown)
+
+
+def test_largest_losses_are_those_of_the_rows(made) -> None:
+    """The first line of what to fix, from the rows by hand."""
+    results, page = made("one model")
+    rows = results.rows.collect()
+    means = rows.group_by("corruption", "label").agg(pl.col("correct").mean(), pl.col("sample").n_unique().alias("n"))
+    clean = {
+        row["label"]: row["correct"] for row in means.filter(pl.col("corruption") == "clean").iter_rows(named=True)
+    }
+    losses = {
+        (row["corruption"], row["label"]): clean[row["label"]] - row["correct"]
+        for row in means.filter(pl.col("corruption") != "clean").iter_rows(named=True)
+    }
+    (corruption, label), loss = max(losses.items(), key=lambda item: item[1])
+    node = next(node for node in parse(page).all("section") if node.attributes.get("id") == "part1-fix")
+    first = [cell.text for cell in node.all("tbody")[0].all("tr")[0].all("th", "td")]
+    assert first[0] == dataset().classes[label]
+    assert first[1].replace(" ", "") == corruption.rpartition("/")[2]
+    assert plain(first[2]).startswith(f"{100 * loss:.1f} [")
+    assert f"hold for all {len(losses)} pairs" in node.text
+
+
+def test_a_verdict_names_the_worst_condition_and_the_images(made) -> None:
+    results, page = made("two recipes")
+    best = scores(results, STEPS)[0]
+    section = next(n for n in parse(page).all("section") if n.attributes.get("id") == "part1-summary")
+    verdict = section.all("p")[0].text
+    assert verdict.startswith(best.model)
+    assert "38 images" in verdict
+    assert best.worst_first()[0].corruption.rpartition("/")[2] in verdict
+    ends = [f"{100 * end:.1f}" for end in (best.mean_accuracy.low, best.mean_accuracy.high)]
+    assert f"between {ends[0]} and {ends[1]}" in verdict
+
+
+def test_classes_and_mistakes_are_counted_from_the_rows(made) -> None:
+    results, page = made("one model")
+    rows = results.rows.collect()
+    shown = shown_numbers(page)["part1-classes"]
+    for (label,), own in rows.filter(pl.col("corruption") != "clean").group_by("label"):
+        name = dataset().classes[label]
+        assert plain(shown[f"{' '.join(name.split())} × corrupted"][0]).startswith(
+            f"{100 * own['correct'].mean():.1f} %"
+        )
+
+
+def test_calibration_is_that_of_the_rows(made) -> None:
+    results, page = made("one model")
+    rows = results.rows.collect()
+    shown = shown_numbers(page)["part1-calibration"]
+    for name, own in (("clean", rows.filter(pl.col("level") == 0)), ("corrupted", rows.filter(pl.col("level") > 0))):
+        error = expected_calibration_error(own["confidence"], own["correct"])
+        assert shown[f"only × ECE, {name}"][0].startswith(f"{100 * error:.1f} %")
+
+
+def test_the_command_and_the_recipe_can_be_copied(tmp_path: Path) -> None:
+    results = evaluate(models("a"), dataset(), STEPS, tmp_path / "run")
+    command = 'command = "run"\nbrittle = "1"\n[options]\nmodel = ["a b"]\nlimit = 20\nquick = true\n'
+    (tmp_path / "run" / "command.toml").write_text(command)
+    texts = [node.text for node in parse(report_html(results)).all("pre")]
+    assert "brittle run --model 'a b' --limit 20 --quick" in texts
+    recipe = next(text for text in texts if "corruption" in text)
+    assert 'name = "steps"' in recipe
+    (tmp_path / "run" / "command.toml").write_text("not = toml = at all")
+    assert "brittle run" not in report_html(results)
 
 
 @pytest.mark.parametrize("case", ["one model", "mixed levels"])
@@ -90,6 +175,10 @@ def test_names_are_escaped_everywhere(made) -> None:
     assert NASTY in read.text
     assert page.count("</script>") == read.tags.count("script") == 2
     assert any(NASTY in title for title in read.titles)
+    evil = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
+    own = report_html(Results(made("one model")[0].rows.with_columns(model=pl.lit(evil))))
+    assert StrictHtml(own).tags.count("script") == 2
+    assert evil in StrictHtml(own).text
     title = f"A & B {NASTY}"
     again = StrictHtml(report_html(made("one model")[0], title=title))
     assert again.text.count(title) == 2  # in the head and on the page
@@ -120,13 +209,29 @@ def test_skipped_images_are_counted(made) -> None:
 
 def test_sections_follow_the_results(made) -> None:
     sections = {case: set(re.findall(r'id="part1-(\w+)"', made(case)[1])) for case in CASES}
-    assert sections["two recipes"] == {"summary", "families", "corruptions", "heat", "failure", "examples", "models"}
+    assert sections["two recipes"] == {
+        *(
+            "summary",
+            "fix",
+            "families",
+            "corruptions",
+            "heat",
+            "failure",
+            "examples",
+            "classes",
+            "calibration",
+            "models",
+        )
+    }
     assert "models" not in sections["one model"]
-    assert sections["clean only"] == {"summary", "models"}
+    assert sections["clean only"] == {"summary", "calibration", "models"}
     assert "failure" not in sections["ranges"]
-    assert "failure" not in sections["no clean images"]
+    assert not {"failure", "fix"} & sections["no clean images"]
+    assert "searched" in sections["searched"]
+    assert {"drops", "failure", "ranks", "slopes", "rce"} < sections["slides"]
     ranges = made("ranges")[1]
-    assert 'class="panel"' not in ranges  # one level makes no curve
+    assert "part1-corruptions" in ranges
+    assert not any("severity" in label for label in shown_numbers(ranges)["part1-corruptions"])  # one level, no curve
     assert "1–5" in StrictHtml(ranges).text
 
 
@@ -134,7 +239,8 @@ def test_many_models_do_not_burst_the_page(made) -> None:
     page = made("forty models")[1]
     assert page.count('class="card ') == 6
     assert "34 other models" in page
-    assert page.count('<tr><td data-v="') == 40
+    section = next(node for node in parse(page).all("section") if node.attributes.get("id") == "part1-models")
+    assert len(section.all("tbody")[0].all("tr")) == 40
 
 
 def test_several_runs_keep_their_images_apart(made) -> None:

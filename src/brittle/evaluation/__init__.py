@@ -5,14 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
-from brittle.evaluation.callbacks import (
-    Callback,
-    MLflowCallback,
-    StartedRun,
-    TensorBoardCallback,
-    WandbCallback,
-    load_callback,
-)
 from brittle.evaluation.cell import (
     Classes,
     Drawn,
@@ -23,16 +15,10 @@ from brittle.evaluation.cell import (
     plan,
     probabilities,
 )
-from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
-from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
 from brittle.evaluation.inputs import as_dataset, decoded_ids, fitted, image_shape
-from brittle.evaluation.predictions import import_predictions, read_predictions
-from brittle.evaluation.probing import Flip, Probe, probe
-from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, KnownModel, Run
 from brittle.evaluation.references import Comparable, as_baseline, comparable, find_reference, published_rows
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.run import evaluate
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
@@ -45,10 +31,16 @@ from brittle.evaluation.score import (
     shared_rows,
 )
 from brittle.evaluation.store import Store
-from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
 
 if TYPE_CHECKING:
-    from brittle.evaluation.class_scores import ClassScores, ModelCalibration, model_calibration, scores_by_class
+    from brittle.evaluation.callbacks import (
+        Callback,
+        MLflowCallback,
+        StartedRun,
+        TensorBoardCallback,
+        WandbCallback,
+        load_callback,
+    )
     from brittle.evaluation.comparison import (
         Comparison,
         LevelFailures,
@@ -58,16 +50,25 @@ if TYPE_CHECKING:
         score_list,
         score_table,
     )
-    from brittle.evaluation.latex_text import escape_latex
-    from brittle.evaluation.levels import (
+    from brittle.evaluation.diagnosis import (
+        ClassScores,
         Columns,
         EarliestFailure,
         FailureCurves,
         FailureNumbers,
+        ModelCalibration,
         earliest_failures,
         failure_curves,
+        model_calibration,
+        scores_by_class,
         severity_columns,
     )
+    from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
+    from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder
+    from brittle.evaluation.latex_text import escape_latex
+    from brittle.evaluation.predictions import import_predictions, read_predictions
+    from brittle.evaluation.probing import Flip, Probe, probe
+    from brittle.evaluation.published_set import evaluate_stored
     from brittle.evaluation.rule_checks import Outcome, check_rules
     from brittle.evaluation.rule_evidence import load_evidence
     from brittle.evaluation.rule_reports import (
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         rules_kept,
     )
     from brittle.evaluation.rules import Rule, load_rules
+    from brittle.evaluation.run import evaluate
     from brittle.evaluation.table_formats import (
         Column,
         Format,
@@ -97,20 +99,45 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
+    from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
     from brittle.evaluation.trajectory_tables import slide_tables
 
 _LAZY = {
-    "ClassScores": "class_scores",
-    "ModelCalibration": "class_scores",
-    "model_calibration": "class_scores",
-    "scores_by_class": "class_scores",
-    "Columns": "levels",
-    "EarliestFailure": "levels",
-    "FailureCurves": "levels",
-    "FailureNumbers": "levels",
-    "earliest_failures": "levels",
-    "failure_curves": "levels",
-    "severity_columns": "levels",
+    "Callback": "callbacks",
+    "MLflowCallback": "callbacks",
+    "StartedRun": "callbacks",
+    "TensorBoardCallback": "callbacks",
+    "WandbCallback": "callbacks",
+    "load_callback": "callbacks",
+    "drawn_key": "failure_search",
+    "load_failure_points": "failure_search",
+    "search_failure_points": "failure_search",
+    "FailureSummary": "failure_summary",
+    "SearchedFolder": "failure_summary",
+    "import_predictions": "predictions",
+    "read_predictions": "predictions",
+    "Flip": "probing",
+    "Probe": "probing",
+    "probe": "probing",
+    "evaluate_stored": "published_set",
+    "evaluate": "run",
+    "SCALE": "trajectory_scores",
+    "SHIFT": "trajectory_scores",
+    "CnsScores": "trajectory_scores",
+    "Trajectories": "trajectory_scores",
+    "cns_scores": "trajectory_scores",
+    "trajectories": "trajectory_scores",
+    "ClassScores": "diagnosis",
+    "ModelCalibration": "diagnosis",
+    "model_calibration": "diagnosis",
+    "scores_by_class": "diagnosis",
+    "Columns": "diagnosis",
+    "EarliestFailure": "diagnosis",
+    "FailureCurves": "diagnosis",
+    "FailureNumbers": "diagnosis",
+    "earliest_failures": "diagnosis",
+    "failure_curves": "diagnosis",
+    "severity_columns": "diagnosis",
     "Comparison": "comparison",
     "LevelFailures": "comparison",
     "ScoreList": "comparison",
@@ -146,7 +173,7 @@ _LAZY = {
     "rank_table": "tables",
     "slide_tables": "trajectory_tables",
 }
-"""Names imported at first use, and the module each is in: rules and tables are not part of a run."""
+"""Names imported at first use, and the module each is in: what a report or a run does not need is not loaded."""
 
 __all__ = [
     "CLEAN",

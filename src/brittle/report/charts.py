@@ -16,7 +16,7 @@ import numpy as np
 
 from brittle.metrics import Calibration
 from brittle.plots import STEPS, ramp_step
-from brittle.report.theme import ModelStyle, fixed, number, page_templates, percent, severity, signed, tenths
+from brittle.report.theme import ModelStyle, fixed, number, percent, severity, signed, tenths, write_block
 
 BANDS = 3
 """More bands than these hide each other."""
@@ -150,7 +150,7 @@ class Chart:
         return text.getvalue()
 
     def __html__(self) -> str:
-        return page_templates().get_template("chart.html").render(chart=self, number=number)
+        return write_block("charts.html", "chart", chart=self, number=number)
 
 
 def line_chart(
@@ -365,7 +365,7 @@ class HeatMap:
         return cells
 
     def __html__(self) -> str:
-        return page_templates().get_template("heat_map.html").render(map=self, steps=STEPS)
+        return write_block("charts.html", "heat_map", map=self, steps=STEPS)
 
 
 def heat_map(rows: Sequence[HeatRow], heads: Sequence[tuple[str, str]], **options: object) -> HeatMap:

@@ -14,22 +14,11 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.corruptions import FAMILIES
-from brittle.evaluation import (
-    SHIFT,
-    FailureCurves,
-    Results,
-    Run,
-    Scores,
-    Store,
-    by_corruption,
-    compare_all,
-    failure_curves,
-    plan,
-    scores,
-    shared_rows,
-)
+from brittle.evaluation import Results, Run, Scores, Store, by_corruption, compare_all, plan, scores, shared_rows
+from brittle.evaluation.diagnosis import FailureCurves, failure_curves
 from brittle.evaluation.results import COLUMNS
 from brittle.evaluation.store import scan
+from brittle.evaluation.trajectory_scores import SHIFT
 from brittle.metrics import Estimate, holm, mcnemar, resampled_means, share_intervals, wilson
 from brittle.metrics.resampling import WIDENED
 from brittle.report.theme import ModelStyles

@@ -93,7 +93,7 @@ class _Layout:
         self.grouped = any(row.group for row in rows)
         tiles = [tile for row in rows for tile in row.tiles if tile is not None]
         lines, metered = max(len(tile.captions) for tile in tiles), any(tile.meter for tile in tiles)
-        self.below = lines * self.px(15) + metered * self.px(9) + (self.px(6) if lines else 0)
+        self.below = lines * self.px(15) + metered * self.px(9) + (self.px(11) if lines else 0)
         self.gap, self.margin = self.px(6), self.px(28)
         self.row = thumb + self.below + self.gap
         self.heading = self.px(34)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
+import tomllib
 from calendar import month_name
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittle._io import atomic_write
-from brittle.evaluation import KnownModel, Results, Run, SearchedFolder, Store
+from brittle._io import COMMAND, atomic_write, toml_text
+from brittle.benchmarks import Benchmark
+from brittle.evaluation import Call, KnownModel, Results, Run, Store
 from brittle.report import sections
-from brittle.report.data import Measured, Part, class_name, measure, parts
-from brittle.report.methods import methods, run_facts
-from brittle.report.theme import ModelStyles, count, listed, page_templates
+from brittle.report.data import RESAMPLES, Measured, Part, class_name, measure, parts
+from brittle.report.theme import ModelStyles, count, listed, page_templates, write_block
+
+if TYPE_CHECKING:
+    from brittle.evaluation import SearchedFolder
 
 NAMED = 3
 """More models than these are counted in the title, not named."""
@@ -110,14 +115,8 @@ def _sections(measured: Measured, styles: ModelStyles) -> Any:
         shown = function(measured, styles)
         if shown is not None:
             given = {"part": measured.part, "measured": measured, "styles": styles, **shown}
-            template = given.pop("template", f"{key}.html")
-            yield Section(key, title, _rendered(template, given))
-
-
-def _rendered(template: str, given: Mapping[str, Any]) -> str:
-    from markupsafe import Markup
-
-    return Markup(page_templates().get_template(template).render(given))
+            template, blocks = given.pop("template", "sections.html"), given.pop("blocks", (key,))
+            yield Section(key, title, "".join(write_block(template, block, **given) for block in blocks))
 
 
 def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence[Run], about: Mapping[str, Any]) -> str:
@@ -126,14 +125,15 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
         "title": title,
         "facts": list(filter(None, [*facts, _last_day(runs)])),
         "parts": made,
-        "methods": _rendered("methods.html", about),
+        "methods": page_templates().get_template("methods.html").render(about),
         "versions": ", ".join(sorted(versions)),
     }
-    return str(_rendered("report.html", given)) + "\n"
+    return page_templates().get_template("report.html").render(given) + "\n"
 
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:
     """The page of `write_failure_report` as text: each folder, on images of its own, is a part."""
+    from brittle.evaluation import SearchedFolder
     from brittle.report import searched
 
     searches = [SearchedFolder(folder) for folder in folders]
@@ -147,7 +147,9 @@ def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> 
     for number, (group, run) in enumerate(zip(groups, runs, strict=True), start=1):
         styles = ModelStyles([model for model in order if any(one.model == model for one in group)])
         shown = searched.failure_sections(group, styles, partial(class_name, run.classes))
-        written = [Section(key, name, _rendered(template, given)) for key, name, template, given in shown]
+        written = [
+            Section(key, name, write_block("searched.html", block, **given)) for key, name, block, given in shown
+        ]
         images = count(len(group[0].summary.points), "image")
         corruptions = count(len({one.summary.corruption for one in group}), "corruption")
         about = f"{run.data}, {images}, {corruptions}"
@@ -181,6 +183,84 @@ def _last_day(runs: Sequence[Run]) -> str:
     last = max((call.started for run in runs for call in run.calls if call.started), default="")
     day = datetime.fromisoformat(last) if last else None
     return f"{day.day} {month_name[day.month]} {day.year}" if day else ""
+
+
+STORED = {"none": "pixels as drawn", "jpeg85": "stored as JPEG of quality 85"}
+SKIPPED = 5
+"""So many unreadable images are named."""
+
+
+def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Sequence[Run]) -> dict[str, Any]:
+    """Definitions, recipes, commands, and each run."""
+    recipes = [_recipe(part.benchmark, measured[part.number]) for part in parts if part.benchmark is not None]
+    kinds = {"corrupted": bool(recipes), "slides": any(part.slides for part in parts), "resamples": RESAMPLES}
+    return {"searched": False, "recipes": recipes, "runs": [run_facts(run) for run in runs], **kinds}
+
+
+def _recipe(recipe: Benchmark, measured: Measured) -> dict[str, str]:
+    references = [one.scores.reference for one in measured.models if one.scores and one.scores.mce]
+    return {
+        "name": recipe.name,
+        "hash": recipe.hash,
+        "what": f"{count(len(recipe.entries), 'corruption')}, {count(len(recipe), 'cell')}",
+        "how": f"seed {recipe.seed}, version {recipe.version}, {STORED[recipe.storage]}",
+        "reference": (references[0] if references else None) or "none",
+        "source": recipe.source or "–",
+        "text": toml_text(recipe.to_dict()),
+    }
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """What is known of a run: its images, models, command, calls and versions."""
+    unread = [f"{sample}: {reason}" for sample, reason in list(run.skipped.items())[:SKIPPED]]
+    if len(run.skipped) > len(unread):
+        unread.append(f"and {len(run.skipped) - len(unread):,} more")
+    return {
+        "folder": run.folder.name,
+        "data": f"{run.data}, {count(run.images, 'image')}",
+        "data_key": run.data_key or "",
+        "classes": f"{len(run.classes):,}" if run.classes else "not named",
+        "models": run.models,
+        "skipped": count(len(run.skipped), "image") if run.skipped else "",
+        "unread": unread,
+        "calls": [_call(call) for call in run.calls],
+        "versions": _once(", ".join(f"{name} {text}" for name, text in call.versions.items()) for call in run.calls),
+        "notes": _once(note for call in run.calls for note in call.notes),
+        "command": command_line(run),
+    }
+
+
+def command_line(run: Run) -> str:
+    """What was typed to make a folder, as its command.toml has it; empty if it was not made on a command line."""
+    try:
+        known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
+        options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
+        imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
+        words = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
+    except (OSError, ValueError, KeyError):
+        return ""
+    return shlex.join(["brittle", *words])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    flag = f"--{name}"
+    return [piece for one in values if one is not False for piece in ((flag,) if one is True else (flag, str(one)))]
+
+
+def _call(call: Call) -> str:
+    when = str(call.started).replace("T", " ").replace("+00:00", " UTC")
+    machine = call.machine
+    how = [f"engine {call.engine}" if call.engine else ""]
+    how.append(f"batches of {call.batch_size}" if call.batch_size else "")
+    where = f"{machine.get('system', '?')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores"
+    facts = ", ".join(filter(None, (call.title, *how, where)))
+    return f"{when}: {facts}; {call.state}"
+
+
+def _once(texts: Iterable[str]) -> str:
+    """Different sentences, each once."""
+    return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
 def write_report(results: Results, path: str | Path, *, title: str | None = None, reference: str | None = None) -> Path:

@@ -16,7 +16,8 @@ from PIL import features
 from brittle._io import is_whole
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
-from brittle.evaluation import EarliestFailure, Run, decoded_ids, severity_columns
+from brittle.evaluation import Run, decoded_ids
+from brittle.evaluation.diagnosis import EarliestFailure, severity_columns
 from brittle.evaluation.inputs import IMAGES, READ
 from brittle.report.data import Measure, Part
 from brittle.report.theme import severity, short_name

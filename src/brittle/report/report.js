@@ -89,7 +89,7 @@
       sort.append(...head.childNodes);
       head.append(sort);
       sort.addEventListener("click", () => {
-        const now = head.getAttribute("aria-sort"), words = !head.classList.contains("num") && column === 0;
+        const now = head.getAttribute("aria-sort"), words = column === 0 || !head.classList.contains("num");
         const up = now === "descending" || (now === null && words);
         const order = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
         order.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
@@ -107,7 +107,7 @@
     link.click();
     link.remove();
   };
-  const SVG = "http://www.w3.org/2000/svg";
+  const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI;
   const shape = (name, attributes, text) => {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

@@ -47,20 +47,22 @@ def searched(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     if not searches:
         return None
     strips = failure_strips(searches, styles, part.class_name)
-    return {**survival_curves(searches, styles), **quantiles(searches, styles), "strips": strips}
+    blocks = ("survival", "quantiles", *(["strips"] if strips else []))
+    where = {"template": "searched.html", "blocks": blocks, "strips": strips}
+    return {**survival_curves(searches, styles), **quantiles(searches, styles), **where}
 
 
 def failure_sections(
     searches: Sequence[Searched], styles: ModelStyles, class_name: ClassName
 ) -> list[tuple[str, str, str, dict[str, Any]]]:
-    """The sections of a page of failure points alone: key, title, template, and what that shows."""
+    """The sections of a page of failure points alone: key, title, block, and what that shows."""
     strips = failure_strips(searches, styles, class_name)
     shown = [
-        ("summary", "In short", "failure_cards.html", {"cards": _cards(searches, styles), "styles": styles}),
-        ("searched", "Survival curves", "survival.html", survival_curves(searches, styles)),
-        ("failure", "Failure points", "quantiles.html", quantiles(searches, styles)),
+        ("summary", "In short", "failure_cards", {"cards": _cards(searches, styles), "styles": styles}),
+        ("searched", "Survival curves", "survival", survival_curves(searches, styles)),
+        ("failure", "Failure points", "quantiles", quantiles(searches, styles)),
     ]
-    return [*shown, ("examples", "Pictures", "strips.html", {"strips": strips})] if strips else shown
+    return [*shown, ("examples", "Pictures", "strips", {"strips": strips})] if strips else shown
 
 
 def named_searches(folders: Sequence[SearchedFolder]) -> list[list[Searched]]:

@@ -12,16 +12,14 @@ import numpy as np
 
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
-from brittle.evaluation import (
+from brittle.evaluation import CorruptionScores, comparable, published_rows
+from brittle.evaluation.diagnosis import (
     ClassScores,
     Columns,
-    CorruptionScores,
     FailureCurves,
     FailureNumbers,
-    comparable,
     earliest_failures,
     model_calibration,
-    published_rows,
     scores_by_class,
     severity_columns,
 )

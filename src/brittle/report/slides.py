@@ -65,7 +65,8 @@ def slide_summary(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     ]
     cards = [_card(one.model, scores) for one in measured.models[:CARDS]]
     return {
-        "template": "slide_summary.html",
+        "template": "slides.html",
+        "blocks": ("slide_summary",),
         "cards": cards,
         "dropped": listed(dropped),
         "several": len(styles.order) > 1,
@@ -95,7 +96,7 @@ def _card(model: str, scores: CnsScores) -> dict[str, Any]:
 
 def _panels(note: str, drawings: Sequence[charts.Chart], part: Part, styles: ModelStyles | None) -> dict[str, Any]:
     legend = [] if styles is None else styles.among(part.models)
-    return {"template": "panels.html", "note": note, "charts": drawings, "legend": legend}
+    return {"template": "slides.html", "blocks": ("panels",), "note": note, "charts": drawings, "legend": legend}
 
 
 def _by_shift(rows: pl.DataFrame, overall: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
@@ -257,7 +258,7 @@ def slide_rce(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     try:
         rce = part_scores(part, baseline).rce
     except ValueError as error:
-        return {"refusal": str(error)}
+        return {"template": "slides.html", "refusal": str(error)}
     rows = {(row["model"], row["shift"]): row for row in rce.iter_rows(named=True)}
     models = sorted(rce["model"].unique(), key=lambda model: (rows[model, "mean"]["rce"], model))
     shifts = [shift for shift in rce["shift"].unique(maintain_order=True) if shift != "mean"]
@@ -269,6 +270,7 @@ def slide_rce(measured: Measured, styles: ModelStyles) -> dict[str, Any] | None:
     label = f"rCE: {models[0]} has the lowest, {rows[models[0], 'mean']['rce']:.2f}"
     caption = charts.Caption("mean over shifts", "1 is the baseline; lower is better", label)
     return {
+        "template": "slides.html",
         "refusal": "",
         "baseline": baseline,
         "is_alexnet": bool(alexnet),
@@ -289,7 +291,7 @@ def slide_strips(measured: Measured, _: ModelStyles) -> dict[str, Any] | None:
     ends = accuracy.filter(pl.col("scale") == pl.col("scale").max().over("shift"))
     worst = ends.sort("drop", "shift", descending=[True, False])["shift"].head(SHIFTS)
     strips = [strip for shift in worst if (strip := _strip(part, model, shift, data)) is not None]
-    return {"strips": strips, "model": model} if strips else None
+    return {"template": "slides.html", "strips": strips, "model": model} if strips else None
 
 
 def _slides(part: Part) -> Dataset | None:

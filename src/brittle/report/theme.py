@@ -54,6 +54,14 @@ def page_templates() -> jinja2.Environment:
     return templates
 
 
+def write_block(template: str, block: str, **given: object) -> str:
+    """One block of a template alone, as markup."""
+    from markupsafe import Markup
+
+    page = page_templates().get_template(template)
+    return Markup("".join(page.blocks[block](page.new_context(given))))
+
+
 def page_script() -> str:
     """The script of every page: theme, parts, views, sorting, tips, saving and copying."""
     return (HERE / "report.js").read_text(encoding="utf-8")

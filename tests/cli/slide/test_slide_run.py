@@ -41,13 +41,13 @@ def test_run_reads_a_published_folder(run: Run, cns: Path) -> None:
 def test_the_report_shows_slides_while_their_folder_is_there(run: Run, cns: Path) -> None:
     good(run("run", *NETS, "-d", f"cns-bench:{cns}", "-o", "run"))
     shown = page(run)
-    assert shown.count('<div class="film">') == 2  # a strip for each shift, of four scales
+    assert shown.count('<div class="shots">') == 2  # a strip for each shift, of four scales
     assert shown.count("<img ") == 8
     assert 'alt="great_white_shark, heavy snow, scale 0.5"' in shown or 'alt="tench, heavy snow, scale 0.5"' in shown
     broken = next((cns / "painting_style").rglob("seed_0001_scale_0000.jpg"))
     for path in (cns / "painting_style").rglob("*.jpg"):
         path.write_bytes(broken.read_bytes()[:40])
-    assert page(run).count('<div class="film">') == 1
+    assert page(run).count('<div class="shots">') == 1
     shutil.rmtree(cns)
     gone = page(run)
     assert "<img " not in gone
