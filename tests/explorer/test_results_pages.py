@@ -86,6 +86,10 @@ def get(client: TestClient, address: str, **values: object) -> Page:
     return page
 
 
+def test_a_run_is_what_is_shown_first(client: TestClient) -> None:
+    assert client.get("/", follow_redirects=False).headers["location"] == "/results"
+
+
 def test_every_cell_leads_to_its_failures(client: TestClient, folders: tuple[Path, Path]) -> None:
     accuracy = {row[:3]: row[3:] for row in load_results(folders[0]).accuracy().rows()}
     seen = set()
@@ -298,6 +302,7 @@ def test_a_matrix_of_ones_own_comes_first_and_needs_no_recipe(tmp_path: Path) ->
     scores = np.array([[1, 0.2, np.nan], [0.2, 1, -0.1], [np.nan, -0.1, 1]])
     OverlapMatrix(("<i>one", "two", "three"), scores).save(tmp_path / "matrix" / "overlap.parquet")
     client = TestClient(create_app(State.of(models=[], runs=tmp_path / "matrix")), raise_server_exceptions=False)
+    assert client.get("/", follow_redirects=False).headers["location"] == "/overlap"
     page = get(client, "/overlap")
     assert "<i>one" in page.texts
     assert "i" not in page.tags

@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from brittle._errors import BrittleError, ModelError
 from brittle.explorer import live_pages, overlap_pages, results_pages
 from brittle.explorer.pages import HERE, base_of, sentence
+from brittle.explorer.runs import RUN_FILE
 from brittle.explorer.state import State
 from brittle.report import colours_css
 
@@ -31,7 +32,8 @@ def create_app(state: State) -> Starlette:
     shown = [(name, path) for name, path in NAVIGATION if path in paths]
 
     def home(request: Request) -> Response:
-        first = "/results" if state.runs and "/results" in paths else "/live"
+        holds_run = any((folder / RUN_FILE).is_file() for folder in state.runs)
+        first = "/results" if holds_run else "/overlap" if state.runs else "/live"
         return RedirectResponse(f"{base_of(request)}{first}", 303)
 
     app = Starlette(
