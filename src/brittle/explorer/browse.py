@@ -137,8 +137,7 @@ def failures(
     """
     if not 1 <= size <= MOST_ROWS:
         raise BrittleError(f"a page has 1 to {MOST_ROWS} rows, got {size!r}")
-    parts = list(_matching(ladders, query))
-    keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)])
+    parts, keys = _matches(ladders, query)
     if after is not None:
         start = _position(parts, keys, after, including=True)
     elif before is not None:
@@ -157,6 +156,19 @@ class _Part:
     ladder: Ladder
     flat: NDArray[np.int64]
     keys: NDArray[np.uint64]
+
+
+def _matches(ladders: Ladders, query: FailureQuery) -> tuple[list[_Part], NDArray[np.uint64]]:
+    """All matching failures and their keys; those of the latest query are kept, since pages follow each other."""
+    latest = ladders.latest
+    if latest is None or latest[0] != query:
+        parts = list(_matching(ladders, query))
+        keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)])
+        if sum(part.ladder.nbytes for part in parts) > ladders.budget:
+            return parts, keys
+        latest = ladders.latest = query, (parts, keys)
+    kept: tuple[list[_Part], NDArray[np.uint64]] = latest[1]
+    return kept
 
 
 def _matching(ladders: Ladders, query: FailureQuery) -> Iterator[_Part]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,11 +71,15 @@ class Ladder:
 
 
 class Ladders:
-    """The ladders of results on the same images; the latest ones stay in memory, up to a number of bytes."""
+    """The ladders of results on the same images; the latest ones stay in memory, up to a number of bytes.
+
+    `latest` is the latest question about them with its answer, if that fits too.
+    """
 
     def __init__(self, results: Results, *, budget: int = BUDGET) -> None:
         self.results = results
         self.budget = budget
+        self.latest: tuple[object, Any] | None = None
         self._kept: OrderedDict[tuple[str, str], Ladder] = OrderedDict()
         self._axes: dict[str, tuple[NDArray[np.str_], pl.Enum]] = {}
         self._lock = RLock()
