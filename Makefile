@@ -70,6 +70,7 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/first_use.py
 	$(BIN)/python perf/fidelity.py
 	$(BIN)/python perf/evaluation.py
+	$(BIN)/python perf/explore.py
 
 clean:  ## remove what was built
 	rm -rf .venv .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache

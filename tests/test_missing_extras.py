@@ -67,6 +67,13 @@ def test_what_draws_a_figure_asks_for_matplotlib_before_it_works(verb: str, tmp_
     assert not list(tmp_path.iterdir())
 
 
+def test_the_explorer_without_its_extra_says_how_to_get_it(tmp_path: Path) -> None:
+    done = call("starlette", CALL, "explore", "--no-browser", folder=tmp_path)
+    assert done.returncode == 2
+    assert "needs starlette, which is not installed: pip install starlette uvicorn" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("missing", ["torch", "matplotlib"])
 def test_the_core_and_its_figures_load_without(missing: str, tmp_path: Path) -> None:
     rooms = "brittle.design, brittle.evaluation, brittle.models, brittle.plots, brittle.sliders, brittle.cli"

@@ -28,6 +28,7 @@ ROOMS = [
     "sliders",
     "plots",
     "report",
+    "explorer",
     "cli",
 ]
 LIGHT_ROOMS = {"corruptions", "benchmarks", "datasets", "metrics"}

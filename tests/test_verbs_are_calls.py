@@ -60,7 +60,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "evaluation.printed_table",
         "evaluation.format_table",
     ),
-    "corrupt": ("datasets.write_corrupted", *BENCHMARK),
+    "corrupt": ("datasets.write_corrupted", "corruptions.corrupt", "evaluation.load_photo", *DATA, *BENCHMARK),
     "demo": ("evaluation.evaluate", "evaluation.check_rules", "report.write_report", *DATA),
     "design agree": ("design.agreement", "design.load_categories", "design.load_drops"),
     "design balance": ("design.folder_balance",),
@@ -105,6 +105,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "design.published_overlap",
         *TRAININGS,
     ),
+    "explore": ("explorer.explore",),
     "failure-points": (
         "evaluation.search_failure_points",
         "evaluation.write_failure_points",

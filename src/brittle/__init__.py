@@ -8,8 +8,8 @@
 '0.1.0'
 
 `dir(brittle)` lists what most people need. The rooms `brittle.corruptions`, `benchmarks`, `datasets`, `models`,
-`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders`, `plots` and `report` have the rest; they are
-loaded when they are first asked for.
+`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders`, `plots`, `report` and `explorer` have the rest;
+they are loaded when they are first asked for.
 """
 
 from importlib import import_module as _import_module
@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
         scores,
         search_failure_points,
     )
+    from brittle.explorer import explore
     from brittle.metrics import published_table
     from brittle.models import Model, load_model, wrap_model
     from brittle.report import write_report
@@ -42,6 +43,7 @@ _SUBPACKAGES = (
     "design",
     "distance",
     "evaluation",
+    "explorer",
     "metrics",
     "models",
     "plots",
@@ -55,6 +57,7 @@ _LAZY = {
     "Results": "evaluation",
     "compare": "evaluation",
     "evaluate": "evaluation",
+    "explore": "explorer",
     "load_dataset": "datasets",
     "load_model": "models",
     "load_results": "evaluation",
@@ -79,6 +82,7 @@ __all__ = [
     "compare",
     "corrupt",
     "evaluate",
+    "explore",
     "get_corruption",
     "list_benchmarks",
     "list_corruptions",

@@ -22,6 +22,7 @@ EXTRAS = {
     "ray": "ray",
     "sliders": "torch safetensors transformers diffusers peft accelerate",
     "plots": "matplotlib",
+    "explore": "starlette uvicorn",
 }
 """The packages of each extra of brittle."""
 
@@ -33,6 +34,8 @@ INSTALL = {
     "onnxruntime": "onnx",
     "matplotlib": "plots",
     "torchvision": "torchvision",
+    "starlette": "explore",
+    "uvicorn": "explore",
 }
 """The extra that installs a package, or the package itself if none does."""
 

@@ -8,7 +8,9 @@ import pytest
 from PIL import Image as Pil
 from typer.testing import Result
 
+import brittle
 from brittle.benchmarks import Benchmark
+from brittle.datasets import photo, square
 from tests.errors import unnamed
 
 Run = Callable[..., Result]
@@ -153,3 +155,47 @@ def test_another_recipe_needs_overwrite(run: Run, photos: Path, tmp_path: Path) 
     assert unnamed(refused.stderr, "recipe", "--overwrite") == []
     assert run("corrupt", photos, out, "-c", "snow", "-s", 1, "-j", 1, "--overwrite").exit_code == 0
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"snow"}
+
+
+def test_one_picture_has_each_corruption_at_its_own_severity(run: Run, tmp_path: Path) -> None:
+    image = photo("cat", 40)
+    Pil.fromarray(image).save(tmp_path / "a.png")
+    result = run("corrupt", tmp_path / "a.png", tmp_path / "out" / "b.png", "-c", "fog,snow", "-s", "2,2", "--seed", 3)
+    assert result.exit_code == 0, result.stderr
+    expected = brittle.corrupt(image, "fog", 2, seed=3, sample="a.png")
+    expected = brittle.corrupt(expected, "snow", 2, seed=3, sample="a.png")
+    assert np.array_equal(np.asarray(Pil.open(tmp_path / "out" / "b.png")), expected)
+    assert "40×40 px" in result.stdout
+
+
+def test_one_picture_of_data_is_named_by_its_sample(run: Run, tmp_path: Path) -> None:
+    data = brittle.load_dataset("demo")
+    result = run("corrupt", "demo", tmp_path / "b.png", "-c", "fog", "-s", "2.5", "--sample", "7", "--image-size", 24)
+    assert result.exit_code == 0, result.stderr
+    expected = brittle.corrupt(square(data.image(7), 24), "fog", 2.5, sample=data.ids[7])
+    assert np.array_equal(np.asarray(Pil.open(tmp_path / "b.png")), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("cat", "b.png", "-c", "fog,snow", "-s", "2"), ("2 by -c", "1 by -s")),
+        (("cat", "b.png", "-c", "fog", "-s", "lots"), ("lots",)),
+        (("cat", "b.png", "-c", "fog", "-s", "9"), ("9", "5")),
+        (("cat", "b.png", "-b", "imagenet-c"), ("--benchmark", "b.png")),
+        (("cat", "b.png", "-c", "fog", "--image-size", "0"), ("0",)),
+        (("demo", "b.png", "-c", "fog"), ("--sample", "1,000")),
+        (("demo", "b.png", "-c", "fog", "--sample", "none"), ("'none'", "demo")),
+        (("nothing.jpg", "b.png", "-c", "fog"), ("nothing.jpg",)),
+        (("photos", "out", "-c", "fog", "--sample", "7"), ("--sample", "out")),
+        (("photos", "out", "-c", "fog", "--image-size", "32"), ("--image-size", "out")),
+    ],
+)
+def test_what_one_picture_cannot_be_is_named(
+    run: Run, photos: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(photos.parent)
+    result = run("corrupt", *arguments)
+    assert result.exit_code == 2
+    assert all(value in " ".join(result.stderr.split()) for value in named), result.stderr
+    assert not (photos.parent / "b.png").exists()

@@ -11,8 +11,7 @@ from brittle import BrittleError
 from brittle.datasets import cns_bench
 from brittle.evaluation import cns_scores
 from brittle.evaluation.results import Results
-from brittle.report import report_html
-from brittle.report import slide_sheet
+from brittle.report import report_html, slide_sheet
 from tests.errors import naming
 from tests.report.strict_html import StrictHtml
 from tests.sliders.cns_folder import cns_folder

@@ -17,6 +17,7 @@ from brittle.cli import (
     corrupt,
     demo,
     design,
+    explore,
     failure_points,
     fetch,
     import_,
@@ -139,6 +140,7 @@ _add("compare", compare.compare_verb, compare.EXAMPLES, panel=TEST)
 _add("report", report.report_verb, report.EXAMPLES, panel=TEST)
 _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES, panel=TEST)
 _add("probe", probe.probe_verb, probe.EXAMPLES, panel=TEST)
+_add("explore", explore.explore_verb, explore.EXAMPLES, panel=TEST)
 _add("import", import_.import_verb, import_.EXAMPLES, panel=TEST)
 _add("list", list_.list_verb, list_.EXAMPLES, panel=IMAGES)
 _add("show", show.show_verb, show.EXAMPLES, panel=IMAGES)

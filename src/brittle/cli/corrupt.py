@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from brittle._errors import BrittleError
 from brittle.cli.console import TEXTURES, choose_benchmark, compile_first, console, resumable_progress
+from brittle.cli.corrupt_picture import corrupt_picture, is_picture
 from brittle.cli.options import ImageFormat, option
 
 if TYPE_CHECKING:
@@ -23,14 +25,19 @@ EXAMPLES = (
         "brittle corrupt photos/ out/ -c fog,snow -s 1,2.5,5 --image-format png",
         "two corruptions, other severities",
     ),
+    ("brittle corrupt photo.jpg foggy.png -c fog,snow -s 3.5,2", "one picture, with snow over the fog"),
     ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
     ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "your own recipe, 8 processes"),
 )
 
 
 def corrupt_verb(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or an .npy or .npz array.")],
-    destination: Annotated[Path, typer.Argument(metavar="DST", help="The folder to write to.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="A folder of images, an .npy or .npz array; or one photograph.")
+    ],
+    destination: Annotated[
+        Path, typer.Argument(metavar="DST", help="The folder to write to; or a .png file for one picture.")
+    ],
     benchmark: Annotated[
         str | None,
         option("--benchmark", show_default="imagenet-c; cifar10-c for arrays"),
@@ -51,6 +58,8 @@ def corrupt_verb(
         option("--image-format", show_default="jpeg"),
     ] = None,
     array_labels: Annotated[Path | None, option("--array-labels")] = None,
+    sample: Annotated[str | None, option("--sample", show_default="the file's name")] = None,
+    image_size: Annotated[int | None, option("--image-size", show_default="as it is")] = None,
     overwrite: Annotated[bool, option("--overwrite")] = False,
 ) -> None:
     """Corrupt a data set, in the layout of the published ones.
@@ -62,9 +71,36 @@ def corrupt_verb(
     was interrupted resumes where it ended when the same command is given again. Files that cannot be read are
     skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
     left out.
+
+    A DST such as foggy.png is one picture of one photograph, or of the image of a data set that --sample names. Then
+    each corruption has its own severity, and each is laid over the one before.
     """
     from brittle.datasets import source_benchmark, write_corrupted
 
+    if is_picture(destination):
+        for_folders = {
+            "--benchmark": benchmark,
+            "--textures": textures,
+            "--image-format": image_format,
+            "--array-labels": array_labels,
+        }
+        for name, value in for_folders.items():
+            if value is not None:
+                raise BrittleError(f"{name} is for folders and arrays, and {str(destination)!r} is one picture")
+        corrupt_picture(
+            source,
+            destination,
+            corruptions or [],
+            severities or [],
+            seed=seed,
+            sample=sample,
+            size=image_size,
+            prepare=prepare,
+        )
+        return
+    for name, given in {"--sample": sample, "--image-size": image_size}.items():
+        if given is not None:
+            raise BrittleError(f"{name} is for one picture: then DST ends in .png, and it is {str(destination)!r}")
     recipe = choose_benchmark(
         benchmark, corruptions, severities, seed=seed, textures=textures, default=source_benchmark(source)
     )

@@ -133,7 +133,14 @@ OPTIONS = {
         choices=ImageFormat,
     ),
     "--array-labels": Meaning("Labels of the images of an .npy array, another .npy file.", metavar="FILE"),
+    "--sample": Meaning(
+        "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
+    ),
     "--from": Meaning("Source of the download.", metavar="PLACE", choices=Download),
+    # the explorer
+    "--port": Meaning("Port that the server listens on.", metavar="PORT"),
+    "--host": Meaning("Address that the server listens on; by default nobody but this machine can reach it."),
+    "--no-browser": Meaning("Only print the address, and open no browser."),
     # designing benchmarks
     "--candidates": Meaning(
         "Candidate corruptions: a recipe, or names with commas, each with the range of NOC's or Syn2Nat's candidates."

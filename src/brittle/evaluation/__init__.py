@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 from brittle._errors import CallbackFailed
 from brittle.benchmarks import CLEAN, Cell
-from brittle.evaluation.cell import Classes, Drawn, best_batch_size, common_batch_size, infer, plan
-from brittle.evaluation.inputs import decoded_ids, fitted, image_shape
+from brittle.evaluation.cell import (
+    Classes,
+    Drawn,
+    best_batch_size,
+    checked_scores,
+    common_batch_size,
+    infer,
+    plan,
+    probabilities,
+)
+from brittle.evaluation.inputs import as_dataset, decoded_ids, fitted, image_shape
 from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
@@ -219,11 +228,13 @@ __all__ = [
     "WandbCallback",
     "agreement_table",
     "as_baseline",
+    "as_dataset",
     "best_batch_size",
     "bundled_textures",
     "by_corruption",
     "by_corruption_table",
     "check_rules",
+    "checked_scores",
     "cns_scores",
     "common_batch_size",
     "comparable",
@@ -264,6 +275,7 @@ __all__ = [
     "photo_side",
     "plan",
     "printed_table",
+    "probabilities",
     "probe",
     "probe_photo",
     "published_index",

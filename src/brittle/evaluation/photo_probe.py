@@ -81,4 +81,9 @@ def probe_photo(
     probes = {
         each.name: probe(each, image, recipe, draws=draws, tolerance=tolerance, progress=progress) for each in models
     }
-    return PhotoProbe(image, recipe, probes, {each.name: names or output_names(each, image) for each in models})
+    return PhotoProbe(image, recipe, probes, {each.name: names or _output_names(each, image) for each in models})
+
+
+def _output_names(model: Model, image: Image) -> list[str]:
+    """The class names of a model that is shown an image to count its outputs."""
+    return output_names(model, model.scores(image[None]).shape[1])

@@ -229,13 +229,13 @@ def resizes_images(model: Model) -> bool:
     return getattr(getattr(model, "prepare", None), "shown", None) is not None
 
 
-def output_names(model: Model, image: Image) -> list[str]:
+def output_names(model: Model, outputs: int) -> list[str]:
     """The class names of a model's outputs: its own, those of the bundled models, or ImageNet's for 1,000 outputs.
 
-    The list is empty where they are unknown. `image` is H×W×3 and is shown to the model to count its outputs.
+    The list is empty where they are unknown.
     """
     if getattr(model, "classes", ()):
         return list(model.classes)  # type: ignore[attr-defined]
     if model.name.startswith("demo-"):
         return list(CIFAR10)
-    return list(imagenet_names()) if model.scores(image[None]).shape[1] == 1000 else []
+    return list(imagenet_names()) if outputs == 1000 else []

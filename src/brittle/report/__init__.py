@@ -7,7 +7,9 @@ from brittle.plots import FAMILY_COLOURS
 
 if TYPE_CHECKING:
     from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
+    from brittle.report.data import same_images
     from brittle.report.page import report_html, write_failure_report, write_report
+    from brittle.report.pictures import Pictures
     from brittle.report.sheets import (
         ProbedModel,
         contact_sheet,
@@ -18,16 +20,18 @@ if TYPE_CHECKING:
         probe_sheet,
         slide_sheet,
     )
-    from brittle.report.theme import ModelStyle, ModelStyles, page_templates, theme_css
+    from brittle.report.theme import ModelStyle, ModelStyles, colours_css, page_templates, theme_css
 
 LAZY = {
     "charts": ("Caption", "HeatRow", "Series", "heat_map", "reliability_diagram", "severity_curve"),
+    "data": ("same_images",),
     "page": ("report_html", "write_failure_report", "write_report"),
+    "pictures": ("Pictures",),
     "sheets": (
         *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
         *("nearest_rows", "nearest_sheet", "probe_sheet", "slide_sheet"),
     ),
-    "theme": ("ModelStyle", "ModelStyles", "page_templates", "theme_css"),
+    "theme": ("ModelStyle", "ModelStyles", "colours_css", "page_templates", "theme_css"),
 }
 """Each module is loaded when something in it is first asked for."""
 
@@ -37,8 +41,10 @@ __all__ = [
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
+    "Pictures",
     "ProbedModel",
     "Series",
+    "colours_css",
     "contact_sheet",
     "failure_sheet",
     "flip_sheet",
@@ -49,6 +55,7 @@ __all__ = [
     "probe_sheet",
     "reliability_diagram",
     "report_html",
+    "same_images",
     "severity_curve",
     "slide_sheet",
     "theme_css",

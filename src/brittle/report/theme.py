@@ -72,10 +72,11 @@ def theme_css() -> str:
 
     Dark colours are for screens alone, so paper is always light.
     """
-    return _colours() + (HERE / "report.css").read_text(encoding="utf-8")
+    return colours_css() + (HERE / "report.css").read_text(encoding="utf-8")
 
 
-def _colours() -> str:
+def colours_css() -> str:
+    """The colours alone, for pages with rules of their own, such as the explorer's."""
     light, dark = _variables(0), _variables(1)
     return (
         f":root{{color-scheme:light;{light}}}\n"

@@ -1,0 +1,199 @@
+"""Predictions of one model under one corruption, levels × samples, read from a run when they are needed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from brittle._errors import BrittleError, did_you_mean
+from brittle._types import FloatArray
+from brittle.benchmarks import CLEAN
+from brittle.evaluation import SCALE, SHIFT, Results
+from brittle.metrics import failure_points
+
+MISSING, WRONG, RIGHT = -1, 0, 1
+"""What is known of a sample at a level."""
+
+BUDGET = 1 << 30
+"""So many bytes of predictions are kept in memory; a row needs 17 or a little more, so that 60 million rows fit."""
+
+AT_ONCE = 1_000_000
+"""So many rows are read in one go; others wait for their turn meanwhile."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """One model under one corruption: what it predicted at each level, lowest first, for each sample.
+
+    Samples are in the order of their ids. Under shifts of slides a sample is a trajectory, and `files` has the id of
+    its picture at each level. `points` are the failure points as `metrics.failure_points` has them, from the clean
+    images on: infinite if the sample never fails, NaN if it is unknown because some level lacks the sample. `keys` are
+    what its rows are sorted by, if somebody asked for an order.
+    """
+
+    model: str
+    corruption: str
+    levels: tuple[float, ...]
+    samples: NDArray[np.str_]
+    labels: NDArray[np.int32]
+    predictions: NDArray[np.int32]
+    confidences: NDArray[np.float32]
+    states: NDArray[np.int8]
+    points: FloatArray
+    files: NDArray[np.object_] | None = None
+    keys: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it holds, with the keys of one order; samples are shared by all ladders of a run."""
+        arrays = (self.labels, self.predictions, self.confidences, self.states, self.points)
+        return sum(array.nbytes for array in arrays) + 8 * self.states.size
+
+    def at(self, level: float) -> int:
+        """The row of a level."""
+        if level not in self.levels:
+            levels = ", ".join(f"{one:g}" for one in self.levels)
+            raise BrittleError(f"{self.corruption} was not run at level {level:g}; there are levels {levels}")
+        return self.levels.index(level)
+
+    def sample_id(self, row: int, column: int) -> str:
+        """The id that the rows of the run have for a sample at a level."""
+        return str(self.samples[column] if self.files is None else self.files[row, column])
+
+
+class Ladders:
+    """The ladders of results on the same images; the latest ones stay in memory, up to a number of bytes.
+
+    `latest` is the latest question about them with its answer, if that fits too.
+    """
+
+    def __init__(self, results: Results, *, budget: int = BUDGET) -> None:
+        self.results = results
+        self.budget = budget
+        self.latest: tuple[object, Any] | None = None
+        self._kept: OrderedDict[tuple[str, str], Ladder] = OrderedDict()
+        self._axes: dict[str, tuple[NDArray[np.str_], pl.Enum]] = {}
+        self._lock = RLock()
+
+    @cached_property
+    def levels(self) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The levels of each (model, corruption), sorted."""
+        cells = self.results.rows.select("model", "corruption", "level").unique().collect(engine="streaming")
+        ordered = cells.sort("model", "corruption", "level").rows()
+        return {key: tuple(row[2] for row in rows) for key, rows in groupby(ordered, key=lambda row: row[:2])}
+
+    def pairs(self, model: str | None = None, corruption: str | None = None) -> list[tuple[str, str]]:
+        """All (model, corruption) of a model, of a corruption, or of both, sorted; unknown names raise."""
+        for name, place, what in ((model, 0, "model"), (corruption, 1, "corruption")):
+            known = sorted({pair[place] for pair in self.levels})
+            if name is not None and name not in known:
+                raise BrittleError(f"there is no {what} {name!r} in these results; {did_you_mean(name, known)}")
+        return [pair for pair in self.levels if model in (None, pair[0]) and corruption in (None, pair[1])]
+
+    def get(self, model: str, corruption: str) -> Ladder:
+        """One ladder."""
+        return next(self.each(self.pairs(model, corruption)))
+
+    def each(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Ladder]:
+        """Ladders in this order; those that are not in memory are read, many of one model in one go."""
+        for start, pair in enumerate(pairs):
+            with self._lock:
+                ladder = self._kept.get(pair)
+                if ladder is None:
+                    ladder = self._read(pair[0], list(self._next_missing(pairs[start:])))[pair]
+                else:
+                    self._kept.move_to_end(pair)
+            yield ladder
+
+    def _next_missing(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """The corruptions of the first model that are not in memory, as many as are read at once."""
+        rows, first = 0, ""
+        for model, corruption in pairs:
+            if (model, corruption) in self._kept or model != (first or model):
+                continue
+            rows += len(self.levels[model, corruption]) * len(self._axis(corruption)[0])
+            if first and rows > AT_ONCE:
+                return
+            first = model
+            yield corruption
+
+    def _read(self, model: str, corruptions: list[str]) -> dict[tuple[str, str], Ladder]:
+        """Ladders of one model, read together and kept."""
+        shifted = any(not name.startswith(SHIFT) for name in corruptions)
+        with_clean = shifted and CLEAN not in corruptions and (model, CLEAN) in self.levels
+        clean = self.get(model, CLEAN) if with_clean else None
+        columns = ("corruption", "level", "sample", "label", "prediction", "confidence", "correct")
+        rows = self.results.rows.filter((pl.col("model") == model) & pl.col("corruption").is_in(corruptions))
+        tables = rows.select(columns).collect().partition_by("corruption", as_dict=True)
+        ladders = {}
+        for corruption in sorted(corruptions, key=lambda name: name != CLEAN):
+            ladder = self._ladder(model, corruption, tables.pop((corruption,)), clean)
+            clean = ladder if corruption == CLEAN else clean
+            ladders[model, corruption] = ladder
+        self._keep(ladders)
+        return ladders
+
+    def _keep(self, ladders: dict[tuple[str, str], Ladder]) -> None:
+        self._kept.update(ladders)
+        held = sum(ladder.nbytes for ladder in self._kept.values())
+        while held > self.budget and len(self._kept) > 1:
+            held -= self._kept.popitem(last=False)[1].nbytes
+
+    def _axis(self, corruption: str) -> tuple[NDArray[np.str_], pl.Enum]:
+        """The samples of a corruption: those of the whole run, or the trajectories of a shift."""
+        key = corruption if corruption.startswith(SHIFT) else ""
+        with self._lock:
+            if key not in self._axes:
+                slides = pl.col("corruption").str.starts_with(SHIFT)
+                rows = self.results.rows.filter(pl.col("corruption") == key if key else ~slides)
+                names = rows.select(_sample_names(bool(key)).unique().sort()).collect(engine="streaming").to_series()
+                self._axes[key] = names.to_numpy().astype(str), pl.Enum(names)
+            return self._axes[key]
+
+    def _ladder(self, model: str, corruption: str, table: pl.DataFrame, clean: Ladder | None) -> Ladder:
+        slides = corruption.startswith(SHIFT)
+        samples, axis = self._axis(corruption)
+        levels = self.levels[model, corruption]
+        places = table.select(_sample_names(slides).cast(axis).to_physical()).to_series().to_numpy().astype(np.int64)
+        rows = np.searchsorted(np.array(levels), table["level"].to_numpy())
+        flat, shape = rows * len(samples) + places, (len(levels), len(samples))
+        if np.bincount(flat, minlength=shape[0] * shape[1]).max() > 1:
+            raise BrittleError(
+                f"some samples of {model!r} on {corruption} are there twice; load each run once, and runs of other "
+                "data apart"
+            )
+        states = np.full(shape, MISSING, np.int8)
+        predictions, confidences = np.full(shape, -1, np.int32), np.full(shape, np.nan, np.float32)
+        states.flat[flat] = table["correct"].to_numpy()
+        predictions.flat[flat] = table["prediction"].to_numpy()
+        confidences.flat[flat] = table["confidence"].fill_null(float("nan")).to_numpy()
+        labels = np.full(len(samples), -1, np.int32)
+        labels[places] = table["label"].to_numpy()
+        files = None
+        if slides:
+            files = np.full(shape, "", object)
+            files.flat[flat] = table["sample"].to_list()
+        points = _points(states, levels, None if slides else clean)
+        return Ladder(model, corruption, levels, samples, labels, predictions, confidences, states, points, files)
+
+
+def _sample_names(slides: bool) -> pl.Expr:
+    """Samples, or the trajectories that they are of."""
+    return pl.col("sample").str.replace(SCALE.pattern, "") if slides else pl.col("sample")
+
+
+def _points(states: NDArray[np.int8], levels: tuple[float, ...], clean: Ladder | None) -> FloatArray:
+    """Failure points of samples × (clean and levels)."""
+    if clean is not None and levels[0] > 0:
+        states, levels = np.concatenate([clean.states, states]), (0.0, *levels)
+    points = failure_points(states.T == RIGHT, levels).points
+    return np.where((states == MISSING).any(axis=0), np.nan, points)
