@@ -7,7 +7,8 @@ import pytest
 import torch
 from typer.testing import Result
 
-from brittle.models import Preprocessing, TorchModel, build_network, demo_model, input_side, save_trained
+from brittle.cli.probe import own_side
+from brittle.models import Preprocessing, TorchModel, build_network, demo_model, save_trained
 
 Run = Callable[..., Result]
 QUICK = ("-c", "fog", "--draws", 1, "--tolerance", 1)
@@ -30,9 +31,9 @@ def test_a_photograph_of_another_size_is_warned_of(run: Run) -> None:
 
 def test_the_side_is_that_of_the_preprocessing() -> None:
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 48 * 48, 2))
-    assert input_side(TorchModel(network, "net", Preprocessing(size=64, crop=48), device="cpu")) == 48
-    assert input_side(TorchModel(network, "net", Preprocessing(), device="cpu")) is None
-    assert input_side(demo_model("standard")) == 32
+    assert own_side(TorchModel(network, "net", Preprocessing(size=64, crop=48), device="cpu")) == 48
+    assert own_side(TorchModel(network, "net", Preprocessing(), device="cpu")) is None
+    assert own_side(demo_model("standard")) == 32
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -26,6 +26,7 @@ from brittle.cli.inputs import (
     tell_models,
 )
 from brittle.cli.options import option
+from brittle.cli.probe import class_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +79,6 @@ def failure_points_verb(
     from brittle.evaluation import search_failure_points
     from brittle.evaluation.failure_search import drawn_key
     from brittle.evaluation.failure_summary import SearchedFolder
-    from brittle.models import class_name
     from brittle.report.strips import failure_sheet
 
     if figure is not None:

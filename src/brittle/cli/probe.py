@@ -13,6 +13,7 @@ from brittle.cli.options import option
 from brittle.cli.show import photograph
 
 if TYPE_CHECKING:
+    from brittle._types import Image
     from brittle.evaluation.probing import Probe
     from brittle.models import Model
 
@@ -58,7 +59,6 @@ def probe_verb(
     from brittle.datasets.classes import read_class_names
     from brittle.datasets.images import square
     from brittle.evaluation.probing import probe
-    from brittle.models import class_name, input_side, output_names
 
     recipe = chosen_recipe(benchmark, split_commas(corruptions), [], None, default="imagenet-c")
     assert recipe is not None
@@ -68,7 +68,7 @@ def probe_verb(
     names = [] if classes is None else read_class_names(classes)
     taken = photograph(photo)
     loaded = load_models(models, device=device, bf16=False, mean=mean, std=std)
-    side = size if size is not None else max((s for s in map(input_side, loaded) if s), default=224)
+    side = size if size is not None else max((s for s in map(own_side, loaded) if s), default=224)
     picture = square(taken, side)
     for model in loaded:
         _tell_size(model, side, given=size is not None)
@@ -82,7 +82,7 @@ def probe_verb(
             )
             for model in loaded
         }
-    words = {model.name: names or output_names(model, model.scores(picture[None]).shape[1]) for model in loaded}
+    words = {model.name: names or _usual_names(model, picture) for model in loaded}
     if as_json:
         print_json(found)
     else:
@@ -104,18 +104,25 @@ def probe_verb(
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px, of {', '.join(found)}[/]", soft_wrap=True)
 
 
+def own_side(model: Model) -> int | None:
+    """The side of the square images that a model was made for, where that is known."""
+    if model.name.startswith("demo-"):
+        return 32
+    shown = getattr(getattr(model, "prepare", None), "shown", None)
+    return None if shown is None else int(min(shown))
+
+
 def _tell_size(model: Model, side: int, *, given: bool) -> None:
     """Say at which size a model is shown the photograph, and warn where it was made for another."""
-    from brittle.models import input_side, resizes_images
-
-    own = input_side(model)
+    own = own_side(model)
+    resizes = getattr(getattr(model, "prepare", None), "shown", None) is not None
     screen = console(stderr=True)
     if own is None:
         why = "" if given else f", as {model.name} does not say its own size (--image-size sets another)"
         screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)
     elif own == side:
         screen.print(f"[dim]The photograph is shown at {side}×{side} px, the size of {model.name}.[/]", soft_wrap=True)
-    elif resizes_images(model):
+    elif resizes:
         words = f"The photograph is corrupted at {side}×{side} px; {model.name} then resizes it to {own} px itself."
         screen.print(f"[dim]{words}[/]", soft_wrap=True)
     else:
@@ -123,12 +130,29 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
         screen.print(f"[yellow]{words}[/] --image-size {own} fits.", soft_wrap=True)
 
 
+def _usual_names(model: Model, picture: Image) -> list[str]:
+    """The class names that a model brings along, those of the bundled ones, and ImageNet's for 1,000 outputs."""
+    from brittle.datasets.cifar import CIFAR10
+    from brittle.datasets.classes import imagenet_names
+
+    if getattr(model, "classes", ()):
+        return list(model.classes)  # type: ignore[attr-defined]
+    if model.name.startswith("demo-"):
+        return list(CIFAR10)
+    return list(imagenet_names()) if model.scores(picture[None]).shape[1] == 1000 else []
+
+
+def class_name(index: int, names: list[str]) -> str:
+    """What a class is called, or its number; a negative one is an output that the data has no class for."""
+    if index < 0:
+        return "none of the classes"
+    return names[index] if index < len(names) else f"class {index}"
+
+
 def _print(model: str, probed: Probe, names: list[str]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
-
-    from brittle.models import class_name
 
     title = f"{model} sees {class_name(probed.prediction, names)} ({100 * probed.confidence:.0f} %)"
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)

@@ -2,6 +2,7 @@
 
 from brittle.datasets.array_files import array_file, arrays, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
+    CIFAR10,
     CIFAR10_TEST_DIGEST,
     CIFAR10_TRAIN_DIGEST,
     array_corruptions,
@@ -11,7 +12,7 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
-from brittle.datasets.classes import imagenet_names, read_class_names
+from brittle.datasets.classes import class_name, imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
@@ -34,6 +35,7 @@ from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, l
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
+    "CIFAR10",
     "CIFAR10_TEST_DIGEST",
     "CIFAR10_TRAIN_DIGEST",
     "FORMATS",
@@ -50,6 +52,7 @@ __all__ = [
     "cifar10_digest",
     "cifar100",
     "cifar_c",
+    "class_name",
     "cns_bench",
     "dataset_options",
     "dataset_source",

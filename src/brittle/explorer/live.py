@@ -15,10 +15,10 @@ from brittle._errors import BrittleError
 from brittle._parallel import cores, prefetch
 from brittle._types import FloatArray, Image, check_seed
 from brittle.corruptions import Corruption, check_severity, corrupt, get_corruption
-from brittle.datasets import Dataset, square
+from brittle.datasets import Dataset, class_name, square
 from brittle.evaluation import Classes, checked_scores, probabilities
 from brittle.explorer.state import MAX_SIDE, Picture
-from brittle.models import Model, class_name, input_side, output_names, resizes_images
+from brittle.models import Model, input_side, output_names, resizes_images
 
 LEAST_SIDE, LAYERS = 16, 6
 """The smallest side of a picture that is corrupted, and the most corruptions that are stacked."""
@@ -139,8 +139,9 @@ class Reading:
     def of(cls, model: Model, dataset: Dataset | None, image: Image, *, from_data: bool) -> Reading:
         """The reading of a model's outputs; a picture that is not of the dataset only borrows its class names."""
         classes = Classes.of(dataset) if from_data and dataset is not None else Classes()
-        outputs = checked_scores(model, model_input(model, image)[np.newaxis], classes.outputs).shape[1]
-        names = output_names(model, outputs)
+        shown = model_input(model, image)
+        outputs = checked_scores(model, shown[np.newaxis], classes.outputs).shape[1]
+        names = output_names(model, shown)
         if not names and dataset is not None and len(dataset.classes) == outputs:
             names = list(dataset.classes)
         class_names = list(dataset.classes) if classes.map is not None and dataset is not None else names

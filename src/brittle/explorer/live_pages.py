@@ -15,11 +15,11 @@ from starlette.routing import Route
 from brittle._errors import BrittleError, RunError
 from brittle.benchmarks import list_benchmarks
 from brittle.corruptions import FAMILIES, list_corruptions
+from brittle.datasets import class_name
 from brittle.explorer.live import View, parse_view
 from brittle.explorer.pages import page
 from brittle.explorer.session import EVERYTHING, Session, encoded, png, thumbnail
 from brittle.explorer.state import MAX_BYTES, Picture, State
-from brittle.models import class_name
 
 SAMPLES = 48
 """So many images of a dataset are shown at once."""

@@ -24,15 +24,17 @@ from brittle.models.networks import (
     save_weights,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
-from brittle.models.outputs import class_name, input_side, output_names, resizes_images
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
     CIFAR_STD,
     IMAGENET_MEAN,
     IMAGENET_STD,
     Preprocessing,
+    input_side,
+    output_names,
     preprocessing_in_words,
     resize,
+    resizes_images,
 )
 from brittle.models.torch import TorchModel, find_device, from_torch
 
@@ -50,7 +52,6 @@ __all__ = [
     "TorchModel",
     "as_pipeline",
     "build_network",
-    "class_name",
     "demo_model",
     "find_device",
     "from_callable",

@@ -7,13 +7,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import Image
+from brittle.datasets import CIFAR10, imagenet_names
+
+if TYPE_CHECKING:
+    from brittle.models.model import Model
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
 
@@ -206,3 +210,32 @@ def _sides(field: str, value: Any) -> int | Sides | None:
     if len(sides) != 1 + is_pair or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
         raise BrittleError(f"{field} is a whole number above 0, or two of them, height and width; got {value!r}")
     return (int(sides[0]), int(sides[1])) if is_pair else int(sides[0])
+
+
+DEMO_SIDE = 32
+"""The bundled models were trained on images of CIFAR-10."""
+
+
+def input_side(model: Model) -> int | None:
+    """The side of the square images that a model was trained on, if it is known."""
+    if model.name.startswith("demo-"):
+        return DEMO_SIDE
+    shown = getattr(getattr(model, "prepare", None), "shown", None)
+    return None if shown is None else int(min(shown))
+
+
+def resizes_images(model: Model) -> bool:
+    """Whether a model brings images of any size to its own."""
+    return getattr(getattr(model, "prepare", None), "shown", None) is not None
+
+
+def output_names(model: Model, image: Image) -> list[str]:
+    """The class names of a model's outputs: its own, those of the bundled models, or ImageNet's for 1,000 outputs.
+
+    The list is empty where they are unknown. `image` is H×W×3 and is shown to the model to count its outputs.
+    """
+    if getattr(model, "classes", ()):
+        return list(model.classes)  # type: ignore[attr-defined]
+    if model.name.startswith("demo-"):
+        return list(CIFAR10)
+    return list(imagenet_names()) if model.scores(image[None]).shape[1] == 1000 else []
