@@ -1,6 +1,8 @@
 """How fast does the explorer answer? Starts it as a user does, asks as its page does, and writes the page about it.
 
-    python perf/explore.py [STEPS]
+    python perf/explore.py [STEPS] [EACH]
+
+drags STEPS times for the memory, and asks for EACH severities of each corruption.
 
 The server is a process of its own; what is measured is the time that it tells for each answer.
 Run it on a quiet machine.
@@ -33,9 +35,7 @@ from brittle.explorer.session import EXACT, encoded
 
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "explorer-speed.md"
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-EACH = 20
-"""Severities at which each corruption is asked for."""
-
+EACH = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 NETWORK = """
 from brittle.models.small_resnet import SmallResNet
 import torch
@@ -110,7 +110,7 @@ def percentile(times: list[float], share: float) -> float:
     return 1000 * float(np.quantile(times, share))
 
 
-def starts(repeats: int = 5) -> tuple[float, float]:
+def starts(repeats: int = 3) -> tuple[float, float]:
     """Seconds until the first page, and until the models are ready too."""
     pages, loaded = [], []
     for _ in range(repeats):
@@ -139,7 +139,7 @@ def dragging(client: Client) -> dict[str, list[Spent]]:
     return spent
 
 
-def predicting(client: Client, model: Any, side: int | None, count: int = 100) -> dict[str, float]:
+def predicting(client: Client, model: Any, side: int | None, count: int = 40) -> dict[str, float]:
     """A model's own time for one image, and what a new prediction and a strip take beyond it."""
     image = square(photo("cat", 300), side or 224)
     alone = [_seconds(lambda: model.scores(image[None])) for _ in range(count)]
