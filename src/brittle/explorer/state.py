@@ -33,7 +33,7 @@ MAX_PIXELS = 50_000_000
 MAX_SIDE = 1024
 """Larger pictures are reduced to this side before they are corrupted: a screen shows no more."""
 
-UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 192 * 2**20
+UPLOADED_BYTES, DRAWN_BYTES = 512 * 2**20, 64 * 2**20
 """What decoded pictures of the browser and of the dataset may take of the memory, and what corrupted pictures may."""
 
 
