@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError
+from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, SkippedImages
 from brittle._io import DamagedFile
 from brittle.cli.console import IMPORTED, JSON, VERBOSE, console
 
@@ -177,19 +177,19 @@ def tell_cost(seconds: float) -> None:
 
 
 def tell_damage() -> None:
-    """From now on say in one yellow sentence, each once, that a file is damaged or that a callback failed."""
+    """From now on say in one yellow sentence, each once, that a file is damaged, images were skipped or a callback failed."""
     from rich.text import Text
 
     python_says, said = warnings.showwarning, set()
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-        if not issubclass(category, (DamagedFile, CallbackFailed)):
+        if not issubclass(category, (DamagedFile, CallbackFailed, SkippedImages)):
             python_says(message, category, *where, **more)
         elif str(message) not in said:
             said.add(str(message))
             console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
 
-    for category in (DamagedFile, CallbackFailed):
+    for category in (DamagedFile, CallbackFailed, SkippedImages):
         warnings.simplefilter("always", category)
     warnings.showwarning = show
 

@@ -296,6 +296,12 @@ class Dataset:
             sizes.add((width, height))
         return frozenset(sizes)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the pixels are an array in memory, and not files that are decoded or mapped."""
+        read, _ = self._source()
+        return isinstance(read, Rows) and not isinstance(read.array, np.memmap)
+
     def with_classes(self, names: Sequence[str]) -> Dataset:
         """The same samples with the classes in the order of these names: the order of a model's outputs.
 

@@ -6,7 +6,9 @@ import io
 import os
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 import cv2
@@ -203,6 +205,33 @@ def _walk(folder: Path, prefix: str, parents: frozenset[str], suffixes: Sequence
                 yield prefix + entry.name
 
 
+_quiet_lock = Lock()
+_quiet_readers: list[warnings.catch_warnings[None]] = []
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Ignore what Pillow warns of and can read anyway; the filters come back when the last of all threads is done.
+
+    Python's own context manager restores what it saw when it was entered, which of overlapping threads may be nothing.
+    """
+    with _quiet_lock:
+        if not _quiet_readers:
+            filters = warnings.catch_warnings()
+            filters.__enter__()
+            warnings.simplefilter("ignore")
+            _quiet_readers.append(filters)
+        else:
+            _quiet_readers.append(_quiet_readers[0])
+    try:
+        yield
+    finally:
+        with _quiet_lock:
+            filters = _quiet_readers.pop()
+            if not _quiet_readers:
+                filters.__exit__(None, None, None)
+
+
 def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     """One image file, or open stream, as H×W×3 uint8, upright.
 
@@ -212,8 +241,7 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     """
     path = Path(path) if isinstance(path, str | Path) else path
     try:
-        with warnings.catch_warnings(), Pil.open(path) as file:
-            warnings.simplefilter("ignore")  # Pillow warns of oddities that it can read anyway
+        with _without_warnings(), Pil.open(path) as file:
             file.load()
             picture = _rgb(_upright(file))
     except FileNotFoundError:
@@ -228,8 +256,7 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
 def image_size(path: str | Path) -> tuple[int, int] | None:
     """Width and height of an image file, upright, from its header; None if the header cannot be read."""
     try:
-        with warnings.catch_warnings(), Pil.open(path) as file:
-            warnings.simplefilter("ignore")
+        with _without_warnings(), Pil.open(path) as file:
             width, height = file.size
             turned = file.getexif().get(ORIENTATION, 1) in SIDEWAYS
     except Exception:  # `read_image` raises with the reason
