@@ -177,7 +177,7 @@ def tell_cost(seconds: float) -> None:
 
 
 def tell_damage() -> None:
-    """From now on say in one yellow sentence, each once, that a file is damaged, images were skipped or a callback failed."""
+    """From now on say in one yellow sentence, each once, what is damaged, skipped or failed."""
     from rich.text import Text
 
     python_says, said = warnings.showwarning, set()

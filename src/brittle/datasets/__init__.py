@@ -16,13 +16,16 @@ from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, write_arrays, write_folders
 from brittle.datasets.fetch import fetch_cifar10
-from brittle.datasets.folders import image_folder
+from brittle.datasets.folders import image_folder, split
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
     imagenet,
+    imagenet_100,
     imagenet_a,
+    imagenet_a_clean,
     imagenet_c,
     imagenet_r,
+    imagenet_r_clean,
     imagenet_sketch,
     imagenet_v2,
     objectnet,
@@ -30,7 +33,15 @@ from brittle.datasets.imagenet_sets import (
 )
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
 from brittle.datasets.interop import from_hugging_face, from_torch
-from brittle.datasets.load import StoredSet, dataset_options, dataset_sources, load_dataset, shift_cells, stored_set
+from brittle.datasets.load import (
+    StoredSet,
+    dataset_options,
+    dataset_sources,
+    has_training_part,
+    load_dataset,
+    shift_cells,
+    stored_set,
+)
 from brittle.datasets.sequences import find_sequences, read_sequence, read_sequence_array
 
 __all__ = [
@@ -61,12 +72,16 @@ __all__ = [
     "folder_corruptions",
     "from_hugging_face",
     "from_torch",
+    "has_training_part",
     "image_folder",
     "imagenet",
+    "imagenet_100",
     "imagenet_a",
+    "imagenet_a_clean",
     "imagenet_c",
     "imagenet_names",
     "imagenet_r",
+    "imagenet_r_clean",
     "imagenet_sketch",
     "imagenet_v2",
     "load_dataset",
@@ -80,6 +95,7 @@ __all__ = [
     "read_sequence",
     "read_sequence_array",
     "shift_cells",
+    "split",
     "square",
     "stored_set",
     "tiny_imagenet_c",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,11 @@ from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 
 PREPARATIONS = ("none", "imagenet")
-"""Names of preparations; two numbers such as "342,299" are allowed too: short side and central square."""
+"""Names of preparations; two numbers such as "342,299" are allowed too: short side and central square. Width and height
+such as "224x224" resize to exactly that, whatever the aspect ratio."""
+
+EXACT = re.compile(r"([1-9]\d*)x([1-9]\d*)")
+"""Width and height that images are resized to."""
 
 STANDARD = (256, 224)
 """Short side and central square of ImageNet-C, in pixels."""
@@ -33,8 +38,8 @@ Size = tuple[int, int]
 
 
 def sides_of(how: str) -> tuple[int, int] | None:
-    """Short side and central square of a preparation; None for "none". Raises on anything else."""
-    if how == "none":
+    """Short side and central square of a preparation; None for "none" and "224x224". Raises on anything else."""
+    if how == "none" or EXACT.fullmatch(how):
         return None
     if how == "imagenet":
         return STANDARD
@@ -42,8 +47,8 @@ def sides_of(how: str) -> tuple[int, int] | None:
     if comma and short.strip().isdecimal() and square.strip().isdecimal() and 0 < int(square) <= int(short):
         return int(short), int(square)
     raise BrittleError(
-        f"prepare must be one of {', '.join(PREPARATIONS)}, or the short side and the central square in pixels such as "
-        f"342,299; got {how!r}"
+        f"prepare must be one of {', '.join(PREPARATIONS)}, the short side and the central square in pixels such as "
+        f"342,299, or width and height such as 224x224; got {how!r}"
     )
 
 
@@ -63,6 +68,9 @@ def automatic_preparation(sizes: Collection[Size], square: int | None = None) ->
 
 def in_words(how: str) -> str:
     """A preparation in words, for messages."""
+    exact = EXACT.fullmatch(how)
+    if exact is not None:
+        return f"resized to {exact[1]}×{exact[2]}, whatever their shape"
     sides = sides_of(how)
     return "as they are" if sides is None else f"short side to {sides[0]} px, central {sides[1]}×{sides[1]}"
 
@@ -71,8 +79,12 @@ def prepared(picture: Pil.Image, how: str) -> Pil.Image:
     """A photograph prepared for a benchmark: "none" leaves it, "imagenet" prepares it as ImageNet-C does.
 
     That is the short side to 256 px (Pillow's antialiased bilinear), then the central 224×224. Two other numbers, such
-    as "342,299", do the same with other sides.
+    as "342,299", do the same with other sides. "224x224" resizes to exactly this width and height, as NOC does.
     """
+    exact = EXACT.fullmatch(how)
+    if exact is not None:
+        size = int(exact[1]), int(exact[2])
+        return picture if picture.size == size else picture.resize(size, Pil.Resampling.BILINEAR)
     sides = sides_of(how)
     return picture if sides is None else _central(_short_side(picture, sides[0]), sides[1])
 

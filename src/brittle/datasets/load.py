@@ -22,9 +22,11 @@ from brittle.datasets.classes import read_class_names
 from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import SOURCES, Dataset
 from brittle.datasets.export import RECIPE
-from brittle.datasets.folders import image_folder
+from brittle.datasets.folders import image_folder, part_folder
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
+    imagenet,
+    imagenet_100,
     imagenet_c,
     severities,
     tiny_imagenet_c,
@@ -174,7 +176,10 @@ def dataset_sources() -> dict[str, Callable[..., Dataset]]:
     return SOURCES
 
 
-PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
+PHOTOGRAPHS = (
+    *("imagenet", "imagenet-100", "imagenet-a", "imagenet-a-clean", "imagenet-r", "imagenet-r-clean"),
+    *("imagenet-v2", "imagenet-sketch", "objectnet"),
+)
 """Sets of photographs of all sizes, which are prepared as ImageNet by default."""
 
 
@@ -195,8 +200,8 @@ def load_dataset(
         spec: the text, a path, or a dataset, which is returned as it is.
         prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that
             is the default for ImageNet, for its natural shifts, and for folders of images of different or large sizes.
-            "342,299" does so with other numbers, "none" leaves images as they are. By default
-            `evaluate` uses the input size of the model instead, if it is known.
+            "342,299" does so with other numbers, "224x224" resizes to exactly that, and "none" leaves images as
+            they are. By default `evaluate` uses the input size of the model instead, if it is known.
         classes: names or WordNet ids in the order of the model's outputs, or a text file with one per line; by default
             the sorted class folders.
         options: those of the reader, such as train=True or partial=True.
@@ -254,6 +259,14 @@ def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]
     hint = did_you_mean(text, ["demo", *dataset_sources()])
     hint = f"{hint} A" if hint.startswith("did") else "a"
     raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
+
+
+def has_training_part(spec: str | Path) -> bool:
+    """Whether the data of a text have a training part: `train=True` reads it."""
+    reader, _, path = _reader(spec)
+    if "train" not in _options(reader):
+        return False
+    return reader not in (image_folder, imagenet, imagenet_100) or part_folder(str(path), train=True) is not None
 
 
 def _call_reader(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:

@@ -216,7 +216,9 @@ def network_normalisation(spec: str) -> tuple[tuple[float, float, float], tuple[
         return IMAGENET_MEAN, IMAGENET_STD
     if family == "small" or WIDE.fullmatch(spec):
         return CIFAR_MEAN, CIFAR_STD
-    raise BrittleError(f"{spec!r} does not say how it normalises images; use normalisation dataset, or give mean and std")
+    raise BrittleError(
+        f"{spec!r} does not say how it normalises images; normalise by the dataset, or give mean and std"
+    )
 
 
 def _three(numbers: Sequence[float]) -> tuple[float, float, float]:
@@ -296,9 +298,9 @@ def from_weights(
     module = build_network(network or spec, len(classes))
     load_into(module, path)
     overrides = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    trained = {key: json.loads(metadata[key]) for key in ("size", "crop") if key in metadata}
-    sides = {key: tuple(value) if isinstance(value, list) else value for key, value in trained.items()}
-    prepare = changed(Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), **sides), **overrides)
+    trained_size, trained_crop = (json.loads(metadata.get(key, "null")) for key in ("size", "crop"))
+    prepare = Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), trained_size, trained_crop)
+    prepare = changed(prepare, **overrides)
     model = TorchModel(module, name or path.stem, prepare, device=device, bf16=bf16)
     model.classes = tuple(classes)
     return model

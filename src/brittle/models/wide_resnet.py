@@ -1,4 +1,4 @@
-"""Wide residual networks for small images (Zagoruyko & Komodakis, 2016), such as the WideResNet-40-2 of AugMix and MSD."""
+"""Wide residual networks for small images (Zagoruyko & Komodakis, 2016), such as AugMix's WideResNet-40-2."""
 
 from __future__ import annotations
 

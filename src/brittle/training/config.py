@@ -238,6 +238,6 @@ def _value(key: str, text: str, default: Any) -> Any:
             return tuple(float(number) for number in text.split(","))
         return type(default)(text)
     except (KeyError, ValueError):
-        form = "true or false" if isinstance(default, bool) else "numbers with commas" if isinstance(default, tuple) else ""
-        form = form or {int: "a whole number", float: "a number"}[type(default)]
+        forms = {bool: "true or false", int: "a whole number", float: "a number", tuple: "numbers with commas"}
+        form = forms[type(default)]
         raise BrittleError(f"the setting {key} is {form}, got {text!r}") from None

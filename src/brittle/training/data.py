@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class ArrayImages(ImageSource):
 
     def read(self, index: int) -> Image:
         """A view of the array."""
-        return self.array[index]
+        return np.asarray(self.array[index])
 
     def name(self, index: int) -> str:
         """The number."""
@@ -417,7 +418,7 @@ class _Loader:
     def submit(self, pool: ThreadPoolExecutor, chosen: NDArray[np.int64], parts: int) -> _Batch:
         batch = _Batch(chosen, 3 if self.config.jsd else 1, self.shape)
         edges = [len(chosen) * part // parts for part in range(parts + 1)]
-        batch.parts = [pool.submit(self._fill, batch, *ends) for ends in zip(edges, edges[1:], strict=False)]
+        batch.parts = [pool.submit(self._fill, batch, *ends) for ends in pairwise(edges)]
         return batch
 
     def _fill(self, batch: _Batch, start: int, stop: int) -> None:

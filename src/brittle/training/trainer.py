@@ -107,8 +107,9 @@ def train(
             done = epoch * steps + step
             if len(chosen) < 2:  # nearly all of it is unreadable, and batch normalisation needs two
                 continue
+            share = epoch / config.epochs if config.rate_per_epoch else done / (config.epochs * steps)
             for group in optimizer.param_groups:
-                group["lr"] = config.rate(epoch / config.epochs if config.rate_per_epoch else done / (config.epochs * steps))
+                group["lr"] = config.rate(share)
             with compute:
                 loss = _loss(network(_tensor(batch, device, config)), targets[chosen], config)
             optimizer.zero_grad()
@@ -139,7 +140,7 @@ def normalised(config: TrainingConfig, images: Images, network: str | None = Non
     if config.normalisation == "dataset":
         mean, std = channel_statistics(images)
     elif network is None:
-        raise BrittleError("normalisation='network' needs the network's name; call normalised(config, images, name) first")
+        raise BrittleError("normalisation='network' needs a network's name: normalised(config, images, name)")
     else:
         mean, std = network_normalisation(network)
     return replace(config, normalisation="given", mean=mean, std=std)
