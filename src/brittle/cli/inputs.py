@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,13 @@ from brittle.cli.console import console
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from brittle.datasets.dataset import Dataset
     from brittle.design import Plan
     from brittle.distance import FeatureImages
     from brittle.models import Model
+    from brittle.training import Preset, TrainingConfig
 
 MODEL = Annotated[
     list[str],
@@ -46,6 +48,10 @@ OVERWRITE = Annotated[
     bool,
     option("--overwrite"),
 ]
+PRESET = Annotated[str | None, option("--preset")]
+SETTINGS = Annotated[list[str] | None, option("--set")]
+CACHE = Annotated[str | None, option("--cache", show_default="beside the output")]
+ALL_CLASSES = Annotated[bool, option("--all-classes")]
 DEVICE = Annotated[str, option("--device")]
 IMAGES = Annotated[int, option("--feature-images")]
 CORRUPTION_SAMPLES = Annotated[int, option("--corruption-samples")]
@@ -128,18 +134,111 @@ def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None]
     return progress
 
 
-def training_of(data: str, training: str | None, images: int | None) -> Dataset:
-    """The training data: named, or the training part of the data."""
-    from brittle.datasets import dataset_options
+@dataclass(frozen=True)
+class TrainingData:
+    """What a command line says of the images that networks are trained and tested on.
 
-    if training is None and "train" not in dataset_options(data):
-        raise BrittleError(f"{data!r} has no training part of its own; name one by --train-data")
-    found: Dataset = load_data(training or data, images, None, {} if training is not None else {"train": True})
-    if not found.classes:
-        raise BrittleError(
-            f"{found.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
-        )
-    return found
+    Args:
+        data: the text of --data.
+        training: that of --train-data.
+        prepare: that of --prepare; by default photographs are prepared as the preset does, or as ImageNet.
+        partial: whether classes may be missing.
+        all_classes: train a network for all 1000 classes of ImageNet, even if some have no folder.
+        preset: the name of the preset that is trained by.
+    """
+
+    data: str
+    training: str | None = None
+    prepare: str | None = None
+    partial: bool = False
+    all_classes: bool = False
+    preset: str | None = None
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the data are folders without a training part: some of their images are tested then."""
+        from brittle.datasets import dataset_options, has_training_part
+
+        return self.training is None and "train" in dataset_options(self.data) and not has_training_part(self.data)
+
+    def trained(self, images: int | None, config: TrainingConfig, *, whole: bool = False) -> Dataset:
+        """The training data: named, the training part of the data, or most of a folder without one (`whole`: all)."""
+        from brittle.datasets import dataset_options, split
+
+        if self.training is None and "train" not in dataset_options(self.data):
+            raise BrittleError(f"{self.data!r} has no training part of its own; name one by --train-data")
+        options = {} if self.training is not None or self.is_split else {"train": True}
+        dataset = self._load(self.training or self.data, options)
+        if self.is_split:
+            part = "all images are trained on, so test on others" if whole else "of each class a fifth is tested"
+            console().print(f"[dim]{dataset.name}: there are no folders train and val; {part}[/]")
+            dataset = dataset if whole else split(dataset)[0]
+        dataset = dataset.limited(images)
+        if not dataset.classes:
+            raise BrittleError(
+                f"{dataset.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
+            )
+        self._tell(dataset, config)
+        return dataset if self.all_classes else dataset.present_classes()
+
+    def tested(self, limit: int | None, trained: Dataset, config: TrainingConfig) -> Dataset:
+        """The test data, prepared and numbered as the training data are."""
+        from brittle.datasets import split
+        from brittle.training import prepared_for_test
+
+        dataset = self._load(self.data, {})
+        dataset = (split(dataset)[1] if self.is_split else dataset).limited(limit)
+        dataset = prepared_for_test(dataset, config)
+        return dataset if dataset.classes == trained.classes else dataset.with_classes(trained.classes)
+
+    def _load(self, text: str, options: dict[str, Any]) -> Dataset:
+        options = {**options, "partial": True} if self.partial else options
+        dataset: Dataset = load_data(text, None, self.prepare, options, tell=False)
+        usual = None if self.preset is None else _preset(self.preset).prepare
+        if self.prepare is None and usual is not None and dataset.preparation != "none":
+            return dataset.prepared(usual)
+        return dataset
+
+    def _tell(self, dataset: Dataset, config: TrainingConfig) -> None:
+        from brittle.datasets.images import in_words
+
+        if config.crop_kind == "resized" and not dataset.in_memory:
+            low, high = (f"{100 * share:g}" for share in config.area)
+            part = f"a random part of each image, {low} to {high} % of it, is resized to {config.side}×{config.side}"
+            console().print(f"[dim]{dataset.name}: {part}[/]")
+        elif dataset.prepared_in_words is not None:
+            _tell_prepared(dataset)
+        elif self.prepare is None and dataset.preparation != "none":
+            why = f", as {self.preset} does" if self.preset is not None and _preset(self.preset).prepare else ""
+            console().print(f"[dim]{dataset.name}: images are {in_words(dataset.preparation)}{why} (--prepare)[/]")
+
+
+def _preset(name: str) -> Preset:
+    from brittle.training import preset
+
+    return preset(name)
+
+
+def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """The settings of a training that a command line gives by --set NAME=VALUE."""
+    from brittle.training import read_settings
+
+    pairs = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BrittleError(f"--set takes NAME=VALUE, such as weight_decay=1e-4; got {text!r}")
+        pairs[name.strip()] = value.strip()
+    return read_settings(pairs)
+
+
+def tell_deviations(config: TrainingConfig, preset: str) -> None:
+    """Say in one line how a training differs from a published one."""
+    from rich.text import Text
+
+    from brittle.training import deviations_in_words
+
+    console().print(Text(deviations_in_words(config, preset), "dim"))
 
 
 def weights_of(start: str, network: str, training: Dataset) -> Path:
@@ -153,26 +252,43 @@ def weights_of(start: str, network: str, training: Dataset) -> Path:
     return path
 
 
+SHOWN = (
+    *("flip", "crop", "crop_kind", "side", "area", "normalisation", "mean", "std"),
+    *("precision", "channels_last"),
+)
+"""The settings that say how a network is shown images: fine-tuning keeps those of the first training."""
+
+
 def plan_of(
     mode: str,
     network: str,
     epochs: int | None,
     standard_epochs: int | None,
     images: int | None,
-    batch_size: int,
+    batch_size: int | None,
     seed: int,
     *,
     started: bool,
     rate: float | None = None,
     control: bool = True,
+    preset: str | None = None,
+    settings: dict[str, Any] | None = None,
     flag: str = "--train-limit",
 ) -> Plan:
-    """The plan of a command line; `epochs` are those of the models that learn, `flag` is what says their `images`."""
+    """The plan of a command line; `epochs` are those of the models that learn, `flag` is what says their `images`.
+
+    `settings` are those of the standard model and of all models from scratch; fine-tuning takes those over that say how
+    images are shown.
+    """
     from dataclasses import replace
 
     from brittle.design import Plan
+    from brittle.training import training_config
 
     usual = Plan(mode, network)
+    standard = replace(usual.standard if preset is None else training_config(preset), **(settings or {}))
+    tuning = replace(usual.tuning, **{name: getattr(standard, name) for name in SHOWN})
+    batch_size = standard.batch_size if batch_size is None else batch_size
     if standard_epochs is not None and (mode == "scratch" or started):
         why = "is trained as all others, so use --epochs" if mode == "scratch" else "is there already by --start"
         raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {why}")
@@ -188,8 +304,8 @@ def plan_of(
     changed: dict[str, Any] = {} if rate is None else {"learning_rate": rate}
     return replace(
         usual,
-        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
-        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **shared, **changed),
+        standard=replace(standard, epochs=standard.epochs if full is None else full, **shared),
+        tuning=replace(tuning, epochs=tuning.epochs if short is None else short, **shared, **changed),
         tuning_images=images or usual.tuning_images,
         control=control,
     )
@@ -211,9 +327,9 @@ def check_features(model: Any, images: FeatureImages) -> None:
 
 def training_part(data: str, prepare: str | None = None) -> Any:
     """The training images of the data, or all of them if it does not know of any."""
-    from brittle.datasets import dataset_options
+    from brittle.datasets import has_training_part
 
-    return load_data(data, None, prepare, {"train": True} if "train" in dataset_options(data) else {})
+    return load_data(data, None, prepare, {"train": True} if has_training_part(data) else {})
 
 
 def save_table(table: Any, path: Path) -> Path:

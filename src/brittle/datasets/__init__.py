@@ -31,7 +31,15 @@ from brittle.datasets.imagenet_sets import (
     objectnet,
     tiny_imagenet_c,
 )
-from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, photo, read_image, square
+from brittle.datasets.images import (
+    PREPARATIONS,
+    UnreadableImage,
+    find_images,
+    photo,
+    preparation_sizes,
+    read_image,
+    square,
+)
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import (
     StoredSet,
@@ -88,6 +96,7 @@ __all__ = [
     "no_labels",
     "objectnet",
     "photo",
+    "preparation_sizes",
     "read_array",
     "read_class_names",
     "read_image",

@@ -52,6 +52,14 @@ def sides_of(how: str) -> tuple[int, int] | None:
     )
 
 
+def preparation_sizes(how: str) -> dict[str, int | tuple[int, int]]:
+    """`size` and `crop` of a model's preprocessing that does what a preparation does; empty for "none"."""
+    exact, sides = EXACT.fullmatch(how), sides_of(how)
+    if exact is not None:
+        return {"size": (int(exact[2]), int(exact[1]))}
+    return {} if sides is None else {"size": sides[0], "crop": sides[1]}
+
+
 def automatic_preparation(sizes: Collection[Size], square: int | None = None) -> str:
     """The default preparation for images of these sizes: "none" if they all have one size that is not large.
 

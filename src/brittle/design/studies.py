@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark
 from brittle.corruptions.draws import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import STANDARD, Plan, train_or_adapt
+from brittle.design.overlap_training import STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
@@ -30,9 +31,8 @@ from brittle.distance import (
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.score import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
-from brittle.models import Model, TorchModel, load_weights, save_trained
-from brittle.models.networks import from_weights
-from brittle.training import build_network
+from brittle.models import Model, TorchModel, from_weights, load_weights, network_key, save_trained
+from brittle.training import build_network, input_sizes, training_images
 from brittle.training.augmentation import Mixture, Scheme
 from brittle.training.augmentation.schemes import ADDRESS
 
@@ -56,9 +56,15 @@ def scheme_models(
         raise no_labels(training, "and training needs labels")
     if STANDARD in schemes:
         raise BrittleError(f"{STANDARD!r} is the name of the standard model; give the scheme another name")
-    about = {"plan": as_data(plan), "training": training.key, "start": weights_key(start)}
+    about = {
+        "plan": as_data(plan),
+        "training": training.key,
+        "start": weights_key(start),
+        "network": network_key(plan.network),
+    }
     claim(folder / "models.json", about, "models")
-    loaded: list[Image] = []
+    images = cache(partial(training_images, training, plan.standard, folder / "images", progress=progress))
+    given_plan, plan = plan, normalised_plan(plan, images)
     models: dict[str, TorchModel] = {}
     for number, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
         path = folder / f"{_file_name(name, scheme)}.safetensors"
@@ -67,19 +73,17 @@ def scheme_models(
             if scheme is None and start is not None:
                 network.load_state_dict(load_weights(start))
             else:
-                if not loaded:
-                    loaded.append(np.stack(list(training.images())))
                 if scheme is not None and plan.mode != "scratch":
                     network.load_state_dict(models[STANDARD].module.state_dict())
                 on_step = _on_step(progress, name, number, len(schemes) + 1)
                 full = scheme is None or plan.mode == "scratch"
                 options: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": on_step}
-                train_or_adapt(network, loaded[0], training.labels, plan, scheme, full=full, **options)
-            provenance = as_data({"plan": plan, "scheme": scheme})
+                train_or_adapt(network, images(), training.labels, plan, scheme, full=full, **options)
+            provenance = as_data({"plan": given_plan, "scheme": scheme, **input_sizes(training, plan.standard)})
             mean, std = plan.standard.mean, plan.standard.std
             save_trained(network, path, plan.network, training.classes, mean, std, provenance)
             path.with_suffix(".pt").unlink(missing_ok=True)
-        models[name] = from_weights(path, name=name)
+        models[name] = from_weights(path, name=name, network=plan.network)
     return models
 
 

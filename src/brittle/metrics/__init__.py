@@ -29,6 +29,7 @@ from brittle.metrics.corruption_error import (
     residual_robustness,
     robustness_score,
     shift_rce,
+    uneven_clean,
     unnormalised_error,
 )
 from brittle.metrics.failures import FailurePoints, failure_points, quantile_difference
@@ -132,6 +133,7 @@ __all__ = [
     "ssim",
     "top5_distance",
     "top5_distances",
+    "uneven_clean",
     "unnormalised_error",
     "wilson",
     "zipf_distance",

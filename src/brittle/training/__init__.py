@@ -12,7 +12,15 @@ from brittle.training.config import (
     read_settings,
     training_config,
 )
-from brittle.training.data import Augment, Images, ImageSource, decode_once, training_images
+from brittle.training.data import (
+    Augment,
+    Images,
+    ImageSource,
+    decode_once,
+    input_sizes,
+    prepared_for_test,
+    training_images,
+)
 from brittle.training.trainer import adapt_batchnorm, normalised, train
 
 __all__ = [
@@ -28,7 +36,9 @@ __all__ = [
     "decode_once",
     "deviations",
     "deviations_in_words",
+    "input_sizes",
     "normalised",
+    "prepared_for_test",
     "preset",
     "read_settings",
     "train",

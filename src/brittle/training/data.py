@@ -27,7 +27,7 @@ from brittle._io import atomic_rename, atomic_write, is_whole, locked
 from brittle._parallel import check_threads, cores, prefetch
 from brittle._types import Image, Progress
 from brittle.corruptions.draws import Draws
-from brittle.datasets import Dataset, UnreadableImage
+from brittle.datasets import Dataset, UnreadableImage, preparation_sizes
 from brittle.training.augmentation.schemes import augmented
 from brittle.training.config import TrainingConfig
 
@@ -140,6 +140,11 @@ class StoredImages(ImageSource):
     def __init__(self, pixels: Image | Path, unreadable: Mapping[int, str], names: tuple[str | int, ...]) -> None:
         super().__init__()
         self.unreadable, self.names, self._pixels = dict(unreadable), names, pixels
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the pixels; None if they are in memory."""
+        return self._pixels if isinstance(self._pixels, Path) else None
 
     @cached_property
     def _array(self) -> Image:
@@ -527,3 +532,24 @@ def channel_statistics(images: Images) -> tuple[tuple[float, float, float], tupl
         raise BrittleError("a channel of the training images has one value everywhere; give mean and std instead")
     (m0, m1, m2), (s0, s1, s2) = (tuple(round(float(number), 6) for number in numbers) for numbers in (mean, std))
     return (m0, m1, m2), (s0, s1, s2)
+
+
+def input_sizes(dataset: Dataset, config: TrainingConfig) -> dict[str, Any]:
+    """`size` and `crop` of the preprocessing of a network that was trained on a dataset; empty if it had no own.
+
+    After training on random resized crops of side 224, images are resized to 256 and their centre is shown.
+    """
+    if config.crop_kind == "resized":
+        return {"size": round(config.side * SHORT_SIDE), "crop": config.side}
+    return preparation_sizes(dataset.preparation)
+
+
+SHORT_SIDE = 256 / 224
+"""The short side of a photograph, as a multiple of the side of the part that a network is tested on."""
+
+
+def prepared_for_test(dataset: Dataset, config: TrainingConfig) -> Dataset:
+    """A dataset as a network is tested on it that was trained by a config, if it is files of photographs."""
+    if config.crop_kind != "resized" or dataset.in_memory or dataset.preparation != "none":
+        return dataset
+    return dataset.prepared(f"{round(config.side * SHORT_SIDE)},{config.side}")

@@ -46,12 +46,15 @@ def adapt_batchnorm(
         layer.reset_running_stats()
         layer.momentum = None  # a plain average over all batches
     network.train()
+    source = as_source(images)
+    config = normalised(recipe, source)
     device = next(network.parameters()).device
     with torch.inference_mode():
-        for chosen, batch in batches(images, recipe, augment, 0, workers=workers):
+        for chosen, batch in batches(source, config, augment, 0, workers=workers):
             if len(chosen):
-                network(_tensor(batch, device, recipe))
+                network(_tensor(batch, device, config))
     network.eval()
+    source.warn()
     for layer, momentum in zip(layers, momenta, strict=True):
         layer.momentum = momentum
 

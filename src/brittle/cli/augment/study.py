@@ -14,12 +14,15 @@ from brittle.cli.inputs import (
     BATCH,
     CORRUPTION_SAMPLES,
     IMAGES,
+    PRESET,
+    SETTINGS,
+    TrainingData,
     check_counts,
     follow,
-    load_data,
     plan_of,
     save_table,
-    training_of,
+    settings_of,
+    tell_deviations,
     weights_of,
 )
 from brittle.cli.options import Mode, option
@@ -66,8 +69,11 @@ def lesson(
     images: int | None,
     batch_size: int,
     seed: int,
-) -> tuple[Plan, Dataset, Path | None]:
-    """The plan, the training data and the weights to start from."""
+    preset: str | None = None,
+    more: list[str] | None = None,
+    test_images: int | None = None,
+) -> tuple[Plan, Dataset, Dataset, Path | None]:
+    """The plan, the training and the test data, and the weights to start from."""
     plan = plan_of(
         mode,
         network,
@@ -77,9 +83,15 @@ def lesson(
         batch_size,
         seed,
         started=start is not None,
+        preset=preset,
+        settings=settings_of(more),
     )
-    taught = training_of(data, training, images if mode == "scratch" else None)
-    return plan, taught, None if start is None else weights_of(start, network, taught)
+    given_data = TrainingData(data, training, preset=preset)
+    taught = given_data.trained(images if mode == "scratch" else None, plan.standard)
+    test = given_data.tested(test_images, taught, plan.standard)
+    if start is None or mode == "scratch":
+        tell_deviations(plan.standard, preset or "noc")
+    return plan, taught, test, None if start is None else weights_of(start, network, taught)
 
 
 EXAMPLES = (
@@ -112,6 +124,8 @@ def distance_study_verb(
     images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
     corruption_samples: CORRUPTION_SAMPLES = 25,
+    preset: PRESET = None,
+    more: SETTINGS = None,
     seed: options.SEED = 0,
     batch_size: BATCH = 128,
     as_json: Annotated[bool, option("--json")] = False,
@@ -130,7 +144,7 @@ def distance_study_verb(
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     chosen = some_schemes(schemes, seed=seed)
     recipe = recipe_of(benchmark, corruptions, severities)
-    plan, taught, weights = options.lesson(
+    plan, taught, test, weights = options.lesson(
         data,
         training,
         mode=mode,
@@ -141,8 +155,10 @@ def distance_study_verb(
         images=training_images,
         batch_size=batch_size,
         seed=seed,
+        preset=preset,
+        more=more,
+        test_images=test_images,
     )
-    test = load_data(data, test_images, None, {})
     shown = feature_images(taught, images, seed=seed)
     compile_first()
     with resumable_progress() as bar:
@@ -238,6 +254,8 @@ def mixing_study_verb(
     images: IMAGES = 100,
     samples: given.SAMPLES = 1000,
     corruption_samples: CORRUPTION_SAMPLES = 100,
+    preset: PRESET = None,
+    more: SETTINGS = None,
     seed: options.SEED = 0,
     batch_size: BATCH = 128,
     as_json: Annotated[bool, option("--json")] = False,
@@ -259,7 +277,7 @@ def mixing_study_verb(
     mixtures = {f"share {share:g}": mixture_of(first, second, share) for share in wanted}
     if len(mixtures) < 2:
         raise BrittleError(f"mixtures are compared, so give two --shares or more, such as {SHARES}; got {shares}")
-    plan, taught, weights = options.lesson(
+    plan, taught, test, weights = options.lesson(
         data,
         training,
         mode=mode,
@@ -270,8 +288,10 @@ def mixing_study_verb(
         images=training_images,
         batch_size=batch_size,
         seed=seed,
+        preset=preset,
+        more=more,
+        test_images=test_images,
     )
-    test = load_data(data, test_images, None, {})
     shown = feature_images(taught, images, seed=seed)
     # models are named by their shares alone, so those of another mixture would be taken for these
     claim(output / "mixing.json", {"near": near, "far": far, "severity": severity, "recipe": target.hash}, "mixtures")

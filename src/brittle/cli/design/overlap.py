@@ -17,11 +17,28 @@ from brittle.cli.console import (
     split_commas,
     tell_files,
 )
-from brittle.cli.inputs import DEVICE, follow, load_data, plan_of, training_of, weights_of
+from brittle.cli.inputs import (
+    ALL_CLASSES,
+    CACHE,
+    DEVICE,
+    PARTIAL,
+    PREPARE,
+    PRESET,
+    SETTINGS,
+    THREADS,
+    TrainingData,
+    follow,
+    plan_of,
+    settings_of,
+    tell_deviations,
+    weights_of,
+)
 from brittle.cli.options import Engine, Mode, OverlapForm, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from brittle.benchmarks import Benchmark
     from brittle.design import OverlapMatrix
@@ -72,6 +89,10 @@ EXAMPLES = (
         "brittle design overlap -d cifar10:cifar10 --mode scratch -o paper",
         "as the papers do it: each model from new weights",
     ),
+    (
+        "brittle design overlap -d imagenet-100:imagenet --mode scratch --preset noc --network timm:resnet18 -o noc",
+        "NOC's own matrix: ImageNet-100, ResNet-18, its settings",
+    ),
     ("brittle design overlap -d test.npz --train-data train.npz --mode batchnorm -o quick", "your own data, quickest"),
 )
 
@@ -100,10 +121,17 @@ def overlap_verb(
         option("--train-limit", show_default="all, 10,000 of fine-tuning"),
     ] = None,
     test_images: Annotated[int | None, option("--limit", show_default="all")] = None,
-    batch_size: Annotated[int, option("--batch-size")] = 128,
+    batch_size: Annotated[int | None, option("--batch-size", show_default="128")] = None,
     form: Annotated[OverlapForm, option("--form")] = ("ratio"),
     rate: Annotated[float | None, option("--lr", show_default="0.05")] = None,
     no_control: Annotated[bool, option("--no-control")] = False,
+    preset: PRESET = None,
+    more: SETTINGS = None,
+    prepare: PREPARE = None,
+    partial: PARTIAL = False,
+    all_classes: ALL_CLASSES = False,
+    cache: CACHE = None,
+    workers: THREADS = None,
     seed: Annotated[int, option("--seed")] = 0,
     engine: Annotated[Engine, option("--engine")] = "local",
     address: Annotated[str | None, option("--address")] = None,
@@ -130,21 +158,27 @@ def overlap_verb(
     check_engine(engine, address)  # a mistake is told before data are read
     recipe = candidates_of(candidates)
     how: dict[str, Any] = {"started": start is not None, "rate": rate, "control": not no_control}
+    how |= {"preset": preset, "settings": settings_of(more)}
     plan = plan_of(mode, network, epochs, standard_epochs, images, batch_size, seed, **how)
-    taught = training_of(data, training, images if mode == "scratch" else None)
-    test = load_data(data, test_images, None, {})
-    weights = None if start is None else weights_of(start, plan.network, taught)
+    given = TrainingData(data, training, prepare, partial, all_classes, preset)
+    trained = given.trained(images if mode == "scratch" else None, plan.standard)
+    test = given.tested(test_images, trained, plan.standard)
+    weights = None if start is None else weights_of(start, plan.network, trained)
+    if weights is None or mode == "scratch":
+        tell_deviations(plan.standard, preset or "noc")
     compile_first(entry.corruption for entry in recipe.entries)
     with progress_bar() as bar:
         try:
             results = measure_overlap(
-                taught,
+                trained,
                 test,
                 recipe,
                 output,
                 plan,
                 start=weights,
-                batch_size=batch_size,
+                cache=cache,
+                workers=workers,
+                batch_size=batch_size or plan.standard.batch_size,
                 engine=engine,
                 address=address,
                 device=device,
@@ -161,7 +195,24 @@ def overlap_verb(
     _tell_masked(found.unlearned or ())
     clean, under = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {under:.1%} under the candidates")
+    _tell_uneven(correct, recipe)
     _write(found, output, f"Overlap of {recipe.name} on {test.name} ({mode})", as_json)
+
+
+def _tell_uneven(correct: NDArray[Any], recipe: Benchmark) -> None:
+    """Say how far the clean accuracies of all models lie apart, and warn if that distorts robustness scores."""
+    from brittle.metrics import uneven_clean
+
+    names = ["the standard model", *(entry.id for entry in recipe.entries)]
+    clean = dict(zip(names, correct[:, 0].mean(axis=-1).tolist(), strict=True))
+    console().print(f"clean accuracy of all models: {min(clean.values()):.1%} to {max(clean.values()):.1%}")
+    uneven = uneven_clean(clean, correct.shape[-1], reference=names[0])
+    if uneven:
+        listed = ", ".join(f"{name} ({ratio:.0%})" for name, ratio in uneven.items())
+        console().print(
+            "[yellow]clean accuracies differ by more than 5 % of the standard model's, which robustness scores and "
+            f"overlaps then show too:[/] {listed}; train longer, or with a lower --lr"
+        )
 
 
 def _tell_masked(names: Sequence[str]) -> None:
