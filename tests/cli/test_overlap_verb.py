@@ -149,7 +149,7 @@ def test_an_interval_without_an_upper_end_is_explained(capsys: pytest.CaptureFix
         (["design", "overlap", *TRAIN, "--start", "none.safetensors", "-o", "x"], "there is no file of weights"),
         (
             ["design", "overlap", *TRAIN, "--network", "big", "-o", "x", "--start", "w.pt"],
-            "small, small:WIDTH or timm:NAME",
+            "small, small:WIDTH",
         ),
     ],
 )

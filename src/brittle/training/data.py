@@ -319,6 +319,7 @@ def _write_blocks(
     with unfinished.open("r+b" if about.done else "wb") as file:
         header = {"descr": "|u1", "fortran_order": False, "shape": tuple(about.shape)}
         np.lib.format.write_array_header_1_0(file, header)
+        file.flush()
         start = file.tell()
         written = (os.fstat(file.fileno()).st_size - start) // size
         about.done = min(about.done, written - written % BLOCK)
