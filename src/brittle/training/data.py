@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ from brittle.training.config import TrainingConfig
 Augment = Callable[[Image, Draws], NDArray[Any]]
 """From an image and its draws to an image of the same shape, uint8, or float in [0, 1] (bundled ones: on 0..255)."""
 
-PREFETCHED = 4
-"""Number of prefetched batches."""
+PREFETCHED, PREFETCHED_BYTES = 4, 2**29
+"""Number of prefetched batches, and the most bytes of them; one is always prefetched."""
 
 IN_MEMORY = 2**29
 """Decoded images of at most this many bytes are kept in memory; more go to a file."""
@@ -132,9 +133,10 @@ class DatasetImages(ImageSource):
 
 
 class StoredImages(ImageSource):
-    """Decoded images of one size, in memory or in an .npy file, which is mapped: memory is what the system spares.
+    """Decoded images of one size, in memory or in an .npy file, of which each image is read when it is needed.
 
-    A copy in another process opens the file again, so that a cluster of machines needs a shared folder.
+    The file is not mapped, since mapped pages count as memory of the process until the system takes them back. A copy
+    in another process opens the file again, so that a cluster of machines needs a shared folder.
     """
 
     def __init__(self, pixels: Image | Path, unreadable: Mapping[int, str], names: tuple[str | int, ...]) -> None:
@@ -147,31 +149,53 @@ class StoredImages(ImageSource):
         return self._pixels if isinstance(self._pixels, Path) else None
 
     @cached_property
-    def _array(self) -> Image:
-        if not isinstance(self._pixels, Path):
-            return self._pixels
-        if not is_whole(self._pixels):
-            raise BrittleError(
-                f"there are no decoded images {str(self._pixels)!r}; workers on other machines need a shared folder"
-            )
-        mapped: Image = np.load(self._pixels, mmap_mode="r")
-        return mapped
+    def _rows(self) -> _FileRows:
+        assert isinstance(self._pixels, Path)
+        return _FileRows(self._pixels)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_array"}
+        return {key: value for key, value in self.__dict__.items() if key != "_rows"}
 
     def __len__(self) -> int:
         return len(self.names)
 
     def read(self, index: int) -> Image:
-        """A view of the pixels."""
+        """One image; one that could not be decoded raises again."""
         if index in self.unreadable:
             raise UnreadableImage(self.unreadable[index])
-        return np.asarray(self._array[index])
+        return self._rows.read(index) if isinstance(self._pixels, Path) else self._pixels[index]
 
     def name(self, index: int) -> str:
         """The sample id."""
         return str(self.names[index])
+
+
+class _FileRows:
+    """Reads rows of an .npy file of uint8, from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        if not is_whole(path):
+            raise BrittleError(
+                f"there are no decoded images {str(path)!r}; workers on other machines need a shared folder"
+            )
+        self.file, self.lock = path.open("rb", buffering=0), Lock()
+        np.lib.format.read_magic(self.file)
+        shape, _, _ = np.lib.format.read_array_header_1_0(self.file)
+        self.start, self.shape, self.size = self.file.tell(), shape[1:], math.prod(shape[1:])
+
+    def read(self, index: int) -> Image:
+        place = self.start + index * self.size
+        if hasattr(os, "pread"):
+            content = os.pread(self.file.fileno(), self.size, place)
+        else:  # Windows
+            with self.lock:
+                self.file.seek(place)
+                content = self.file.read(self.size)
+        return np.frombuffer(content, np.uint8).reshape(self.shape)
+
+    def __del__(self) -> None:
+        if hasattr(self, "file"):
+            self.file.close()
 
 
 class _Taken(ImageSource):
@@ -282,7 +306,7 @@ class _Manifest:
 def decode_once(
     dataset: Dataset, folder: str | Path, *, workers: int | None = None, progress: Progress | None = None
 ) -> StoredImages:
-    """The images of a dataset, decoded into one .npy file that is mapped into memory.
+    """The images of a dataset, decoded into one .npy file.
 
     It is written to `folder`/<key of the data and its preparation>, block by block with a manifest.json, so that a
     process that was killed is resumed by the next; of processes that start together one decodes and the others wait.
@@ -376,12 +400,13 @@ def batches(
     samples = order(len(source), epoch, config.seed)
     shape = (config.side, config.side, 3) if config.crop_kind == "resized" else source.shape
     loader = _Loader(source, config, augment, epoch, shape)
+    ahead = max(1, min(PREFETCHED, PREFETCHED_BYTES // loader.batch_bytes))
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[_Batch] = deque()
         try:
             for start in range(0, len(samples) - config.batch_size + 1, config.batch_size):
                 pending.append(loader.submit(pool, samples[start : start + config.batch_size], threads))
-                if len(pending) > PREFETCHED:
+                if len(pending) > ahead:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
@@ -421,8 +446,16 @@ class _Loader:
     epoch: int
     shape: tuple[int, ...]
 
+    @property
+    def views(self) -> int:
+        return 3 if self.config.jsd else 1
+
+    @property
+    def batch_bytes(self) -> int:
+        return self.views * self.config.batch_size * math.prod(self.shape) * 4
+
     def submit(self, pool: ThreadPoolExecutor, chosen: NDArray[np.int64], parts: int) -> _Batch:
-        batch = _Batch(chosen, 3 if self.config.jsd else 1, self.shape)
+        batch = _Batch(chosen, self.views, self.shape)
         edges = [len(chosen) * part // parts for part in range(parts + 1)]
         batch.parts = [pool.submit(self._fill, batch, *ends) for ends in pairwise(edges)]
         return batch
