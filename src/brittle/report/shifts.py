@@ -117,7 +117,7 @@ def _tile(name: str, value: str, hint: str) -> Html:
 
 
 def slide_drops(part: Part, measures: list[Measure], looks: ModelStyles) -> Html:
-    """The paper's Figure 6."""
+    """The paper's Figures 6a and 6b."""
     bands = "; bands are 95 % intervals" if len(measures) <= BANDS else ""
     words = (
         f"Accuracy drop since scale 0 of the same shift, in percentage points, against the scale of the shift{bands}."
@@ -126,7 +126,7 @@ def slide_drops(part: Part, measures: list[Measure], looks: ModelStyles) -> Html
 
 
 def slide_failures(part: Part, _: list[Measure], looks: ModelStyles) -> Html:
-    """The paper's Figure 7."""
+    """The paper's Figure 6c."""
     words = (
         "Percent of trajectories that are wrong for the first time at this scale. Those that are wrong at scale 0 "
         "already, and those that never fail, are in no column."
