@@ -152,7 +152,12 @@ OPTIONS = {
     "--per-category": Meaning("Number of corruptions of each category.", "-k"),
     "--represented": Meaning("Number of categories that are represented.", "-n"),
     "--count": Meaning("Number of different benchmarks that are drawn."),
-    "--natural": Meaning("Run of the same models on a natural shift, with a name for it; repeatable.", "", "NAME=RUN"),
+    "--natural": Meaning(
+        "Run of the same models on a natural shift, with a name for it; after a comma a run on clean images of "
+        "the same classes, such as imagenet-a-clean; repeatable.",
+        "",
+        "NAME=RUN",
+    ),
     "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
     "--robustness": Meaning("Shares of clean accuracy that are left at the two ends of the range, with a comma."),
     "--name": Meaning("Name of the recipe."),

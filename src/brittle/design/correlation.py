@@ -75,18 +75,25 @@ def drops_of(
     return Drops(rows, names, mean[:, :1] - mean[:, 1:])
 
 
-def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequence[str] | None = None) -> Drops:
+def shift_drops(
+    clean: Results | Mapping[str, Results], shifts: Mapping[str, Results], *, models: Sequence[str] | None = None
+) -> Drops:
     """The accuracy on the standard test set minus that on each natural shift, without corruptions.
 
-    By default the models are those with results on all of them. For a shift with fewer classes, such as ImageNet-A,
-    give `clean` results on the images of those classes.
+    By default the models are those with results on all of them. A shift with fewer classes, such as ImageNet-A, is
+    compared with clean images of those classes: `clean` may have results for each shift by its name, such as those of a
+    run on imagenet-a-clean:PATH.
     """
-    runs = [clean, *shifts.values()]
-    shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
+    missing = [name for name in shifts if isinstance(clean, Mapping) and name not in clean]
+    if missing:
+        raise BrittleError(f"there are no clean results for {', '.join(missing)}; clean has {', '.join(clean)}")  # type: ignore[arg-type]
+    sides = [clean[name] if isinstance(clean, Mapping) else clean for name in shifts]
+    runs = [*sides, *shifts.values()]
+    shared = models or [model for model in runs[0].models if all(model in run.models for run in runs)]
     if not shared:
         raise BrittleError("no model has results on all of these; run the same models on the test set and every shift")
     accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
-    return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
+    return Drops(tuple(shared), tuple(shifts), accuracy[:, : len(sides)] - accuracy[:, len(sides) :])
 
 
 def read_drops(path: str | Path) -> Drops:
@@ -270,14 +277,23 @@ def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None)
     return Drops(drops.models, tuple(wanted or names), drops.values)
 
 
-def load_shift_drops(shifts: Mapping[str, str | Path], synthetic: Sequence[str | Path]) -> Drops:
-    """The drops on natural shifts, one run each; the clean accuracy is that of the synthetic runs."""
+def load_shift_drops(
+    shifts: Mapping[str, str | Path],
+    synthetic: Sequence[str | Path],
+    clean: Mapping[str, str | Path] | None = None,
+) -> Drops:
+    """The drops on natural shifts, one run each; the clean accuracy is that of the synthetic runs.
+
+    `clean` has other runs for some of the shifts, such as one on imagenet-a-clean:PATH for ImageNet-A.
+    """
     if is_table(synthetic):
         raise BrittleError(
             "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
             "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
         )
-    return shift_drops(load_results(*synthetic), {name: load_results(run) for name, run in shifts.items()})
+    usual, others = load_results(*synthetic), {name: load_results(run) for name, run in (clean or {}).items()}
+    sides = {name: others.get(name, usual) for name in shifts}
+    return shift_drops(sides, {name: load_results(run) for name, run in shifts.items()})
 
 
 def is_table(paths: Sequence[str | Path]) -> bool:

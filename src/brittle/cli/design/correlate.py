@@ -84,7 +84,8 @@ def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -
     from brittle.design import load_drops, load_shift_drops, read_drops
 
     mine = load_drops(synthetic)
-    world = load_shift_drops(_shifts(natural), synthetic) if natural_csv is None else read_drops(natural_csv)
+    runs, clean = _shifts(natural)
+    world = load_shift_drops(runs, synthetic, clean) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in mine.models if model in world.models]
     if len(shared) < 3:
         raise BrittleError(
@@ -94,14 +95,21 @@ def _drops(synthetic: list[str], natural: list[str], natural_csv: Path | None) -
     return mine.of(shared), world.of(shared)
 
 
-def _shifts(given: list[str]) -> dict[str, str]:
-    shifts = {}
+def _shifts(given: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The run of each shift, and its clean side if it has another than the synthetic runs."""
+    shifts, clean = {}, {}
     for text in given:
-        name, equals, run = text.partition("=")
-        if not equals or not name or not run:
-            raise BrittleError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
+        name, equals, runs = text.partition("=")
+        run, comma, side = runs.partition(",")
+        if not equals or not name or not run or (comma and not side):
+            raise BrittleError(
+                "a natural shift is NAME=RUN or NAME=RUN,CLEAN_RUN, such as imagenet-a=runs/a,runs/a-clean; "
+                f"got {text!r}"
+            )
         shifts[name] = run
-    return shifts
+        if side:
+            clean[name] = side
+    return shifts, clean
 
 
 def _groups(
