@@ -115,7 +115,15 @@ def measure_peak(folder: str, cache: str, network: str, batch_size: int, steps: 
         train(build_network(network, CLASSES), part, dataset.labels[: len(part)], config)
         for _ in batches(images, config, None, 0):
             pass
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    print(peak_memory())
+
+
+def peak_memory() -> int:
+    """The peak memory of this process in bytes; getrusage would count that of the process which started it."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        return 1024 * int(re.findall(r"VmHWM:\s+(\d+)", status.read_text())[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:
