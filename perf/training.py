@@ -35,9 +35,9 @@ class Waiting:
     def __init__(self, batches: Any) -> None:
         self.batches, self.seconds = batches, 0.0
 
-    def __call__(self, *given: Any) -> Iterator[Any]:
+    def __call__(self, *given: Any, **options: Any) -> Iterator[Any]:
         """The same batches."""
-        there = self.batches(*given)
+        there = self.batches(*given, **options)
         while True:
             start = time.perf_counter()
             batch = next(there, None)

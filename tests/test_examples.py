@@ -74,6 +74,7 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
     "brittle explore": "runs until it is ended; tests/explorer/test_server.py starts and ends it",
+    "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
     "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",

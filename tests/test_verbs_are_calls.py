@@ -21,7 +21,12 @@ from brittle.cli import app
 DATA = ("datasets.load_dataset",)
 MODELS = ("models.load_models",)
 BENCHMARK = ("benchmarks.choose_benchmark",)
-TRAININGS = ("design.training_plan", "datasets.load_training_set", "models.find_weights", *DATA)
+TRAININGS = (
+    "design.training_plan",
+    "datasets.load_training_set",
+    "datasets.load_test_set",
+    "models.find_weights",
+)
 DISTANCES = (
     "distance.feature_images",
     "models.load_model",
@@ -171,6 +176,7 @@ DIFFERENT = {
     "data": "the first argument of `load_dataset`, its spec",
     "seed": "the seed of the recipe or of the images, of the same name there",
     "partial": "an option of the readers of `load_dataset`",
+    "set": "any keyword of `training_config`, or settings of `training_plan`",
     "feature_images": "the count of the function of that name",
 }
 """Options of many verbs whose keyword has another name in Python, and why."""

@@ -35,6 +35,10 @@ class CallbackFailed(UserWarning):
     """A callback raised an error, and is not called again."""
 
 
+class SkippedImages(UserWarning):
+    """Training images that could not be read, and were left out of their batches."""
+
+
 class RunError(RuntimeError):
     """A valid run that could not finish: a worker died, memory ran out, or a connection was lost.
 

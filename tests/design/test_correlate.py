@@ -120,6 +120,16 @@ def test_drops_on_natural_shifts() -> None:
         shift_drops(results(RUN), {"sketch": results({("o", "clean", 0): 0.3})})
 
 
+def test_a_shift_may_have_clean_results_of_its_own_classes() -> None:
+    natural = results({("n", "clean", 0): 0.3, ("m", "clean", 0): 0.5})
+    easy = results({("n", "clean", 0): 1.0, ("m", "clean", 0): 0.9})
+    found = shift_drops({"a": easy, "sketch": results(RUN)}, {"sketch": natural, "a": natural})
+    assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
+    assert found.columns()["a"] == pytest.approx([0.4, 0.7])
+    with pytest.raises(BrittleError, match=naming("sketch", "a")):
+        shift_drops({"a": easy}, {"sketch": natural})
+
+
 def test_drops_from_a_table(tmp_path: Path) -> None:
     path = tmp_path / "drops.csv"
     path.write_text("model,fog,snow\nresnet,0.1,0.2\nvit,0.05,-0.01\n")

@@ -69,7 +69,7 @@ def test_networks_by_name() -> None:
             build_network(bad, 10)
 
 
-@pytest.mark.parametrize("how", [{"optimiser": "adamw", "learning_rate": 0.01}, {"ema": 0.9}])
+@pytest.mark.parametrize("how", [{"optimizer": "adamw", "learning_rate": 0.01}, {"ema": 0.9}])
 def test_other_optimisers_and_averages_learn_too(how: dict) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(64) % 2

@@ -11,7 +11,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions import Draws
 from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, Mixture, PatchGaussian, RandomAffine, fixed
-from brittle.training.trainer import _moved
+from brittle.training.data import moved
 from tests.errors import naming
 from tests.training.augmented_images import PHOTOS, STACK
 
@@ -89,7 +89,7 @@ def test_mixtures_pick_by_weight_and_keep_each_schemes_own_samples() -> None:
 def test_flip_and_crop_are_the_trainers() -> None:
     for i in range(20):
         draws = Draws(3, "epoch 1", i)
-        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), _moved(PHOTOS[0], draws, TrainingConfig(crop=4)))
+        np.testing.assert_array_equal(FlipCrop()(PHOTOS[0], draws), moved(PHOTOS[0], draws, TrainingConfig(crop=4)))
 
 
 def test_random_affines_are_small_and_leave_nothing_out() -> None:

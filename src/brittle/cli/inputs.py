@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from brittle._errors import BrittleError
 from brittle.cli.console import console
 from brittle.cli.options import Mode, option
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from brittle.design import Plan
     from brittle.distance import Extractor, FeatureImages
     from brittle.models import Model
+    from brittle.training import TrainingConfig
 
 MODEL = Annotated[
     list[str],
@@ -137,7 +139,89 @@ def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None]
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class TrainingData:
+    """The options of verbs that train: which images, and by which settings."""
+
+    preset: Annotated[str | None, option("--preset")] = None
+    settings: Annotated[list[str] | None, option("--set")] = None
+    train_data: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None
+    prepare: PREPARE = None
+    partial: PARTIAL = False
+    all_classes: Annotated[bool, option("--all-classes")] = False
+    cache: Annotated[str | None, option("--cache", show_default="beside the output")] = None
+
+    def named_settings(self) -> dict[str, Any]:
+        """The settings of --set NAME=VALUE."""
+        from brittle.training import read_settings
+
+        pairs = {}
+        for text in self.settings or ():
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise BrittleError(f"--set takes NAME=VALUE, such as weight_decay=1e-4; got {text!r}")
+            pairs[name.strip()] = value.strip()
+        return read_settings(pairs)
+
+    def training_part(
+        self, data: str, config: TrainingConfig, *, train_limit: int | None = None, held_out: bool = True
+    ) -> Dataset:
+        """The images to train with; lines say how they are prepared, and which are left out to test."""
+        from brittle.datasets import is_split, load_training_set
+
+        dataset = load_training_set(
+            data,
+            self.train_data,
+            train_limit=train_limit,
+            held_out=held_out,
+            all_classes=self.all_classes,
+            **self._preparation(),
+        )
+        if is_split(data, self.train_data):
+            part = "of each class a fifth is tested" if held_out else "all images are trained on, so test on others"
+            console().print(f"[dim]{dataset.name}: there are no folders train and val; {part}[/]")
+        self._tell_images(dataset, config)
+        return dataset
+
+    def test_part(self, data: str, training: Dataset, config: TrainingConfig, *, limit: int | None) -> Dataset:
+        """The images to test with, prepared and numbered as the training images are."""
+        from brittle.datasets import load_test_set
+        from brittle.training import prepared_for_test
+
+        test = load_test_set(data, training, self.train_data, limit=limit, **self._preparation())
+        return prepared_for_test(test, config)
+
+    def _preparation(self) -> dict[str, Any]:
+        from brittle.training import find_preset
+
+        published = None if self.preset is None else find_preset(self.preset).prepare
+        return {"prepare": self.prepare, "photo_prepare": published, "partial": self.partial}
+
+    def _tell_images(self, dataset: Dataset, config: TrainingConfig) -> None:
+        from brittle.datasets import preparation_text
+
+        if config.crop_kind == "resized" and not dataset.in_memory:
+            low, high = (f"{100 * share:g}" for share in config.area)
+            part = f"a random part of each image, {low} to {high} % of it, is resized to {config.side}×{config.side}"
+            console().print(f"[dim]{dataset.name}: {part}[/]")
+        elif dataset.preparation_text is not None:
+            tell_prepared(dataset)
+        elif self.prepare is None and dataset.preparation != "none":
+            reason = "" if self._preparation()["photo_prepare"] is None else f", as {self.preset} does"
+            text = f"images are {preparation_text(dataset.preparation)}{reason}"
+            console().print(f"[dim]{dataset.name}: {text} (--prepare)[/]")
+
+
+def tell_deviations(config: TrainingConfig, preset: str) -> None:
+    """Print in one line how a training differs from a published one."""
+    from rich.text import Text
+
+    from brittle.training import deviations_text
+
+    console().print(Text(deviations_text(config, preset), "dim"))
+
+
+@dataclass(frozen=True)
+class TrainingOptions(TrainingData):
     """The options of verbs that train many models: which network, on what, and how long."""
 
     mode: Annotated[Mode, option("--mode")] = "finetune"
@@ -145,17 +229,16 @@ class TrainingOptions:
     start: Annotated[str | None, option("--start")] = None
     epochs: Annotated[int | None, option("--epochs", show_default="1 of fine-tuning, 40 from scratch")] = None
     standard_epochs: Annotated[int | None, option("--standard-epochs", show_default="40")] = None
-    train_data: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None
     train_limit: Annotated[int | None, option("--train-limit", show_default="all, 10,000 of fine-tuning")] = None
     limit: Annotated[int | None, option("--limit", show_default="all")] = None
-    batch_size: Annotated[int, option("--batch-size")] = 128
+    batch_size: Annotated[int | None, option("--batch-size", show_default="128, or the preset's")] = None
     seed: Annotated[int, option("--seed")] = 0
 
     def plan(self, *, lr: float | None = None, control: bool = True) -> Plan:
-        """The plan of the trainings."""
+        """The plan of the trainings; a line says how that of the standard model differs from a published one."""
         from brittle.design import training_plan
 
-        return training_plan(
+        plan = training_plan(
             mode=self.mode,
             network=self.network,
             epochs=self.epochs,
@@ -166,11 +249,21 @@ class TrainingOptions:
             control=control,
             seed=self.seed,
             start=self.start,
+            preset=self.preset,
+            settings=self.named_settings(),
         )
+        if self.start is None or self.mode == "scratch":
+            tell_deviations(plan.standard, self.preset or "noc")
+        return plan
 
-    def training_set(self, data: str) -> Dataset:
+    def training_set(self, data: str, plan: Plan) -> Dataset:
         """The images to train with; fine-tuning takes its number of them from the plan."""
-        return load_training(data, self.train_data, train_limit=self.train_limit if self.mode == "scratch" else None)
+        limit = self.train_limit if self.mode == "scratch" else None
+        return self.training_part(data, plan.standard, train_limit=limit)
+
+    def test_set(self, data: str, training: Dataset, plan: Plan) -> Dataset:
+        """The images to test with."""
+        return self.test_part(data, training, plan.standard, limit=self.limit)
 
     def weights(self, training: Dataset) -> Path | None:
         """The file of weights to start from, once it is sure that they fit the network."""

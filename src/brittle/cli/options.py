@@ -63,7 +63,8 @@ OPTIONS = {
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
     "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
-        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; or `none`."
+        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; `224x224`: resize to that; "
+        "or `none`."
     ),
     "--classes": Meaning(
         "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"
@@ -162,7 +163,12 @@ OPTIONS = {
     "--per-category": Meaning("Number of corruptions of each category.", "-k"),
     "--represented": Meaning("Number of categories that are represented.", "-n"),
     "--count": Meaning("Number of different benchmarks that are drawn."),
-    "--natural": Meaning("Run of the same models on a natural shift, with a name for it; repeatable.", "", "NAME=RUN"),
+    "--natural": Meaning(
+        "Run of the same models on a natural shift, with a name for it; after a comma a run on clean images of "
+        "the same classes, such as imagenet-a-clean; repeatable.",
+        "",
+        "NAME=RUN",
+    ),
     "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
     "--robustness": Meaning("Shares of clean accuracy that remain at the two ends of the range, with a comma."),
     "--name": Meaning("Name of the recipe."),
@@ -178,11 +184,30 @@ OPTIONS = {
     "--error-tolerance": Meaning("Relative tolerance around the target error."),
     # training and augmentations
     "--augmentation": Meaning(
-        "Augmentation: `none`, `augmix`, `autoaugment-cifar10`, `patch-gaussian`, `corruptions:RECIPE`, which corrupts "
-        "half of the images, `FILE.py:FUNCTION` …",
+        "Augmentation: `none`, `augmix`, `augmix-imagenet`, `autoaugment-cifar10`, `patch-gaussian`, "
+        "`corruptions:RECIPE`, which corrupts half of the images, `FILE.py:FUNCTION` …",
         "-a",
     ),
-    "--network": Meaning("Network to train: `small`, `small:WIDTH` or `timm:NAME`."),
+    "--network": Meaning(
+        "Network to train: `small`, `small:WIDTH`, `wide-resnet-40-2`, `timm:NAME`, `torchvision:NAME` or "
+        "`FILE.py:FUNCTION`."
+    ),
+    "--preset": Meaning(
+        "Published training whose settings are taken: `noc`, `msd-cifar`, `augmix-imagenet` or `cifar-small`; what "
+        "other options change is printed.",
+        metavar="NAME",
+    ),
+    "--set": Meaning(
+        "Setting of the training by its name in TrainingConfig, such as `weight_decay=1e-4` or `precision=bf16`; "
+        "repeatable.",
+        metavar="NAME=VALUE",
+    ),
+    "--cache": Meaning(
+        "Folder for photographs that are decoded once, if they are too many for memory; `none` decodes them in every "
+        "epoch.",
+        metavar="FOLDER",
+    ),
+    "--all-classes": Meaning("Train for all 1000 classes of ImageNet, even if some have no folder."),
     "--start": Meaning("Weights of a standard model to start from: a file, or `demo:standard`."),
     "--train-data": Meaning("Other training images than the training part of the data."),
     "--train-limit": Meaning("Number of training images."),

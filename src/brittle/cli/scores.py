@@ -54,6 +54,8 @@ def scores_as_json(results: Results) -> dict[str, Any]:
 
 def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Benchmark) -> None:
     """The scores of one benchmark, the best model first, and which reference divides mCE, or why none does."""
+    from brittle.evaluation.score import uneven_clean_warning
+
     table = new_table(name)
     table.add_column("model", overflow="fold")
     columns = [
@@ -74,6 +76,9 @@ def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Bench
         table.add_row(row.model, *cells, *(cell(row.more.get(field)) for field, _ in added))
     console().print(table)
     console().print("[dim]percent, with 95 % intervals over images[/]")
+    uneven = uneven_clean_warning(rows)
+    if uneven is not None:
+        console().print(uneven, style="yellow")
     print_reference(rows, beside, recipe)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError
+from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, SkippedImages
 from brittle._io import COMMAND, DamagedFile, atomic_write, toml_text
 from brittle.cli.console import IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console
 
@@ -229,19 +229,19 @@ def print_cost(seconds: float) -> None:
 
 
 def show_warnings() -> None:
-    """From now on print one yellow sentence, each once, if a file is damaged or a callback failed."""
+    """From now on print one yellow sentence, each once, if files are damaged, images left out or callbacks failed."""
     from rich.text import Text
 
     default, printed = warnings.showwarning, set()
 
     def show(message: Any, category: type[Warning], *position: Any, **options: Any) -> None:
-        if not issubclass(category, (DamagedFile, CallbackFailed)):
+        if not issubclass(category, (DamagedFile, CallbackFailed, SkippedImages)):
             default(message, category, *position, **options)
         elif str(message) not in printed:
             printed.add(str(message))
             console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
 
-    for category in (DamagedFile, CallbackFailed):
+    for category in (DamagedFile, CallbackFailed, SkippedImages):
         warnings.simplefilter("always", category)
     warnings.showwarning = show
 

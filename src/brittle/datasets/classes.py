@@ -21,6 +21,7 @@ class ImageNetClass(NamedTuple):
     name: str
     in_a: bool
     in_r: bool
+    in_100: bool
 
 
 @cache
@@ -28,7 +29,8 @@ def imagenet_classes() -> tuple[ImageNetClass, ...]:
     """The 1000 classes in the order of a model's outputs."""
     rows = _rows("imagenet_classes.csv")
     return tuple(
-        ImageNetClass(int(row["index"]), row["wnid"], row["name"], _in_set(row, "a"), _in_set(row, "r")) for row in rows
+        ImageNetClass(int(row["index"]), row["wnid"], row["name"], *(_in_set(row, name) for name in ("a", "r", "100")))
+        for row in rows
     )
 
 
@@ -121,8 +123,8 @@ def objectnet_folders() -> dict[str, tuple[int, ...]]:
     return {row["folder"]: tuple(map(int, row["imagenet_indices"].split())) for row in rows}
 
 
-def _in_set(row: dict[str, str], letter: str) -> bool:
-    return row[f"in_imagenet_{letter}"] == "1"
+def _in_set(row: dict[str, str], name: str) -> bool:
+    return row[f"in_imagenet_{name}"] == "1"
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -259,7 +259,7 @@ class Dataset:
         return self.subset(np.arange(count) * len(self) // count)
 
     def prepared(self, how: str) -> Dataset:
-        """The same samples, brought to one size: "imagenet" (short side 256, central 224), "342,299" or "none"."""
+        """The same samples at one size: "imagenet" (short side 256, central 224), "342,299", "224x224" or "none"."""
         sides_of(how)
         if self._preparation_given and how == self.preparation:
             return self
@@ -309,6 +309,12 @@ class Dataset:
             sizes.add((width, height))
         return frozenset(sizes)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the pixels are an array in memory, and not files that are decoded or mapped."""
+        read, _ = self._source()
+        return isinstance(read, Rows) and not isinstance(read.array, np.memmap)
+
     def with_classes(self, names: Sequence[str]) -> Dataset:
         """The same samples with the classes in the order of these names: the order of a model's outputs.
 
@@ -328,6 +334,13 @@ class Dataset:
         """The same samples, with labels for a model with this number of outputs, if such a numbering is known."""
         numbering = self.other_numbering
         if numbering is None or len(numbering[0]) != outputs or outputs == len(self.classes):
+            return self
+        return self._renumbered(*numbering)
+
+    def present_classes(self) -> Dataset:
+        """The same samples, with just the classes that have a folder where labels are ImageNet's 1000."""
+        numbering = self.other_numbering
+        if numbering is None or len(numbering[0]) >= len(self.classes):
             return self
         return self._renumbered(*numbering)
 

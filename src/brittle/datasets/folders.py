@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+
+import numpy as np
 
 from brittle._errors import BrittleError
 from brittle.datasets.classes import class_places, imagenet_index, imagenet_names, imagenet_number
-from brittle.datasets.dataset import Dataset, Files, Numbering, dataset_source
+from brittle.datasets.dataset import Dataset, Files, Numbering, dataset_source, no_labels
 from brittle.datasets.images import find_images
 
 
@@ -55,6 +58,59 @@ def find_classes(path: str | Path) -> ClassFolders:
     return ClassFolders(path, folders, images)
 
 
+TRAINING_FOLDERS, TEST_FOLDERS = ("train", "training"), ("val", "validation", "valid", "test")
+
+
+def part_folder(path: str | Path, *, train: bool) -> Path | None:
+    """The training or the test part of a folder that holds train/ and val/ (or test/); None if it has no parts."""
+    path = Path(path)
+    names = {item.name.lower(): item for item in path.iterdir() if item.is_dir()} if path.is_dir() else {}
+    training, test = (
+        next((names[name] for name in part if name in names), None) for part in (TRAINING_FOLDERS, TEST_FOLDERS)
+    )
+    if training is None or test is None:
+        return None
+    return training if train else test
+
+
+def check_part(path: str | Path, *, train: bool | None) -> Path:
+    """The part of a folder that is asked for, by default the test part if it has one; raises if it has no parts."""
+    part = part_folder(path, train=bool(train))
+    if part is None and train is not None and Path(path).is_dir():
+        raise BrittleError(
+            f"{str(path)!r} has no folders train and val, so it has no training part of its own; give the folder that "
+            "holds them, or name the training images by --train-data"
+        )
+    return part or Path(path)
+
+
+TEST_SHARE = 0.2
+"""The share of each class that is tested where a folder has no test part."""
+
+
+def split(dataset: Dataset, test_share: float = TEST_SHARE) -> tuple[Dataset, Dataset]:
+    """A training and a test part of a dataset: of each class the same share, by a digest of the sample ids.
+
+    The parts are the same on every machine and in every order of the files.
+    """
+    if dataset.labels is None:
+        raise no_labels(dataset, "and each class is split")
+    if not 0 < test_share < 1:
+        raise BrittleError(f"the share of test images lies between 0 and 1, got {test_share}")
+    ranks = [sha256(str(sample).encode("utf-8", "surrogateescape")).digest() for sample in dataset.ids]
+    tested: list[int] = []
+    for label in sorted(set(dataset.labels.tolist())):
+        members = sorted(np.flatnonzero(dataset.labels == label).tolist(), key=ranks.__getitem__)
+        if len(members) < 2:
+            raise BrittleError(
+                f"class {dataset.classes[label] if dataset.classes else label!r} of {dataset.name!r} has one image, "
+                "which cannot be trained on and tested; add images, or name the training images by --train-data"
+            )
+        tested += members[: min(max(1, round(test_share * len(members))), len(members) - 1)]
+    test = np.sort(np.array(tested))
+    return dataset.subset(np.setdiff1d(np.arange(len(dataset)), test)), dataset.subset(test)
+
+
 def folder_of(name: str) -> str:
     """The class folder of an image: the first part of its relative path."""
     return name.partition("/")[0]
@@ -92,6 +148,7 @@ def image_folder(
     imagenet: bool | None = None,
     classes: Sequence[str] | None = None,
     name: str | None = None,
+    train: bool | None = None,
 ) -> Dataset:
     """The images of `path/<class>/…`, labelled by the sorted class folders; a flat folder has no labels.
 
@@ -100,10 +157,11 @@ def image_folder(
     like ImageNet classes are numbered in sorted order too, and `for_outputs(1000)` gives them ImageNet's numbers, as
     `evaluate` does for a model with 1000 outputs. `classes` are the names or WordNet ids in the order of a model's
     outputs, if it is not the sorted order; every folder must be among them. The sample ids are the relative paths. An
-    empty class folder keeps its number, with a note.
+    empty class folder keeps its number, with a note. If the folder holds train/ and val/ (or test/) instead of classes,
+    the images are those of val/, or with `train=True` of train/.
     """
-    layout = find_classes(path)
-    name = name or layout.path.resolve().name
+    layout = find_classes(check_part(path, train=train))
+    name = name or Path(path).resolve().name
     if classes is not None:
         return _labelled_by(layout, tuple(map(str, classes)), name)
     if imagenet or (imagenet is None and _is_imagenet(layout)):

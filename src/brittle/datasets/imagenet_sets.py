@@ -12,7 +12,17 @@ from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets.cifar import check_complete
 from brittle.datasets.classes import imagenet_classes, imagenet_index, imagenet_names, objectnet_folders
 from brittle.datasets.dataset import Dataset, Files, dataset_source
-from brittle.datasets.folders import check_folders, find_classes, first_few, folder_of, image_folder, wnid_folders
+from brittle.datasets.folders import (
+    ClassFolders,
+    check_folders,
+    check_part,
+    find_classes,
+    first_few,
+    folder_of,
+    image_folder,
+    wnid_folders,
+)
+from brittle.datasets.images import find_images
 
 MAGNITUDE = re.compile(r"\d+\.\d\d")
 """Folder names of the released ImageNet-C-bar, before they are renamed 1 to 5."""
@@ -104,9 +114,69 @@ def _name(path: str | Path, corruption: str, folder: Path) -> str:
 
 
 @dataset_source("imagenet")
-def imagenet(path: str | Path, *, partial: bool = False) -> Dataset:
-    """The validation set of ImageNet, or any set of its layout: 1000 folders named by WordNet id."""
-    return _wnids(path, "imagenet", "ImageNet", None, partial=partial)
+def imagenet(path: str | Path, *, train: bool | None = None, partial: bool = False) -> Dataset:
+    """The validation set of ImageNet, or any set of its layout: 1000 folders named by WordNet id.
+
+    `path` may also hold train/ and val/; then it is val/, or with `train=True` train/.
+    """
+    return _wnids(check_part(path, train=train), "imagenet", "ImageNet", None, partial=partial)
+
+
+@dataset_source("imagenet-100")
+def imagenet_100(path: str | Path, *, train: bool | None = None, partial: bool = False) -> Dataset:
+    """Every tenth class of ImageNet in the order of WordNet ids, which NOC and Syn2Nat train on, numbered 0 to 99.
+
+    `path` holds the folders of all 1000 classes or just these 100, or train/ and val/ with them: then it is val/, or
+    with `train=True` train/. For a model with 1000 outputs `for_outputs(1000)` gives ImageNet's numbers, as `evaluate`
+    does.
+    """
+    folder = check_part(path, train=train)
+    rows = [row for row in imagenet_classes() if row.in_100]
+    layout = _chosen(folder, [row.wnid for row in rows], "ImageNet-100", partial=partial)
+    number = {row.wnid: index for index, row in enumerate(rows)}
+    files = Files(layout.path, layout.images)
+    return Dataset(
+        "imagenet-100",
+        files,
+        layout.images,
+        content=files.content,
+        labels=[number[folder_of(image)] for image in layout.images],
+        classes=[row.name for row in rows],
+        notes=layout.notes,
+        other_numbering=(imagenet_names(), {index: row.number for index, row in enumerate(rows)}),
+    )
+
+
+@dataset_source("imagenet-a-clean")
+def imagenet_a_clean(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet's validation images of the 200 classes of ImageNet-A: the clean side of its accuracy drop.
+
+    As for ImageNet-A, only these 200 outputs of a model count. `path` is that of ImageNet's validation set.
+    """
+    return _clean_side(path, "imagenet-a-clean", [row.number for row in imagenet_classes() if row.in_a], partial)
+
+
+@dataset_source("imagenet-r-clean")
+def imagenet_r_clean(path: str | Path, *, partial: bool = False) -> Dataset:
+    """ImageNet's validation images of the 200 classes of ImageNet-R, of whose outputs alone a model's count."""
+    return _clean_side(path, "imagenet-r-clean", [row.number for row in imagenet_classes() if row.in_r], partial)
+
+
+def _clean_side(path: str | Path, name: str, subset: list[int], partial: bool) -> Dataset:
+    wnids = [imagenet_classes()[index].wnid for index in subset]
+    layout = _chosen(check_part(path, train=None), wnids, "ImageNet", partial=partial)
+    return wnid_folders(layout, name=name, class_subset=subset)
+
+
+def _chosen(path: Path, wnids: list[str], set_name: str, *, partial: bool) -> ClassFolders:
+    """Some of the class folders of ImageNet; the others are not looked into."""
+    if not path.is_dir():
+        raise FileNotFoundError(f"{str(path)!r} is not a folder; give the one that holds the class folders")
+    folders = tuple(wnid for wnid in wnids if (path / wnid).is_dir())
+    check_folders(ClassFolders(path, folders, ()), wnids, set_name, partial=partial)
+    with_files = [folder for folder in folders if any((path / folder).iterdir())]
+    images = [f"{folder}/{name}" for folder in with_files for name in find_images(path / folder)]
+    return ClassFolders(path, folders, tuple(sorted(images)))
 
 
 @dataset_source("imagenet-sketch")

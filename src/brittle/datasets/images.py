@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 import cv2
@@ -18,7 +21,11 @@ from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image
 
 PREPARATIONS = ("none", "imagenet")
-"""Names of preparations; two numbers such as "342,299" are allowed too: short side and central square."""
+"""Names of preparations; two numbers such as "342,299" are allowed too: short side and central square. Width and height
+such as "224x224" resize to exactly that, whatever the aspect ratio."""
+
+EXACT = re.compile(r"([1-9]\d*)x([1-9]\d*)")
+"""Width and height that images are resized to."""
 
 STANDARD = (256, 224)
 """Short side and central square of ImageNet-C, in pixels."""
@@ -31,8 +38,8 @@ Size = tuple[int, int]
 
 
 def sides_of(how: str) -> tuple[int, int] | None:
-    """Short side and central square of a preparation; None for "none". Raises on anything else."""
-    if how == "none":
+    """Short side and central square of a preparation; None for "none" and "224x224". Raises on anything else."""
+    if how == "none" or EXACT.fullmatch(how):
         return None
     if how == "imagenet":
         return STANDARD
@@ -40,9 +47,17 @@ def sides_of(how: str) -> tuple[int, int] | None:
     if comma and short_side.strip().isdecimal() and square.strip().isdecimal() and 0 < int(square) <= int(short_side):
         return int(short_side), int(square)
     raise BrittleError(
-        f"prepare must be one of {', '.join(PREPARATIONS)}, or the short side and the central square in pixels such as "
-        f"342,299; got {how!r}"
+        f"prepare must be one of {', '.join(PREPARATIONS)}, the short side and the central square in pixels such as "
+        f"342,299, or width and height such as 224x224; got {how!r}"
     )
+
+
+def preparation_sizes(how: str) -> dict[str, int | tuple[int, int]]:
+    """`size` and `crop` of a model's preprocessing that does what a preparation does; empty for "none"."""
+    exact, sides = EXACT.fullmatch(how), sides_of(how)
+    if exact is not None:
+        return {"size": (int(exact[2]), int(exact[1]))}
+    return {} if sides is None else {"size": sides[0], "crop": sides[1]}
 
 
 def automatic_preparation(sizes: Collection[Size], square: int | None = None) -> str:
@@ -61,6 +76,9 @@ def automatic_preparation(sizes: Collection[Size], square: int | None = None) ->
 
 def preparation_text(how: str) -> str:
     """A preparation as text, for messages."""
+    exact = EXACT.fullmatch(how)
+    if exact is not None:
+        return f"resized to {exact[1]}×{exact[2]}, whatever their shape"
     sides = sides_of(how)
     return "as they are" if sides is None else f"short side to {sides[0]} px, central {sides[1]}×{sides[1]}"
 
@@ -69,8 +87,12 @@ def prepared(picture: Pil.Image, how: str) -> Pil.Image:
     """A photograph prepared for a benchmark: "none" leaves it, "imagenet" prepares it as ImageNet-C does.
 
     That is the short side to 256 px (Pillow's antialiased bilinear), then the central 224×224. Two other numbers, such
-    as "342,299", do the same with other sides.
+    as "342,299", do the same with other sides. "224x224" resizes to exactly this width and height, as NOC does.
     """
+    exact = EXACT.fullmatch(how)
+    if exact is not None:
+        size = int(exact[1]), int(exact[2])
+        return picture if picture.size == size else picture.resize(size, Pil.Resampling.BILINEAR)
     sides = sides_of(how)
     return picture if sides is None else _central(short_side(picture, sides[0]), sides[1])
 
@@ -204,6 +226,33 @@ def _walk(folder: Path, prefix: str, parents: frozenset[str], suffixes: Sequence
                 yield prefix + entry.name
 
 
+_quiet_lock = Lock()
+_quiet_readers: list[warnings.catch_warnings[None]] = []
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Ignore what Pillow warns of and can read anyway; the filters come back when the last of all threads is done.
+
+    Python's own context manager restores what it saw when it was entered, which of overlapping threads may be nothing.
+    """
+    with _quiet_lock:
+        if not _quiet_readers:
+            filters = warnings.catch_warnings()
+            filters.__enter__()
+            warnings.simplefilter("ignore")
+            _quiet_readers.append(filters)
+        else:
+            _quiet_readers.append(_quiet_readers[0])
+    try:
+        yield
+    finally:
+        with _quiet_lock:
+            filters = _quiet_readers.pop()
+            if not _quiet_readers:
+                filters.__exit__(None, None, None)
+
+
 def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     """One image file, or open stream, as H×W×3 uint8, upright.
 
@@ -213,8 +262,7 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     """
     path = Path(path) if isinstance(path, str | Path) else path
     try:
-        with warnings.catch_warnings(), Pil.open(path) as file:
-            warnings.simplefilter("ignore")  # Pillow warns of oddities that it can read anyway
+        with _without_warnings(), Pil.open(path) as file:
             file.load()
             picture = _rgb(_upright(file))
     except FileNotFoundError:
@@ -229,8 +277,7 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
 def image_size(path: str | Path) -> tuple[int, int] | None:
     """Width and height of an image file, upright, from its header; None if the header cannot be read."""
     try:
-        with warnings.catch_warnings(), Pil.open(path) as file:
-            warnings.simplefilter("ignore")
+        with _without_warnings(), Pil.open(path) as file:
             width, height = file.size
             turned = file.getexif().get(ORIENTATION, 1) in SIDEWAYS
     except Exception:  # `read_image` raises with the reason

@@ -22,9 +22,11 @@ from brittle.datasets.classes import read_class_names
 from brittle.datasets.cns import cns_bench
 from brittle.datasets.dataset import SOURCES, Dataset
 from brittle.datasets.export import RECIPE
-from brittle.datasets.folders import image_folder
+from brittle.datasets.folders import image_folder, part_folder, split
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
+    imagenet,
+    imagenet_100,
     imagenet_c,
     severities,
     tiny_imagenet_c,
@@ -174,7 +176,10 @@ def dataset_sources() -> dict[str, Callable[..., Dataset]]:
     return SOURCES
 
 
-PHOTOGRAPHS = ("imagenet", "imagenet-a", "imagenet-r", "imagenet-v2", "imagenet-sketch", "objectnet")
+PHOTOGRAPHS = (
+    *("imagenet", "imagenet-100", "imagenet-a", "imagenet-a-clean", "imagenet-r", "imagenet-r-clean"),
+    *("imagenet-v2", "imagenet-sketch", "objectnet"),
+)
 """Sets of photographs of all sizes, which are prepared as ImageNet by default."""
 
 
@@ -195,8 +200,8 @@ def load_dataset(
         spec: the text, a path, or a dataset, which is returned as it is.
         prepare: "imagenet" brings photographs to one size, the short side to 256 and then the central 224×224; that
             is the default for ImageNet, for its natural shifts, and for folders of images of different or large sizes.
-            "342,299" does so with other numbers, "none" leaves images as they are. By default
-            `evaluate` uses the input size of the model instead, if it is known.
+            "342,299" does so with other numbers, "224x224" resizes to exactly that, and "none" leaves images as
+            they are. By default `evaluate` uses the input size of the model instead, if it is known.
         classes: names or WordNet ids in the order of the model's outputs, or a text file with one per line; by default
             the sorted class folders.
         options: those of the reader, such as train=True or partial=True.
@@ -225,27 +230,74 @@ def load_training_set(
     *,
     train_limit: int | None = None,
     prepare: str | None = None,
+    photo_prepare: str | None = None,
     labelled: bool = True,
+    held_out: bool = False,
+    partial: bool = False,
+    all_classes: bool = False,
 ) -> Dataset:
     """The images to train with: those of `train_data`, or the training part of `data`.
 
     Args:
-        data: a text or path as for `load_dataset`.
+        data: a text or path as for `load_dataset`. All images of a folder without train and val are its training part.
         train_data: other images to train with, where the data has no training part or another is wanted.
         train_limit: the number of images, evenly over the set; all by default.
         prepare: see `load_dataset`.
+        photo_prepare: how photographs that are brought to one size are prepared if `prepare` is not given, such as by
+            a published training.
         labelled: a network is trained, so there must be a training part, and its classes must have names. Without it,
             all images stand in where no training part exists.
+        held_out: of a folder without train and val leave a fifth of each class out, which `load_test_set` gives.
+        partial: some classes may be missing, where the reader checks that.
+        all_classes: keep the 1000 classes of ImageNet as labels, even if some have no folder.
     """
-    has_part = "train" in dataset_options(data)
-    if train_data is None and labelled and not has_part:
+    if train_data is None and labelled and "train" not in dataset_options(data):
         raise BrittleError(f"{str(data)!r} has no training part; name training images by train_data (--train-data)")
-    options: dict[str, Any] = {"train": True} if train_data is None and has_part else {}
-    dataset = load_dataset(train_data or data, prepare=prepare, **options).limited(train_limit)
-    if labelled and not dataset.classes:
+    options = {"train": True} if train_data is None and has_training_part(data) else {}
+    dataset = _photos(train_data or data, prepare, photo_prepare, {**options, **({"partial": True} if partial else {})})
+    if held_out and is_split(data, train_data):
+        dataset = split(dataset)[0]
+    dataset = dataset.limited(train_limit)
+    if not labelled:
+        return dataset
+    if not dataset.classes:
         raise BrittleError(
             f"{dataset.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
         )
+    return dataset if all_classes else dataset.present_classes()
+
+
+def load_test_set(
+    data: str | Path,
+    training: Dataset,
+    train_data: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    prepare: str | None = None,
+    photo_prepare: str | None = None,
+    partial: bool = False,
+) -> Dataset:
+    """The images to test networks with that were trained on `training`, with the numbers of its classes.
+
+    They are the test part of `data`, or the fifth that `load_training_set` left out with held_out=True. The other
+    arguments are those of `load_training_set`; `limit` is the number of images.
+    """
+    dataset = _photos(data, prepare, photo_prepare, {"partial": True} if partial else {})
+    dataset = (split(dataset)[1] if is_split(data, train_data) else dataset).limited(limit)
+    if not dataset.classes or dataset.classes == training.classes:
+        return dataset
+    return dataset.with_classes(training.classes)
+
+
+def is_split(data: str | Path, train_data: str | Path | None = None) -> bool:
+    """Whether the data are folders without a training part, so that some of their images must be left out to test."""
+    return train_data is None and "train" in dataset_options(data) and not has_training_part(data)
+
+
+def _photos(spec: str | Path, prepare: str | None, photo_prepare: str | None, options: dict[str, Any]) -> Dataset:
+    dataset = load_dataset(spec, prepare=prepare, **options)
+    if prepare is None and photo_prepare is not None and dataset.preparation != "none":
+        return dataset.prepared(photo_prepare)
     return dataset
 
 
@@ -284,6 +336,14 @@ def _reader_of_path(text: str) -> tuple[Callable[..., Dataset], str, str | None]
     hint = did_you_mean(text, ["demo", *dataset_sources()])
     hint = f"{hint} A" if hint.startswith("did") else "a"
     raise FileNotFoundError(f"there is no folder or file {text!r}; {hint} dataset is demo, a path, or one of {names}")
+
+
+def has_training_part(spec: str | Path) -> bool:
+    """Whether the data of a text have a training part: `train=True` reads it."""
+    reader, _, path = _reader(spec)
+    if "train" not in _options(reader):
+        return False
+    return reader not in (image_folder, imagenet, imagenet_100) or part_folder(str(path), train=True) is not None
 
 
 def _call_reader(reader: Callable[..., Dataset], scheme: str, path: str | None, options: dict[str, Any]) -> Dataset:

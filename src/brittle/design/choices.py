@@ -155,16 +155,18 @@ def paired_drops(
     synthetic: Sequence[str | Path],
     natural: Mapping[str, str | Path] | None = None,
     *,
+    clean: Mapping[str, str | Path] | None = None,
     natural_csv: str | Path | None = None,
 ) -> tuple[Drops, Drops]:
     """The drops under corruptions and on natural shifts of the models that both sides have, in the same order.
 
     `synthetic` are runs or one .csv of drops; the natural shifts are runs by the names of the shifts, or one .csv.
+    `clean` are runs on clean images of the same classes, for shifts that have only some of those of the synthetic runs.
     """
     if (natural_csv is None) == (not natural):
         raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
     corrupted = load_drops(synthetic)
-    shifted = load_shift_drops(natural or {}, synthetic) if natural_csv is None else read_drops(natural_csv)
+    shifted = load_shift_drops(natural or {}, synthetic, clean) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in corrupted.models if model in shifted.models]
     if len(shared) < 3:
         raise BrittleError(

@@ -242,7 +242,7 @@ def categories(
     """Categories by k-means on the overlap vectors, as few as make same-category vectors correlate.
 
     The vector of a corruption is its row of the matrix, with the diagonal 1. K grows from 2 until the mean Pearson
-    correlation over all same-category pairs exceeds `min_correlation` (Syn2Nat, section 3: 0.5 gave K = 6), or is
+    correlation over all same-category pairs exceeds `min_correlation` (Syn2Nat, section 4: 0.5 gave K = 6), or is
     `count` if given. K-means takes the best of `starts` k-means++ starts; the same seed gives the same categories.
     """
     vectors = _vectors(overlap)

@@ -76,20 +76,28 @@ def drops_of(
     return Drops(rows, names, mean[:, :1] - mean[:, 1:])
 
 
-def shift_drops(clean: Results, shifts: Mapping[str, Results], *, models: Sequence[str] | None = None) -> Drops:
+def shift_drops(
+    clean: Results | Mapping[str, Results], shifts: Mapping[str, Results], *, models: Sequence[str] | None = None
+) -> Drops:
     """The accuracy on the standard test set minus that on each natural shift, without corruptions.
 
-    By default the models are those with results on all of them. For a shift with fewer classes, such as ImageNet-A,
-    give `clean` results on the images of those classes.
+    By default the models are those with results on all of them. A shift with fewer classes, such as ImageNet-A, is
+    compared with clean images of those classes: `clean` may have results for each shift by its name, such as those of a
+    run on imagenet-a-clean:PATH.
     """
-    runs = [clean, *shifts.values()]
-    shared = models or [model for model in clean.models if all(model in run.models for run in runs)]
+    by_shift = clean if isinstance(clean, Mapping) else dict.fromkeys(shifts, clean)
+    missing = [name for name in shifts if name not in by_shift]
+    if missing:
+        raise BrittleError(f"there are no clean results for {', '.join(missing)}; clean has {', '.join(by_shift)}")
+    sides = [by_shift[name] for name in shifts]
+    runs = [*sides, *shifts.values()]
+    shared = models or [model for model in runs[0].models if all(model in run.models for run in runs)]
     if not shared:
-        tested = {"the test set": clean, **shifts}
+        tested = {**{f"the test set of {name}": by_shift[name] for name in shifts}, **shifts}
         models_of = "; ".join(f"{name} has {', '.join(run.models)}" for name, run in tested.items())
         raise BrittleError(f"no model has results on all of these: {models_of}; run the same models on all of them")
     accuracy = np.array([[run.clean_accuracy(model) for run in runs] for model in shared])
-    return Drops(tuple(shared), tuple(shifts), accuracy[:, :1] - accuracy[:, 1:])
+    return Drops(tuple(shared), tuple(shifts), accuracy[:, : len(sides)] - accuracy[:, len(sides) :])
 
 
 def read_drops(path: str | Path) -> Drops:
@@ -291,14 +299,23 @@ def flip_rates(results: Results) -> Drops:
     return Drops(tuple(model.model for model in measured), measured[0].perturbations, values)
 
 
-def load_shift_drops(shifts: Mapping[str, str | Path], synthetic: Sequence[str | Path]) -> Drops:
-    """The drops on natural shifts, one run each; the clean accuracy is that of the synthetic runs."""
+def load_shift_drops(
+    shifts: Mapping[str, str | Path],
+    synthetic: Sequence[str | Path],
+    clean: Mapping[str, str | Path] | None = None,
+) -> Drops:
+    """The drops on natural shifts, one run each; the clean accuracy is that of the synthetic runs.
+
+    `clean` has other runs for some of the shifts, such as one on imagenet-a-clean:PATH for ImageNet-A.
+    """
     if is_table(synthetic):
         raise BrittleError(
             "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
             "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
         )
-    return shift_drops(load_results(*synthetic), {name: load_results(run) for name, run in shifts.items()})
+    usual, others = load_results(*synthetic), {name: load_results(run) for name, run in (clean or {}).items()}
+    sides = {name: others.get(name, usual) for name in shifts}
+    return shift_drops(sides, {name: load_results(run) for name, run in shifts.items()})
 
 
 def is_table(paths: Sequence[str | Path]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,18 +16,51 @@ from brittle._identity import as_data
 from brittle._io import claim, file_name, is_complete, missing_or_damaged, weights_key
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
-from brittle._types import Image, Progress
+from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.score import by_corruption
-from brittle.models import TorchModel, build_network, from_torch, load_weights, save_trained
+from brittle.models import (
+    CIFAR_MEAN,
+    CIFAR_STD,
+    TorchModel,
+    build_network,
+    from_torch,
+    load_weights,
+    network_key,
+    save_trained,
+)
 from brittle.models.torch import find_device
-from brittle.training import Augment, Corrupted, TrainingConfig, adapt_batchnorm, train
+from brittle.training import (
+    Augment,
+    Corrupted,
+    Images,
+    ImageSource,
+    TrainingConfig,
+    adapt_batchnorm,
+    cache_folder,
+    changed_config,
+    input_sizes,
+    normalised,
+    train,
+    training_config,
+    training_images,
+)
 
-PAPER = TrainingConfig(epochs=40, schedule="step", learning_rate=0.1, warm_up=0.025)
-"""As NOC trains: 40 epochs, the learning rate divided by 10 after 20 and after 30; but with one epoch of warm-up,
-without which the small network does not converge at this rate."""
+SMALL_NOC = training_config(
+    "noc",
+    batch_size=128,
+    warm_up=0.025,
+    weight_decay=5e-4,
+    nesterov=True,
+    crop_kind="padding",
+    mean=CIFAR_MEAN,
+    std=CIFAR_STD,
+)
+"""NOC's training, changed for small images and networks: one epoch of warm-up, without which the small network does not
+converge at this rate, and the batch size, weight decay, momentum, crops and normalisation of our CIFAR-10 training.
+`deviations(SMALL_NOC, "noc")` lists them, and the command line prints them; training_config("noc") is NOC's own."""
 
 ONE_EPOCH = TrainingConfig(epochs=1, learning_rate=0.05)
 """Fine-tuning with the overlaps nearest to those from scratch, of 0.02, 0.05, 0.1: docs/explanation/overlap.md."""
@@ -49,7 +82,7 @@ class Plan:
             model; "batchnorm" only adapts the batch normalisation of the standard model to the corruption.
         network: the architecture, see `build_network`.
         standard: the training of the standard model, and of all models from scratch.
-        tuning: the fine-tuning; its batch size is used by batchnorm too.
+        tuning: the fine-tuning; its batch size is used by batchnorm too. It normalises images as `standard` does.
         tuning_images: the number of training images for fine-tuning and batchnorm.
         control: with fine-tuning and batchnorm, also fine-tune the standard model, on clean images. Otherwise the
             effect of longer training counts as an effect of the corruptions.
@@ -57,7 +90,7 @@ class Plan:
 
     mode: str = "finetune"
     network: str = "small"
-    standard: TrainingConfig = PAPER
+    standard: TrainingConfig = SMALL_NOC
     tuning: TrainingConfig = ONE_EPOCH
     tuning_images: int = 10_000
     control: bool = True
@@ -65,11 +98,23 @@ class Plan:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise BrittleError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.mode != "scratch" and _normalisation(self.standard) != _normalisation(self.tuning):
+            raise BrittleError(
+                f"tuning must normalise images as standard does, {_normalisation(self.standard)}, got "
+                f"{_normalisation(self.tuning)}"
+            )
 
     @property
     def first(self) -> str:
         """The name of the initial network: given as a file, or fully trained with clean images."""
         return START if self.control and self.mode != "scratch" else STANDARD
+
+
+SEEN_BY = (
+    *("flip", "crop", "crop_kind", "side", "area", "normalisation", "mean", "std"),
+    *("precision", "channels_last"),
+)
+"""The settings that say how a network sees images: fine-tuning keeps those of the first training."""
 
 
 def training_plan(
@@ -79,11 +124,13 @@ def training_plan(
     epochs: int | None = None,
     standard_epochs: int | None = None,
     train_limit: int | None = None,
-    batch_size: int = 128,
+    batch_size: int | None = None,
     lr: float | None = None,
     control: bool = True,
     seed: int = 0,
     start: str | Path | None = None,
+    preset: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Plan:
     """A plan from a few settings, or a BrittleError where two of them contradict each other.
 
@@ -93,13 +140,21 @@ def training_plan(
         epochs: of the models trained on corruptions or augmentations.
         standard_epochs: of the standard model, if that is trained and not from scratch like all others.
         train_limit: the number of images for fine-tuning and batchnorm.
-        batch_size: of all trainings.
+        batch_size: of all trainings; by default that of the standard model's.
         lr: the learning rate of fine-tuning.
         control: see `Plan`.
         seed: of all trainings.
         start: the weights of the standard model, if it exists already.
+        preset: the published training of the standard model and of all models from scratch, see `PRESETS`; by default
+            NOC's, changed for small images.
+        settings: other settings of that training by their names. Fine-tuning takes over those that say how a network
+            sees images.
     """
     usual = Plan(mode, network)
+    published = usual.standard if preset is None else training_config(preset)
+    standard = changed_config(published, **(settings or {}))
+    tuning = replace(usual.tuning, **{name: getattr(standard, name) for name in SEEN_BY})
+    batch_size = standard.batch_size if batch_size is None else batch_size
     if standard_epochs is not None and (mode == "scratch" or start is not None):
         reason = "is trained as all others, so use --epochs" if mode == "scratch" else "exists already by --start"
         raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {reason}")
@@ -114,38 +169,44 @@ def training_plan(
     full = epochs if mode == "scratch" else standard_epochs
     short = epochs if mode == "finetune" else None
     shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}
-    tuning: dict[str, Any] = {**shared, **({} if lr is None else {"learning_rate": lr})}
+    rate: dict[str, Any] = {} if lr is None else {"learning_rate": lr}
     return replace(
         usual,
-        standard=replace(usual.standard, epochs=usual.standard.epochs if full is None else full, **shared),
-        tuning=replace(usual.tuning, epochs=usual.tuning.epochs if short is None else short, **tuning),
+        standard=replace(standard, epochs=standard.epochs if full is None else full, **shared),
+        tuning=replace(tuning, epochs=tuning.epochs if short is None else short, **shared, **rate),
         tuning_images=train_limit or usual.tuning_images,
         control=control,
     )
 
 
+def _normalisation(config: TrainingConfig) -> tuple[Any, ...]:
+    return (config.mean, config.std) if config.normalisation == "given" else (config.normalisation,)
+
+
 def train_or_adapt(
     network: Any,
-    images: Image,
+    images: Images,
     labels: Any,
     plan: Plan,
     augment: Augment | None,
     *,
     full: bool,
     checkpoint: Path | None = None,
+    workers: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> None:
     """Train a network in place: by `plan.standard` if `full`, else by fine-tuning or batch-norm adaptation."""
-    options: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "progress": progress}
+    options: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "workers": workers, "progress": progress}
     if full:
         train(network, images, labels, plan.standard, **options)
         return
     count = min(plan.tuning_images, len(images))
     subset = np.arange(count) * len(images) // count
+    part = images.take(subset) if isinstance(images, ImageSource) else images[subset]
     if plan.mode == "batchnorm":
-        adapt_batchnorm(network, images[subset], plan.tuning, augment)
+        adapt_batchnorm(network, part, plan.tuning, augment, workers=workers)
     else:
-        train(network, images[subset], labels[subset], plan.tuning, **options)
+        train(network, part, labels[subset], plan.tuning, **options)
 
 
 Weights = dict[str, Any]
@@ -157,10 +218,11 @@ class OverlapTrainer:
 
     plan: Plan
     candidates: Benchmark
-    images: Any
+    images: Images
     labels: Any
     classes: int
     device: str = "auto"
+    workers: int | None = None
 
     def train(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
         """The weights of a network trained with corruption `name`; `first` are the weights to fine-tune or adapt."""
@@ -171,7 +233,7 @@ class OverlapTrainer:
         if not full:
             assert first is not None
             network.load_state_dict(first)
-        options: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
+        options: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress, "workers": self.workers}
         train_or_adapt(network, self.images, self.labels, self.plan, augment, full=full, **options)
         state: Weights = network.cpu().state_dict()
         return state
@@ -188,19 +250,33 @@ class OverlapModels:
         folder: Path,
         *,
         start: str | Path | None = None,
+        cache: str | Path | None = None,
+        workers: int | None = None,
         device: str = "auto",
         progress: Progress | None = None,
     ) -> None:
-        self.training, self.candidates, self.plan, self.folder = training, candidates, plan, folder
-        self.start, self.device, self.progress = start, device, progress
+        self.training, self.candidates, self.given_plan, self.folder = training, candidates, plan, folder
+        self.start, self.device, self.progress, self.cache, self.workers = start, device, progress, cache, workers
         self.names = [STANDARD, *(entry.id for entry in candidates.entries)]
         self.all = list(dict.fromkeys([plan.first, *self.names]))
 
     @cached_property
+    def images(self) -> Images:
+        """The training images, which are read only if a model must be trained or normalised by them."""
+        options: dict[str, Any] = {"workers": self.workers, "progress": self.progress}
+        return training_images(self.training, self.given_plan.standard, self.cache, **options)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan with numbers for the normalisation."""
+        return normalised_plan(self.given_plan, lambda: self.images)
+
+    @cached_property
     def trainer(self) -> OverlapTrainer:
-        """Holds the images in memory, so it is created only if a model must be trained."""
-        images, labels = np.stack(list(self.training.images())), np.asarray(self.training.labels)
-        return OverlapTrainer(self.plan, self.candidates, images, labels, len(self.training.classes), self.device)
+        """Holds the images, so it is created only if a model must be trained."""
+        classes, options = len(self.training.classes), (self.device, self.workers)
+        labels = np.asarray(self.training.labels)
+        return OverlapTrainer(self.plan, self.candidates, self.images, labels, classes, *options)
 
     def network(self, name: str) -> Any:
         """The network trained with a corruption; always read from disk, so that new and stored weights are the same."""
@@ -244,7 +320,8 @@ class OverlapModels:
     def _save(self, name: str, state: Weights) -> None:
         network, config = build_network(self.plan.network, len(self.training.classes)), self.plan.standard
         network.load_state_dict(state)
-        about, classes = {"plan": as_data(self.plan)}, self.training.classes
+        about = {"plan": as_data(self.plan), **input_sizes(self.training, config)}
+        classes = self.training.classes
         save_trained(network, self.path(name), self.plan.network, classes, config.mean, config.std, about)
 
     def _on_step(self, name: str) -> Callable[[int, int, float], None]:
@@ -261,6 +338,15 @@ def _train(trainer: OverlapTrainer, name: str, first: Weights) -> Weights:
     return trainer.train(name, first)
 
 
+def normalised_plan(plan: Plan, images: Callable[[], Images]) -> Plan:
+    """The plan with the mean and std that its normalisation asks for; `images` are read only if it needs them."""
+    if plan.standard.normalisation == "given":
+        return plan
+    standard = normalised(plan.standard, images(), plan.network)
+    tuning = replace(plan.tuning, normalisation="given", mean=standard.mean, std=standard.std)
+    return replace(plan, standard=standard, tuning=tuning)
+
+
 MODELS_AT_ONCE = 12
 """Models evaluated at once: they share the corrupted images, and must fit into memory."""
 
@@ -273,6 +359,8 @@ def measure_overlap(
     plan: Plan | None = None,
     *,
     start: str | Path | None = None,
+    cache: str | Path | None = None,
+    workers: int | None = None,
     batch_size: int = 128,
     engine: str = "local",
     address: str | None = None,
@@ -287,8 +375,9 @@ def measure_overlap(
 
     `start` is a file of weights of the standard model, which is trained by default. Weights are written to
     `folder`/models, predictions to `folder`/run; `accuracy_table` and `correct_cube` read them. The local engine
-    resumes an interrupted training from its last epoch; with "ray" the workers of a cluster train whole models, and
-    then evaluate them.
+    resumes an interrupted training from its last epoch; `workers` threads load its images. Photographs are decoded once
+    into the folder `cache`, by default `folder`/images, or in every epoch if that is "none". With "ray" the workers of
+    a cluster train whole models, and then evaluate them.
     """
     plan = plan or Plan()
     folder = Path(folder)
@@ -300,9 +389,20 @@ def measure_overlap(
         "candidates": candidates.hash,
         "training": training.key,
         "start": weights_key(start),
+        "network": network_key(plan.network),
     }
     claim(folder / "overlap.json", about, "overlap models")
-    models = OverlapModels(training, candidates, plan, folder / "models", start=start, device=device, progress=progress)
+    models = OverlapModels(
+        training,
+        candidates,
+        plan,
+        folder / "models",
+        start=start,
+        cache=cache_folder(cache, folder / "images"),
+        workers=workers,
+        device=device,
+        progress=progress,
+    )
     if engine == "ray":
         models.make_on_ray(address)
     for name in models.names:

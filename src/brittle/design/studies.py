@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache as once
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from brittle._types import FloatArray, Image, Progress, check_counts
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import STANDARD, Plan, train_or_adapt
+from brittle.design.overlap_training import STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
@@ -32,9 +34,8 @@ from brittle.distance import (
 from brittle.evaluation import Results, evaluate
 from brittle.evaluation.score import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
-from brittle.models import Model, TorchModel, load_weights, save_trained
-from brittle.models.networks import from_weights
-from brittle.training import Corrupted, build_network
+from brittle.models import Model, TorchModel, from_weights, load_weights, network_key, save_trained
+from brittle.training import Corrupted, build_network, cache_folder, input_sizes, training_images
 from brittle.training.augmentation import Mixture, Scheme, scheme_by_name
 from brittle.training.augmentation.schemes import ADDRESS
 
@@ -46,21 +47,30 @@ def scheme_models(
     plan: Plan | None = None,
     *,
     start: str | Path | None = None,
+    cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, TorchModel]:
     """A standard model, and one trained with each scheme; existing weights in the folder are reused.
 
     By the plan's mode they are fine-tuned from the standard model, trained from scratch, or adapted in their batch
-    normalisation alone. `start` is a file of weights of the standard model, which is trained by default.
+    normalisation alone. `start` is a file of weights of the standard model, which is trained by default. Photographs
+    are decoded once into the folder `cache`, by default `folder`/images, or in every epoch if that is "none".
     """
     plan, folder = plan or Plan(), Path(folder)
     if training.labels is None:
         raise no_labels(training, "and training needs labels")
     if STANDARD in schemes:
         raise BrittleError(f"{STANDARD!r} is the name of the standard model; give the scheme another name")
-    about = {"plan": as_data(plan), "training": training.key, "start": weights_key(start)}
+    about = {
+        "plan": as_data(plan),
+        "training": training.key,
+        "start": weights_key(start),
+        "network": network_key(plan.network),
+    }
     claim(folder / "models.json", about, "models")
-    loaded: list[Image] = []
+    decoded = cache_folder(cache, folder / "images")
+    images = once(partial(training_images, training, plan.standard, decoded, progress=progress))
+    given_plan, plan = plan, normalised_plan(plan, images)
     models: dict[str, TorchModel] = {}
     for number, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
         path = folder / f"{_file_name(name, scheme)}.safetensors"
@@ -69,19 +79,17 @@ def scheme_models(
             if scheme is None and start is not None:
                 network.load_state_dict(load_weights(start))
             else:
-                if not loaded:
-                    loaded.append(np.stack(list(training.images())))
                 if scheme is not None and plan.mode != "scratch":
                     network.load_state_dict(models[STANDARD].module.state_dict())
                 on_step = _on_step(progress, name, number, len(schemes) + 1)
                 full = scheme is None or plan.mode == "scratch"
                 options: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": on_step}
-                train_or_adapt(network, loaded[0], training.labels, plan, scheme, full=full, **options)
-            provenance = as_data({"plan": plan, "scheme": scheme})
+                train_or_adapt(network, images(), training.labels, plan, scheme, full=full, **options)
+            provenance = as_data({"plan": given_plan, "scheme": scheme, **input_sizes(training, plan.standard)})
             mean, std = plan.standard.mean, plan.standard.std
             save_trained(network, path, plan.network, training.classes, mean, std, provenance)
             path.with_suffix(".pt").unlink(missing_ok=True)
-        models[name] = from_weights(path, name=name)
+        models[name] = from_weights(path, name=name, network=plan.network)
     return models
 
 
@@ -243,6 +251,7 @@ def distance_study(
     plan: Plan | None = None,
     *,
     start: str | Path | None = None,
+    cache: str | Path | None = None,
     images: FeatureImages,
     samples: int = 1000,
     corruption_samples: int = 25,
@@ -253,11 +262,11 @@ def distance_study(
     """The experiment of the MSD paper: is a scheme that comes nearer to a corruption better against it?
 
     Trains a model with each scheme, tests all of them on the benchmark, and measures the distance of each scheme to
-    each corruption through the standard model. What exists in the folder is reused.
+    each corruption through the standard model. What exists in the folder is reused. `cache` is that of `scheme_models`.
     """
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     folder = Path(folder)
-    models = scheme_models(schemes, training, folder / "models", plan, start=start, progress=progress)
+    models = scheme_models(schemes, training, folder / "models", plan, start=start, cache=cache, progress=progress)
     standard = models.pop(STANDARD)
     results = evaluate_schemes(models, test, benchmark, folder / "run", batch_size=batch_size, progress=progress)
     options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
@@ -293,6 +302,7 @@ def mixing_study(
     severity: float = 3.0,
     errors: bool = True,
     start: str | Path | None = None,
+    cache: str | Path | None = None,
     images: FeatureImages,
     samples: int = 1000,
     corruption_samples: int = 100,
@@ -325,7 +335,7 @@ def mixing_study(
     about = {"near": near, "far": far, "severity": severity, "recipe": target.hash}
     claim(folder / "mixing.json", about, "mixtures")
     trained = mixtures if errors else {}
-    models = scheme_models(trained, training, folder / "models", plan, start=start, progress=progress)
+    models = scheme_models(trained, training, folder / "models", plan, start=start, cache=cache, progress=progress)
     standard = models.pop(STANDARD)
     options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
     corruptions = corruption_features(standard, images, target, samples=corruption_samples, **options)

@@ -32,6 +32,7 @@ from brittle.metrics import (
     list_metrics,
     resampled_means,
     robustness_score,
+    uneven_clean,
 )
 
 USEFUL = 0.1
@@ -86,6 +87,26 @@ def guessing_models(results: Results, models: Sequence[str] | None = None) -> di
         if models is None or name in models:
             checked[str(name)] = guessing(labels, predictions, classes or int(labels.max()) + 1)
     return {name: one for name, one in checked.items() if one is not None}
+
+
+def uneven_clean_warning(rows: Sequence[Scores]) -> str | None:
+    """A warning if the clean accuracies of models differ so much that robustness R and drops mislead; None if not.
+
+    NOC (section 3.1) and Syn2Nat (section 3) ask for comparable clean accuracies; see `brittle.metrics.uneven_clean`.
+    """
+    clean = {row.model: row.clean for row in rows if row.clean is not None}
+    if len(clean) < 2:
+        return None
+    images = min(estimate.n or 1 for estimate in clean.values())
+    uneven = uneven_clean({model: estimate.value for model, estimate in clean.items()}, images)
+    if not uneven:
+        return None
+    listed = ", ".join(f"{model} has {ratio:.0%}" for model, ratio in list(uneven.items())[:3])
+    more = f" and {len(uneven) - 3} more have less than 95 %" if len(uneven) > 3 else ""
+    return (
+        f"Clean accuracies differ: {listed}{more} of the best model's. Robustness R and drops then mislead, since what "
+        "already fails on clean images cannot be lost; compare accuracies."
+    )
 
 
 def guessing_warning(model: str, guess: Guessing, classes: Sequence[str]) -> str:

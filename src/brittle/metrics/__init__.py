@@ -34,6 +34,7 @@ from brittle.metrics.corruption_error import (
     residual_robustness,
     robustness_score,
     shift_rce,
+    uneven_clean,
     unnormalised_error,
 )
 from brittle.metrics.failures import FailurePoints, failure_points, quantile_difference
@@ -151,6 +152,7 @@ __all__ = [
     "top5_by_pair",
     "top5_distance",
     "top5_distances",
+    "uneven_clean",
     "unnormalised_error",
     "wilson",
     "zipf_by_pair",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -87,6 +87,32 @@ def robustness_score(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArr
         check_fractions(clean_accuracy, "the clean accuracy"),
         "the clean accuracy",
     )
+
+
+COMPARABLE_CLEAN = 0.95
+"""Clean accuracies below this share of the best one make robustness scores R mislead.
+
+NOC (section 3.1) asks for clean accuracies that are relatively high, without a number. Its ranges of severity begin
+where a corruption takes 5 % of a model's clean accuracy (R = 0.95): a larger difference of clean accuracies moves R by
+more than the weakest corruption does.
+"""
+
+
+def uneven_clean(clean: Mapping[str, float], images: int, *, reference: str | None = None) -> dict[str, float]:
+    """The models whose clean accuracy differs so much that robustness scores R = A(c) / A(clean) mislead.
+
+    Each has the ratio of its clean accuracy to that of `reference`, by default the best model. Listed are ratios below
+    0.95 or above 1/0.95 (`COMPARABLE_CLEAN`), if the accuracies also differ by more than two standard errors on
+    `images` test images.
+    """
+    best = max(clean, key=clean.__getitem__) if reference is None else reference
+    ratios = {}
+    for name, accuracy in clean.items():
+        noise = np.sqrt(sum(share * (1 - share) for share in (accuracy, clean[best])) / images)
+        lower, higher = sorted((accuracy, clean[best]))
+        if lower < COMPARABLE_CLEAN * higher and higher - lower > 2 * noise:
+            ratios[name] = accuracy / clean[best] if clean[best] else float("inf")
+    return ratios
 
 
 def accuracy_drop(accuracy: ArrayLike, clean_accuracy: ArrayLike) -> FloatArray:

@@ -23,6 +23,8 @@ from brittle.models.networks import (
     from_weights,
     load_into,
     load_weights,
+    network_key,
+    network_normalisation,
     save_trained,
     save_weights,
 )
@@ -80,6 +82,8 @@ __all__ = [
     "model_source",
     "model_sources",
     "model_texts",
+    "network_key",
+    "network_normalisation",
     "option_value",
     "options_of",
     "output_names",

@@ -141,7 +141,7 @@ def model_sources() -> dict[str, Callable[..., Model]]:
     return SOURCES
 
 
-LATER = ("small_resnet",)
+LATER = ("small_resnet", "wide_resnet")
 """Modules that import torch at the top level."""
 
 FORMS = (

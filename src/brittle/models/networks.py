@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import BrittleError
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
 from brittle._identity import as_data
 from brittle._io import atomic_write
-from brittle._optional import require
+from brittle._optional import load_module, public_callables, require
 from brittle.models.model import model_source
-from brittle.models.preprocessing import CIFAR_MEAN, CIFAR_STD, Preprocessing, Sides, changed
+from brittle.models.preprocessing import (
+    CIFAR_MEAN,
+    CIFAR_STD,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Preprocessing,
+    Sides,
+    changed,
+)
 from brittle.models.torch import TorchModel
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar")
@@ -142,13 +152,22 @@ def save_weights(network: Any, path: str | Path, metadata: Mapping[str, str] | N
         require("safetensors.torch").save_file(tensors, part, metadata=dict(metadata or {}))
 
 
-def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
-    """A new network: "small" or "small:WIDTH" (our ResNet for small images), or "timm:NAME".
+NETWORKS = "small, small:WIDTH, wide-resnet-40-2, timm:NAME, torchvision:NAME or FILE.py:FUNCTION"
+WIDE = re.compile(r"wide-resnet-(\d+)-(\d+)")
+"""Depth and width; a depth is 6n + 4."""
 
-    The initial weights depend only on the seed; the state of torch's global generator is kept.
+
+def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
+    """A new network for images N×3×H×W.
+
+    "small" or "small:WIDTH" is our ResNet for small images, "wide-resnet-40-2" that of AugMix and MSD (or another depth
+    and width), "timm:NAME" and "torchvision:NAME" are theirs with new weights, and "FILE.py:FUNCTION" a function of the
+    number of classes that returns a `torch.nn.Module`: that code is run, so it must be code that you trust. The initial
+    weights depend only on the seed; the state of torch's global generator is kept.
     """
     torch = require("torch")
     family, _, variant = spec.partition(":")
+    wide = WIDE.fullmatch(spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if family == "small":
@@ -157,11 +176,75 @@ def build_network(spec: str, classes: int, *, seed: int = 0) -> Any:
             from brittle.models.small_resnet import WIDTH, SmallResNet
 
             return SmallResNet(classes, int(variant) if variant else WIDTH)
+        if wide is not None:
+            depth, width = int(wide[1]), int(wide[2])
+            if depth < 10 or depth % 6 != 4 or width < 1:
+                raise BrittleError(f"the depth of a wide ResNet is 6n + 4, such as 16, 28 or 40; got {spec!r}")
+            from brittle.models.wide_resnet import WideResNet
+
+            return WideResNet(classes, depth, width)
         if family == "timm" and variant:
             from brittle.models.hubs import from_timm
 
             return from_timm(variant, pretrained=False, classes=classes, device="cpu").module
-    raise BrittleError(f"a network to train is small, small:WIDTH or timm:NAME, got {spec!r}")
+        if family == "torchvision" and variant:
+            from brittle.models.hubs import from_torchvision
+
+            return from_torchvision(variant, weights=None, classes=classes, device="cpu").module
+        if is_user_network(spec):
+            return _user_network(spec, classes)
+    raise BrittleError(f"a network to train is {NETWORKS}, got {spec!r}")
+
+
+def is_user_network(spec: str) -> bool:
+    """Whether a network is a function of a user's file."""
+    return ".py:" in spec
+
+
+def network_key(spec: str) -> str | None:
+    """A digest of the file that builds a user's network; None for all others, which their name identifies."""
+    if not is_user_network(spec):
+        return None
+    path = Path(spec.rpartition(":")[0]).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no Python file {str(path)!r}")
+    return sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def network_normalisation(spec: str) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Mean and standard deviation that a network is made for: those of its configuration, or of CIFAR-10 for ours."""
+    family, _, variant = spec.partition(":")
+    if family == "timm" and variant:
+        from brittle.models.hubs import from_timm
+
+        prepare = from_timm(variant, pretrained=False, device="cpu").prepare
+        return _three(prepare.mean), _three(prepare.std)  # type: ignore[attr-defined]
+    if family == "torchvision" and variant:
+        return IMAGENET_MEAN, IMAGENET_STD
+    if family == "small" or WIDE.fullmatch(spec):
+        return CIFAR_MEAN, CIFAR_STD
+    raise BrittleError(
+        f"{spec!r} does not say how it normalises images; normalise by the dataset, or give mean and std"
+    )
+
+
+def _three(numbers: Sequence[float]) -> tuple[float, float, float]:
+    first, second, third = map(float, numbers)
+    return first, second, third
+
+
+def _user_network(spec: str, classes: int) -> Any:
+    """The module that a function of a file returns for a number of classes."""
+    torch = require("torch")
+    file, _, name = spec.rpartition(":")
+    module = load_module(file)
+    if not hasattr(module, name):
+        raise BrittleError(f"{file!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
+    with model_errors(spec, "while it was made"):
+        network = getattr(module, name)(classes)
+    if not isinstance(network, torch.nn.Module):
+        raise BrittleTypeError(f"{spec!r} returned {network!r}; a network to train is a torch.nn.Module")
+    return network
 
 
 KEYS = ("network", "classes", "mean", "std")
@@ -178,7 +261,8 @@ def save_trained(
 ) -> None:
     """Write weights together with the spec of the network (see `build_network`), its classes and its normalisation.
 
-    `about` is further metadata, such as how it was trained; `from_weights` loads a model from the file.
+    `about` is further metadata, such as how it was trained; `size` and `crop` in it are those of its preprocessing.
+    `from_weights` loads a model from the file.
     """
     metadata = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
     save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()})
@@ -189,6 +273,7 @@ def from_weights(
     path: str | Path,
     *,
     name: str | None = None,
+    network: str | None = None,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     size: int | Sides | None = None,
@@ -199,7 +284,8 @@ def from_weights(
 ) -> TorchModel:
     """A model from a file that `brittle augment train` or `brittle design overlap` wrote, named after it by default.
 
-    `mean`, `std`, `size`, `crop` and `interpolation` replace those of its training, see `from_torch`.
+    `mean`, `std`, `size`, `crop` and `interpolation` replace those of its training, see `from_torch`. A file does not
+    make code run: if its network is a function of a Python file, say by `network` that you mean that code.
     """
     path = Path(path)
     load_weights(path)  # raises on a missing or damaged file
@@ -212,11 +298,17 @@ def from_weights(
             f"write a function that builds it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
     spec, classes, *normalisation = (json.loads(metadata[key]) for key in KEYS)
-    network = build_network(spec, len(classes))
-    load_into(network, path)
+    if is_user_network(spec) and network is None:
+        raise BrittleError(
+            f"the network of {str(path)!r} is built by the code of {spec}; if you trust it, write {path},network={spec}"
+        )
+    module = build_network(network or spec, len(classes))
+    load_into(module, path)
     overrides = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    prepare = changed(Preprocessing(tuple(normalisation[0]), tuple(normalisation[1])), **overrides)
-    model = TorchModel(network, name or path.stem, prepare, device=device, bf16=bf16)
+    trained_size, trained_crop = (json.loads(metadata.get(key, "null")) for key in ("size", "crop"))
+    prepare = Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), trained_size, trained_crop)
+    prepare = changed(prepare, **overrides)
+    model = TorchModel(module, name or path.stem, prepare, device=device, bf16=bf16)
     model.classes = tuple(classes)
     return model
 

@@ -133,7 +133,7 @@ def _columns(rows: pl.DataFrame, model: str, *names: str) -> list[list[float]]:
 
 
 def slide_drops(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
-    """The paper's Figure 6; all charts have the same axes."""
+    """The paper's Figures 6a and 6b; all charts have the same axes."""
     few, table = len(measured.models) <= charts.BANDS, part_scores(measured.part).accuracy
     low = min(0.0, float(table["drop_low" if few else "drop"].min()))  # type: ignore[arg-type]
     high = 1.04 * max(0.05, float(table["drop_high" if few else "drop"].max()))  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def slide_drops(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
 
 
 def slide_failures(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
-    """The paper's Figure 7: the bins are the scales above 0, and shares are of all trajectories."""
+    """The paper's Figure 6c: the bins are the scales above 0, and shares are of all trajectories."""
     table = part_scores(measured.part).failure_points
     table = table.filter(pl.col("model").is_in([one.model for one in measured.shown(styles)]))
     top = 1.06 * max(0.05, float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]

@@ -2,17 +2,55 @@
 
 from brittle.models.networks import build_network
 from brittle.training.augmentation.user_schemes import Corrupted
-from brittle.training.network import TrainedNetwork, train_network, training_config
-from brittle.training.trainer import Augment, TrainingConfig, adapt_batchnorm, train
+from brittle.training.config import (
+    DEFAULT_PRESET,
+    PRESETS,
+    Preset,
+    TrainingConfig,
+    changed_config,
+    deviations,
+    deviations_text,
+    find_preset,
+    read_settings,
+    training_config,
+)
+from brittle.training.data import (
+    Augment,
+    Images,
+    ImageSource,
+    cache_folder,
+    decode_once,
+    input_sizes,
+    prepared_for_test,
+    training_images,
+)
+from brittle.training.network import TrainedNetwork, train_network
+from brittle.training.trainer import adapt_batchnorm, normalised, train
 
 __all__ = [
+    "DEFAULT_PRESET",
+    "PRESETS",
     "Augment",
     "Corrupted",
+    "ImageSource",
+    "Images",
+    "Preset",
     "TrainedNetwork",
     "TrainingConfig",
     "adapt_batchnorm",
     "build_network",
+    "cache_folder",
+    "changed_config",
+    "decode_once",
+    "deviations",
+    "deviations_text",
+    "find_preset",
+    "input_sizes",
+    "normalised",
+    "prepared_for_test",
+    "read_settings",
     "train",
     "train_network",
     "training_config",
+    "training_images",
 ]

@@ -3,59 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
-from brittle._types import Image
+from brittle._types import Progress
 from brittle.datasets import Dataset, no_labels
-from brittle.models import build_network, find_device, find_weights, load_into, save_trained
+from brittle.models import build_network, find_device, find_weights, load_into, network_key, save_trained
 from brittle.training.augmentation import scheme_by_name
-from brittle.training.trainer import TrainingConfig, train
-
-FINE_TUNING = TrainingConfig(epochs=1, learning_rate=0.02)
-"""The defaults with weights to start from."""
+from brittle.training.config import TrainingConfig, training_config
+from brittle.training.data import as_source, cache_folder, input_sizes, training_images
+from brittle.training.trainer import normalised, train
 
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """The file of a trained network, the mean loss of each epoch, and the number and side of the training images."""
+    """The file of a trained network, the mean loss of each epoch, and the number and side of the training images.
+
+    `cache` is the folder of the decoded images, if there is one.
+    """
 
     path: Path
     losses: list[float]
     images: int
     side: int
-
-
-def training_config(
-    *,
-    start: str | Path | None = None,
-    epochs: int | None = None,
-    lr: float | None = None,
-    batch_size: int = 128,
-    optimizer: str = "sgd",
-    schedule: str = "cosine",
-    jsd: float = 0.0,
-    ema: float = 0.0,
-    seed: int = 0,
-) -> TrainingConfig:
-    """The settings of a training; `epochs` and `lr` are 24 and 0.1 by default, or 1 and 0.02 with a `start`."""
-    usual = TrainingConfig() if start is None else FINE_TUNING
-    return replace(
-        usual,
-        epochs=usual.epochs if epochs is None else epochs,
-        learning_rate=usual.learning_rate if lr is None else lr,
-        batch_size=batch_size,
-        optimiser=optimizer,
-        schedule=schedule,
-        jsd=jsd,
-        ema=ema,
-        seed=seed,
-    )
+    cache: Path | None = None
 
 
 def train_network(
@@ -66,22 +39,29 @@ def train_network(
     network: str = "small",
     augmentation: str = "none",
     start: str | Path | None = None,
+    cache: str | Path | None = None,
+    workers: int | None = None,
     device: str = "auto",
     progress: Callable[[int, int, float], None] | None = None,
+    decoding: Progress | None = None,
 ) -> TrainedNetwork:
     """Train a network on a dataset and save it as a .safetensors file, which `load_model` reads.
 
     A checkpoint is written beside the file after each epoch, so that the same call resumes after an interruption.
 
     Args:
-        training: labelled images of one size; its classes are those of the network.
+        training: labelled images of one size, or of any with crop_kind="resized"; its classes are those of the network.
         output: a new .safetensors file.
         config: the settings of the training; those of `training_config` by default.
         network: the architecture, see `build_network`.
         augmentation: a scheme by its name, such as "augmix" or "corruptions:cifar10-noc".
         start: weights to start from: a file, or "demo:standard".
+        cache: a folder into which photographs are decoded once, if they are too many for memory; by default beside
+            `output`. "none" decodes them in every epoch.
+        workers: threads that decode, crop and augment; their number never changes the weights.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         progress: called with (steps done, steps in total, loss) after each step.
+        decoding: called with (title, images done, images in total) while photographs are decoded.
     """
     path = Path(output)
     if path.suffix != ".safetensors":
@@ -94,19 +74,29 @@ def train_network(
         raise BrittleError(
             f"jsd {config.jsd:g} compares augmented views of an image; name an augmentation, such as augmix"
         )
-    images, labels = _arrays(training)
+    if training.labels is None:
+        raise no_labels(training, "and a network learns from labels")
     module = build_network(network, len(training.classes), seed=config.seed).to(find_device(device))
     if start is not None:
         load_into(module, find_weights(start, network, len(training.classes)))
     about = as_data({"recipe": config, "augmentation": scheme, "data": training.key, "start": str(start)})
+    about |= {} if network_key(network) is None else {"network_file": network_key(network)}
     checkpoint = path.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
-    losses = train(module, images, labels, config, augment=scheme, checkpoint=checkpoint, progress=progress)
+    folder = cache_folder(cache, path.with_suffix(".images"))
+    images = training_images(training, config, folder, workers=workers, progress=decoding)
+    config = normalised(config, images, network)
+    losses = train(
+        module,
+        images,
+        training.labels,
+        config,
+        augment=scheme,
+        checkpoint=checkpoint,
+        workers=workers,
+        progress=progress,
+    )
+    about |= input_sizes(training, config)
     save_trained(module, path, network, training.classes, config.mean, config.std, about)
     checkpoint.unlink(missing_ok=True)
-    return TrainedNetwork(path, losses, len(images), min(images.shape[1:3]))
-
-
-def _arrays(dataset: Dataset) -> tuple[Image, NDArray[np.integer]]:
-    if dataset.labels is None:
-        raise no_labels(dataset, "and a network learns from labels")
-    return np.stack(list(dataset.images())), dataset.labels
+    side = config.side if config.crop_kind == "resized" else min(as_source(images).shape[:2])
+    return TrainedNetwork(path, losses, len(images), side, folder if folder is not None and folder.is_dir() else None)

@@ -15,7 +15,7 @@ from brittle.cli.augment.inputs import (
     cut_benchmark,
 )
 from brittle.cli.console import compile_first, console, print_json, resumable_progress, split_numbers, tell_files
-from brittle.cli.inputs import TrainingOptions, follow, load_data, save_table
+from brittle.cli.inputs import TrainingOptions, follow, save_table
 from brittle.cli.options import option, with_groups
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ def distance_study_verb(
     check_figure(output / "study.svg")
     chosen = some_schemes(schemes, seed=trainings.seed)
     recipe = cut_benchmark(benchmark, corruptions, severities)
-    plan, training = trainings.plan(), trainings.training_set(data)
-    weights, test = trainings.weights(training), load_data(data, limit=trainings.limit)
+    plan = trainings.plan()
+    training = trainings.training_set(data, plan)
+    weights, test = trainings.weights(training), trainings.test_set(data, training, plan)
     compile_first()
     with resumable_progress() as bar:
         study = distance_study(
@@ -76,11 +77,12 @@ def distance_study_verb(
             output,
             plan,
             start=weights,
+            cache=trainings.cache,
             images=distance.feature_images(training, feature_images, seed=trainings.seed),
             samples=samples,
             corruption_samples=corruption_samples,
             seed=trainings.seed,
-            batch_size=trainings.batch_size,
+            batch_size=plan.standard.batch_size,
             progress=follow(bar),
         )
     points, correlations = study.points, study.correlations
@@ -165,8 +167,9 @@ def mixing_study_verb(
 
     check_figure(output / "mixing.svg")
     weights_of_near = split_numbers([shares], "shares")
-    plan, training = trainings.plan(), trainings.training_set(data)
-    weights, test = trainings.weights(training), load_data(data, limit=trainings.limit)
+    plan = trainings.plan()
+    training = trainings.training_set(data, plan)
+    weights, test = trainings.weights(training), trainings.test_set(data, training, plan)
     compile_first()
     with resumable_progress() as bar:
         points = mixing_study(
@@ -181,11 +184,12 @@ def mixing_study_verb(
             severity=severity,
             errors=not no_errors,
             start=weights,
+            cache=trainings.cache,
             images=distance.feature_images(training, feature_images, seed=trainings.seed),
             samples=samples,
             corruption_samples=corruption_samples,
             seed=trainings.seed,
-            batch_size=trainings.batch_size,
+            batch_size=plan.standard.batch_size,
             progress=follow(bar),
         )
     if as_json:

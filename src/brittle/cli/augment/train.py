@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from brittle.cli.console import compile_first, console, resumable_progress, say_next, tell_files
-from brittle.cli.inputs import DEVICE, load_training
-from brittle.cli.options import Optimizer, Schedule, option
+from brittle.cli.inputs import DEVICE, TrainingData, tell_deviations
+from brittle.cli.options import Optimizer, Schedule, option, with_groups
 
 EXAMPLES = (
     ("brittle augment train -d cifar10:cifar10 -o net.safetensors", "a standard network, 24 epochs"),
@@ -20,49 +20,56 @@ EXAMPLES = (
         "brittle augment train -d cifar10:cifar10 -a augmix --jsd 12 -o augmix.safetensors",
         "AugMix with its consistency loss",
     ),
+    (
+        "brittle augment train -d imagenet-100:imagenet --preset noc --network timm:resnet18 -o resnet18.safetensors",
+        "photographs, as NOC trains: 224×224, flips only, 40 epochs",
+    ),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "then test it on another benchmark"),
 )
 
 
+@with_groups
 def train_verb(
     data: Annotated[str, option("--data")],
     output: Annotated[Path, option("--output", help="The network, a .safetensors file.")],
-    augmentation: Annotated[
-        str,
-        option("--augmentation"),
-    ] = "none",
+    images: TrainingData,
+    augmentation: Annotated[str | None, option("--augmentation", show_default="none")] = None,
     network: Annotated[str, option("--network")] = "small",
     start: Annotated[str | None, option("--start")] = None,
-    train_data: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None,
     train_limit: Annotated[int | None, option("--train-limit", show_default="all")] = None,
     epochs: Annotated[int | None, option("--epochs", show_default="24, or 1 with --start")] = None,
-    batch_size: Annotated[int, option("--batch-size")] = 128,
+    batch_size: Annotated[int | None, option("--batch-size", show_default="128, or the preset's")] = None,
     lr: Annotated[float | None, option("--lr", show_default="0.1, or 0.02 with --start")] = None,
-    optimizer: Annotated[Optimizer, option("--optimizer")] = "sgd",
-    schedule: Annotated[Schedule, option("--schedule")] = "cosine",
-    jsd: Annotated[float, option("--jsd")] = 0.0,
-    ema: Annotated[float, option("--ema")] = 0.0,
+    optimizer: Annotated[Optimizer | None, option("--optimizer", show_default="sgd")] = None,
+    schedule: Annotated[Schedule | None, option("--schedule", show_default="cosine")] = None,
+    jsd: Annotated[float | None, option("--jsd", show_default="0")] = None,
+    ema: Annotated[float | None, option("--ema", show_default="0")] = None,
     seed: Annotated[int, option("--seed")] = 0,
     device: DEVICE = "auto",
 ) -> None:
     """Train a network with corruptions, with an augmentation or without, for `brittle run` to test.
 
-    A checkpoint is kept beside the output after each epoch, so that the same command resumes after an interruption.
+    Photographs of any size are brought to one; a folder may hold train and val. A checkpoint is kept beside the output
+    after each epoch, so that the same command resumes after an interruption.
     """
-    from brittle.training import train_network, training_config
+    from brittle.datasets import is_split
+    from brittle.training import DEFAULT_PRESET, find_preset, train_network, training_config
 
-    config = training_config(
-        start=start,
-        epochs=epochs,
-        lr=lr,
-        batch_size=batch_size,
-        optimizer=optimizer,
-        schedule=schedule,
-        ema=ema,
-        jsd=jsd,
-        seed=seed,
-    )
-    training = load_training(data, train_data, train_limit=train_limit)
+    settings = {
+        "epochs": epochs,
+        "lr": lr,
+        "batch_size": batch_size,
+        "optimizer": optimizer,
+        "schedule": schedule,
+        "ema": ema,
+        "jsd": jsd,
+        "seed": seed,
+        **images.named_settings(),
+    }
+    config = training_config(images.preset, start=start, **settings)
+    preset = images.preset or DEFAULT_PRESET
+    training = images.training_part(data, config, train_limit=train_limit, held_out=False)
+    tell_deviations(config, preset)
     compile_first()
     with resumable_progress() as bar:
         task = bar.add_task("training", total=None)
@@ -71,15 +78,20 @@ def train_verb(
             output,
             config,
             network=network,
-            augmentation=augmentation,
+            augmentation=augmentation or find_preset(preset).augmentation,
             start=start,
+            cache=images.cache,
             device=device,
             progress=lambda done, total, loss: bar.update(
                 task, description=f"loss {loss:<8.3f}", completed=done, total=total
             ),
+            decoding=lambda title, done, total: bar.update(task, description=title, completed=done, total=total),
         )
     first, last = trained.losses[0], trained.losses[-1]
     console().print(f"{len(trained.losses)} epochs over {trained.images} images, mean loss {first:.3f} → {last:.3f}")
+    if trained.cache is not None and images.cache is None:
+        console().print(f"[dim]decoded images are kept in {trained.cache} for the next training on them (--cache)[/]")
     tell_files(trained.path)
-    benchmark = "cifar10-c" if trained.side <= 64 else "imagenet-c"
-    say_next("run", "-m", output, "-d", data, "-b", benchmark, "-o", f"{output.stem}-run")
+    if not is_split(data, images.train_data):
+        benchmark = "cifar10-c" if trained.side <= 64 else "imagenet-c"
+        say_next("run", "-m", output, "-d", data, "-b", benchmark, "-o", f"{output.stem}-run")

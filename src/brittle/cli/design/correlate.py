@@ -67,7 +67,8 @@ def correlate_verb(
 
     check_ending(output, "the table", ".csv")
     picture = figure_path(figure, output)
-    corrupted, shifted = paired_drops(synthetic, _shifts(natural or []), natural_csv=natural_csv)
+    shifts, clean = _shifts(natural or [])
+    corrupted, shifted = paired_drops(synthetic, shifts, clean=clean, natural_csv=natural_csv)
     groups = benchmark_groups(
         corrupted.names,
         categories=categories,
@@ -86,14 +87,21 @@ def correlate_verb(
     tell_files(output, save_figure(plot_correlation(table), picture))
 
 
-def _shifts(texts: list[str]) -> dict[str, str]:
-    shifts = {}
+def _shifts(texts: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The run of each shift, and that on its clean images if it has others than the synthetic runs."""
+    shifts, clean = {}, {}
     for text in texts:
-        name, equals, run = text.partition("=")
-        if not equals or not name or not run:
-            raise BrittleError(f"a natural shift is NAME=RUN, such as imagenet-a=runs/a, got {text!r}")
+        name, equals, runs = text.partition("=")
+        run, comma, side = runs.partition(",")
+        if not equals or not name or not run or (comma and not side):
+            raise BrittleError(
+                "a natural shift is NAME=RUN or NAME=RUN,CLEAN_RUN, such as imagenet-a=runs/a,runs/a-clean; "
+                f"got {text!r}"
+            )
         shifts[name] = run
-    return shifts
+        if side:
+            clean[name] = side
+    return shifts, clean
 
 
 def _pair(text: str) -> tuple[int, int]:

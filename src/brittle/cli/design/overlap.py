@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from brittle._errors import BrittleError
 from brittle.cli.console import compile_first, console, print_json, resumable_progress, say_next, tell_files
-from brittle.cli.inputs import DEVICE, TrainingOptions, follow, load_data
+from brittle.cli.inputs import DEVICE, TrainingOptions, follow
 from brittle.cli.options import Engine, OverlapForm, option, with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from brittle.benchmarks import Benchmark
     from brittle.design import OverlapMatrix
 
 PUBLISHED = "noc-table7 or noc-table8"
@@ -35,6 +38,10 @@ EXAMPLES = (
     (
         "brittle design overlap -d cifar10:cifar10 --mode scratch -o paper",
         "as in the papers: each model from new weights",
+    ),
+    (
+        "brittle design overlap -d imagenet-100:imagenet --mode scratch --preset noc --network timm:resnet18 -o noc",
+        "NOC's own matrix: ImageNet-100, ResNet-18, its settings",
     ),
     (
         "brittle design overlap -d test.npz --train-data train.npz --mode batchnorm -o quick",
@@ -83,8 +90,9 @@ def overlap_verb(
 
     check_engine(engine, address)  # before data are read
     recipe = load_candidates(candidates)
-    plan, training = trainings.plan(lr=lr, control=not no_control), trainings.training_set(data)
-    test, weights = load_data(data, limit=trainings.limit), trainings.weights(training)
+    plan = trainings.plan(lr=lr, control=not no_control)
+    training = trainings.training_set(data, plan)
+    test, weights = trainings.test_set(data, training, plan), trainings.weights(training)
     compile_first(entry.corruption for entry in recipe.entries)
     with resumable_progress() as bar:
         results = measure_overlap(
@@ -94,7 +102,8 @@ def overlap_verb(
             output,
             plan,
             start=weights,
-            batch_size=trainings.batch_size,
+            cache=trainings.cache,
+            batch_size=plan.standard.batch_size,
             engine=engine,
             address=address,
             device=device,
@@ -107,7 +116,24 @@ def overlap_verb(
     _print_masked(overlap.unlearned or ())
     clean, corrupted = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {corrupted:.1%} under the candidates")
+    _print_uneven(correct, recipe)
     _write(overlap, output, as_json)
+
+
+def _print_uneven(correct: NDArray[Any], recipe: Benchmark) -> None:
+    """Print how far the clean accuracies of all models lie apart, and warn if that distorts robustness scores."""
+    from brittle.metrics import uneven_clean
+
+    names = ["the standard model", *(entry.id for entry in recipe.entries)]
+    clean = dict(zip(names, correct[:, 0].mean(axis=-1).tolist(), strict=True))
+    console().print(f"clean accuracy of all models: {min(clean.values()):.1%} to {max(clean.values()):.1%}")
+    uneven = uneven_clean(clean, correct.shape[-1], reference=names[0])
+    if uneven:
+        listed = ", ".join(f"{name} ({ratio:.0%})" for name, ratio in uneven.items())
+        console().print(
+            "[yellow]clean accuracies differ by more than 5 % of the standard model's, which robustness scores and "
+            f"overlaps then show too:[/] {listed}; train longer, or with a lower --lr"
+        )
 
 
 def _print_masked(names: Sequence[str]) -> None:

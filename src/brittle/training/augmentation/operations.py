@@ -64,6 +64,28 @@ def rotate(images: Image, level: float, sign: float) -> Image:
     return pillow_operations.rotate(images, sign * 3 * level)
 
 
+def whole_translate_x(images: Image, level: float, sign: float) -> Image:
+    """Translate horizontally by ±⌊ℓ/30 of the side⌋ pixels."""
+    return pillow_operations.affine(images, (1, 0, sign * int(level * np.shape(images)[-2] / 30), 0, 1, 0))
+
+
+def whole_translate_y(images: Image, level: float, sign: float) -> Image:
+    """Translate vertically by ±⌊ℓ/30 of the side⌋ pixels."""
+    return pillow_operations.affine(images, (1, 0, 0, 0, 1, sign * int(level * np.shape(images)[-3] / 30)))
+
+
+def whole_rotate(images: Image, level: float, sign: float) -> Image:
+    """Rotate by ±⌊3ℓ⌋ degrees."""
+    return pillow_operations.rotate(images, sign * int(3 * level))
+
+
 GEOMETRIC: dict[str, Base] = {f.__name__: f for f in (shear_x, shear_y, translate_x, translate_y, rotate)}
 COLOUR: dict[str, Base] = {f.__name__: f for f in (autocontrast, equalize, posterize, solarize)}
 BASES: dict[str, Base] = {**COLOUR, **GEOMETRIC}
+TRUNCATED: dict[str, Base] = {
+    **BASES,
+    "translate_x": whole_translate_x,
+    "translate_y": whole_translate_y,
+    "rotate": whole_rotate,
+}
+"""The bases of AugMix on ImageNet, which translate by whole pixels and rotate by whole degrees."""

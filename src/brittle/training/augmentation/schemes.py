@@ -23,7 +23,7 @@ from brittle._types import Image, check_seed
 from brittle.corruptions import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.training.augmentation import pillow_operations
-from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, Base
+from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, TRUNCATED, Base
 from brittle.training.augmentation.pillow_operations import affine
 
 _global_state = RLock()
@@ -271,13 +271,15 @@ class AugMix:
     """(1−m)·x + m·Σ wᵢ·chainᵢ(x), with w ~ Dirichlet(1, 1, 1), m ~ U(0, 1), and chains of one to three steps.
 
     Each step is one of `bases`, at a level uniform from 0.1 to `severity`. Without bases images are unchanged. The mix
-    is float32 on 0..255 and not rounded, as in the authors' code.
+    is float32 on 0..255 and not rounded, as in the authors' code. `truncated` translates by whole pixels and rotates by
+    whole degrees, rounded towards zero.
     """
 
     takes_stacks: ClassVar[bool] = True
 
     bases: tuple[str, ...] = tuple(BASES)
     severity: float = 3.0
+    truncated: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.bases if name not in BASES]
@@ -285,6 +287,11 @@ class AugMix:
             raise BrittleError(f"there is no augmentation {', '.join(unknown)}; there are: {', '.join(BASES)}")
         if not self.severity > LOWEST:
             raise BrittleError(f"severity must be above {LOWEST}, got {self.severity}")
+
+    @classmethod
+    def imagenet(cls) -> AugMix:
+        """As the MSD paper trains ImageNet with it: severity 1, truncated."""
+        return cls(severity=1.0, truncated=True)
 
     def __call__(self, image: Image, draws: Draws) -> NDArray[np.float32]:
         """One augmented image; equal draws give the same transform of any image, and of a stack of them."""
@@ -300,7 +307,8 @@ class AugMix:
     def _chain(self, image: Image, draws: Draws, i: int) -> Image:
         for step in range(1 + draws.integer(f"depth {i}", DEPTH)):
             step_name = f"{i}.{step}"
-            base: Base = BASES[self.bases[draws.integer(f"base {step_name}", len(self.bases))]]
+            operations = TRUNCATED if self.truncated else BASES
+            base: Base = operations[self.bases[draws.integer(f"base {step_name}", len(self.bases))]]
             level = draws.uniform(f"level {step_name}", LOWEST, self.severity)
             image = base(image, level, 1.0 if draws.integer(f"sign {step_name}", 2) else -1.0)
         return image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,7 @@ PLAIN: dict[str, Callable[[], Scheme]] = {
     "flip-crop": FlipCrop,
     "affine": RandomAffine,
     "augmix": AugMix,
+    "augmix-imagenet": AugMix.imagenet,
     "augmix-geometric": lambda: AugMix(tuple(GEOMETRIC)),
     "augmix-colour": lambda: AugMix(tuple(COLOUR)),
     "autoaugment-cifar10": lambda: AutoAugment("cifar10"),
@@ -210,20 +212,32 @@ PLAIN: dict[str, Callable[[], Scheme]] = {
 }
 """The scheme of each name."""
 
-NAMES = (*PLAIN, "FILE.py:FUNCTION", "augmix:BASE+BASE", "corruptions:BENCHMARK", "corruptions:BENCHMARK:NAME+NAME")
+NAMES = (
+    *PLAIN,
+    "FILE.py:FUNCTION",
+    "augmix:BASE+BASE",
+    "augmix,severity=S",
+    "corruptions:BENCHMARK",
+    "corruptions:BENCHMARK:NAME+NAME",
+)
 
 
 def scheme_by_name(spec: str) -> Scheme:
     """An augmentation scheme: "none", "flip-crop", "augmix", "autoaugment-cifar10", "patch-gaussian", …
 
-    "augmix:rotate+shear_x" is AugMix with these bases only. "corruptions:cifar10-c" corrupts half of the images by that
-    benchmark (a bundled name or a .toml file), and "corruptions:cifar10-c:fog+snow" by these corruptions of it.
+    "augmix" has severity 3, as on CIFAR-10, and "augmix-imagenet" severity 1 and whole pixels and degrees.
+    "augmix:rotate+shear_x" is AugMix with these bases only, "augmix,severity=2" at another severity.
+    "corruptions:cifar10-c" corrupts half of the images by that benchmark (a bundled name or a .toml file), and
+    "corruptions:cifar10-c:fog+snow" by these corruptions of it.
     "my.py:augment" is a user function, see `scheme_from_file`.
     """
     if spec in PLAIN:
         return PLAIN[spec]()
     if ".py:" in spec:
         return scheme_from_file(spec)
+    plain, comma, severity = spec.partition(",severity=")
+    if comma and plain.partition(":")[0] in ("augmix", "augmix-imagenet", "augmix-geometric", "augmix-colour"):
+        return _at_severity(scheme_by_name(plain), spec, severity)
     kind, colon, arguments = spec.partition(":")
     if colon and not arguments:
         raise BrittleError(f"{spec!r} names nothing after the colon; write one of {', '.join(NAMES[-3:])}")
@@ -247,3 +261,13 @@ def schemes_by_name(specs: Sequence[str]) -> dict[str, Scheme]:
     if not specs:
         raise BrittleError("name at least one augmentation, such as augmix; got none")
     return {spec: scheme_by_name(spec) for spec in specs}
+
+
+def _at_severity(scheme: Scheme, spec: str, severity: str) -> Scheme:
+    assert isinstance(scheme, AugMix)
+    try:
+        return replace(scheme, severity=float(severity))
+    except ValueError as error:
+        if isinstance(error, BrittleError):
+            raise
+        raise BrittleError(f"the severity of AugMix is a number, such as 3; got {spec!r}") from None
