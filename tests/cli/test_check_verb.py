@@ -170,9 +170,9 @@ def test_a_metric_of_ones_own(run: Run, rules: Callable[..., Path], tmp_path: Pa
     )
     text = '[[rule]]\nmetric = "worst corruption of mine"\nat_least = 0.5\n'
     result = run("--import", tmp_path / "mine.py", "check", "run", "--rules", rules(text))
-    from brittle.metrics import intervals
+    from brittle.metrics import corruption_error
 
-    intervals._metrics.pop("worst_of_mine")
+    corruption_error._metrics.pop("worst_of_mine")
     assert "✓ holds" in good(result)
 
 

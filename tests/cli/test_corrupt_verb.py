@@ -130,7 +130,7 @@ def test_the_recipe_is_kept_beside_the_pictures(
         (["photos", "out", "--image-format", "gif"], ("--image-format", "gif", "jpeg", "png")),
         (["photos", "out", "--array-labels", "labels.npy"], ("--array-labels",)),
         (["a.npy", "out", "--image-format", "png"], ("--image-format", "--prepare", ".npy")),
-        (["photos", "out", "--workers", "0"], ("jobs", 1, 0)),
+        (["photos", "out", "--workers", "0"], ("workers", 1, 0)),
         (["photos", "photos/out"], ("photos/out",)),
         (["photos", "."], (".", "recipe.toml")),
     ],

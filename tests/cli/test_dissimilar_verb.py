@@ -74,5 +74,5 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(run: Run, changed
 
 
 def test_two_models_of_one_name_would_be_mixed_up(run: Run) -> None:
-    how = ["design", "build", "dissimilar", *options(USUAL), "-m", "own.py:net", "-o", "o.toml"]
+    how = ["design", "build", "dissimilar", *options(USUAL), "-m", "./own.py:net", "-o", "o.toml"]
     refused(run(*how, columns=400), "'net'")

@@ -95,7 +95,7 @@ def test_one_in_detail(run: Run, corruption: brittle.Corruption) -> None:
         (["--benchmark", "missing.toml"], ("missing.toml",)),
         (["--image-size", "0"], (1, "size=0")),
         (["--benchmark", "imagenet-c", "--family", "geometry"], ("source", "family", "benchmark")),
-        (["fog", "--family", "noise"], ("imagenet-c/fog", "--source", "--family", "--benchmark")),
+        (["fog", "--family", "noise"], ("imagenet-c/fog", "source", "family", "benchmark")),
     ],
 )
 def test_mistakes_are_one_sentence(run: Run, arguments: list[str], values: tuple) -> None:

@@ -77,7 +77,7 @@ def test_there_are_at_most_seventeen_words_and_they_stand_in_panels(run: Run) ->
         assert panel in printed
 
 
-CALL = ("run", "-m", "demo:standard", "-d", "demo", ("--limit", "OPTIONS"), 10, "-c", "fog", "-s", "1,3")
+CALL = ("run", "-m", "demo:standard", "-d", "demo", "--limit", 10, "-c", "fog", "-s", "1,3")
 
 
 def test_a_refused_call_leaves_a_folder_in_use_as_it_was(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from brittle._errors import BrittleError
 from brittle.cli.console import console, print_json, tell_files
 from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
-from brittle.cli.sequences import print_sequences, sequences_as_json
 from brittle.cli.slide.inputs import has_slides, print_slides
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def compare_verb(
     results = brittle.load_results(*runs)
     recipes = [recipe for recipe in results.benchmarks() if benchmark in (None, recipe.name)]
     if results.sequences is not None and not recipes and benchmark is None:
+        from brittle.cli.sequences import print_sequences, sequences_as_json
+
         if as_json:
             print_json({"sequences": sequences_as_json(results, reference)})
         elif request:

@@ -34,32 +34,23 @@ def report_verb(
 
     The page is one file without anything to load, for light and dark screens, phones and paper.
     """
-    import brittle
-    from brittle.evaluation import load_failure_points
+    from brittle.evaluation import holds_results, load_failure_points, load_results
     from brittle.report import write_failure_report, write_report
 
     output = output or runs[0] / "report.html"
     if output.suffix.lower() not in (".html", ".htm"):
         raise BrittleError(f"the report is an .html file, got {str(output)!r}")
-    searched = [run for run in runs if not has_cells(run) and load_failure_points(run) is not None]
+    searched = [run for run in runs if not holds_results(run) and load_failure_points(run) is not None]
     if searched and len(searched) < len(runs):
         raise BrittleError(
             f"{str(searched[0])!r} holds failure points and no run of a benchmark; give it a report of its own: "
             f"brittle report {searched[0]}"
         )
     if not searched:
-        results = brittle.load_results(*runs)
+        results = load_results(*runs)
     with console(stderr=True).status("drawing the report"):
         if searched:
             write_failure_report(searched, output, title=title)
         else:
             write_report(results, output, title=title, reference=reference)
     console().print(f"{output}  [dim]{output.stat().st_size / 1e6:.1f} MB, open it in a browser[/]", soft_wrap=True)
-
-
-def has_cells(run: Path) -> bool:
-    """Whether a folder holds results on a benchmark or on clean images."""
-    from brittle.evaluation.store import CELLS
-
-    cells = run / CELLS
-    return cells.is_dir() and any(file.suffix == ".parquet" for model in cells.iterdir() for file in model.iterdir())

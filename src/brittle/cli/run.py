@@ -36,7 +36,6 @@ from brittle.cli.inputs import (
 from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores, scores_as_json
-from brittle.cli.sequences import choose_sequences, print_sequences, sequences_as_json
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -98,18 +97,22 @@ def run_verb(
     The run's folder holds a Parquet file for each (model, corruption, level). The same command again computes only
     what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
     """
+    from brittle.cli.sequences import cut_sequences, print_sequences, sequences_as_json
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets import read_kept_samples, stored_sequences, stored_set
-    from brittle.evaluation import evaluate
+    from brittle.datasets import read_kept_samples, stored_set
+    from brittle.evaluation import as_sequence_benchmark, as_stored_sequences
     from brittle.evaluation.loggers import load_callback
+    from brittle.evaluation.run import evaluate
 
     callbacks = [load_callback(text) for text in log or ()]
-    sequences = choose_sequences(benchmark, data, corruptions, severities, seed=seed, difficulty=difficulty)
-    recipe = (
-        None
-        if sequences is not None
-        else choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
-    )
+    sequences = as_sequence_benchmark(benchmark, data)
+    if sequences is not None:
+        recipe = None
+        sequences = cut_sequences(sequences, corruptions, severities, seed=seed, difficulty=difficulty)
+    else:
+        recipe = choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
+        if difficulty is not None:
+            raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
     kept = {} if keep is None else {"keep": read_kept_samples(keep)}
     stored = stored_set(data, **({"partial": True} if partial else {}), **kept)
     if stored is None:
@@ -117,7 +120,7 @@ def run_verb(
     else:
         _refuse_stored(data, benchmark=recipe, limit=limit, engine=engine, classes=classes)
     reading: dict[str, Any] = {"prepare": prepare, "partial": partial, "classes": classes}
-    on_disk = stored is not None or stored_sequences(data) is not None
+    on_disk = stored is not None or as_stored_sequences(data) is not None
     dataset = None if on_disk else load_data(data, limit=limit, quiet=True, **reading)
     clean_data = None if clean is None else load_data(clean, **reading)
     loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)

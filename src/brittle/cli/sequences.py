@@ -13,26 +13,18 @@ if TYPE_CHECKING:
     from brittle.evaluation import Results
 
 
-def choose_sequences(
-    benchmark: str | None,
-    data: str,
+def cut_sequences(
+    benchmark: SequenceBenchmark,
     corruptions: Sequence[str] | None,
     severities: Sequence[str] | None,
     *,
     seed: int | None = None,
     difficulty: int | None = None,
-) -> SequenceBenchmark | None:
-    """The benchmark of sequences of a command line; None if it names corrupted or clean images."""
-    from brittle.evaluation.inputs import as_sequence_benchmark
-
-    chosen = as_sequence_benchmark(benchmark, data)
-    if chosen is None:
-        if difficulty is not None:
-            raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
-        return None
+) -> SequenceBenchmark:
+    """A benchmark of sequences as a command line changes it."""
     if severities:
         raise BrittleError(f"sequences have no severities, got {', '.join(severities)}; give --difficulty 1, 2 or 3")
-    return chosen.cut(split_commas(corruptions), seed=seed, difficulty=difficulty)
+    return benchmark.cut(split_commas(corruptions), seed=seed, difficulty=difficulty)
 
 
 def print_sequences(results: Results, reference: str | None = None) -> None:

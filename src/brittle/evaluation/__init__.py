@@ -15,7 +15,14 @@ from brittle.evaluation.cell import (
     plan,
     probabilities,
 )
-from brittle.evaluation.inputs import as_dataset, decoded_ids, fitted, image_shape
+from brittle.evaluation.inputs import (
+    as_dataset,
+    as_sequence_benchmark,
+    as_stored_sequences,
+    decoded_ids,
+    fitted,
+    image_shape,
+)
 from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
@@ -229,6 +236,8 @@ __all__ = [
     "agreement_table",
     "as_baseline",
     "as_dataset",
+    "as_sequence_benchmark",
+    "as_stored_sequences",
     "best_batch_size",
     "bundled_textures",
     "by_corruption",

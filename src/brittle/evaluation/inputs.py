@@ -21,7 +21,7 @@ from brittle.benchmarks import (
     load_benchmark,
     load_sequence_benchmark,
 )
-from brittle.datasets import UnreadableImage, arrays, stored_sequences
+from brittle.datasets import StoredSequences, UnreadableImage, arrays, stored_sequences
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
@@ -201,11 +201,11 @@ def as_benchmark(given: Any) -> Benchmark | None:
 
 def as_sequence_benchmark(given: Any, data: Any = None) -> SequenceBenchmark | None:
     """A benchmark of sequences from its name, or from published sequences; None if it is of another kind."""
-    published = stored_sequences(data)
     if isinstance(given, SequenceBenchmark):
         return given
     if isinstance(given, str) and given in SEQUENCE_BENCHMARKS:
         return load_sequence_benchmark(given)
+    published = as_stored_sequences(data)
     if published is None:
         return None
     if given is not None:
@@ -213,6 +213,14 @@ def as_sequence_benchmark(given: Any, data: Any = None) -> SequenceBenchmark | N
     names = set(load_sequence_benchmark(published.scheme).perturbations) & set(published.perturbations)
     chosen = tuple(name for name in published.perturbations if name in names) or published.perturbations
     return SequenceBenchmark(published.scheme, chosen)
+
+
+def as_stored_sequences(data: Any) -> StoredSequences | None:
+    """Published sequences from a text such as "imagenet-p:PATH"; None if it names none."""
+    if isinstance(data, StoredSequences):
+        return data
+    named = isinstance(data, str) and data.partition(":")[0] in SEQUENCE_BENCHMARKS
+    return stored_sequences(data) if named else None
 
 
 def needed_benchmark(given: Any) -> Benchmark:

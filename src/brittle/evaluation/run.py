@@ -18,7 +18,6 @@ from brittle._errors import BrittleError
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark
-from brittle.datasets import stored_sequences
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
@@ -26,6 +25,7 @@ from brittle.evaluation.inputs import (
     as_dataset,
     as_models,
     as_sequence_benchmark,
+    as_stored_sequences,
     as_stored_set,
     check,
     decode,
@@ -170,7 +170,7 @@ def evaluate(
     """
     followers = CallbackList(callbacks)
     models, stored = as_models(model), as_stored_set(data)
-    sequences, published = as_sequence_benchmark(benchmark, data), stored_sequences(data)
+    sequences, published = as_sequence_benchmark(benchmark, data), as_stored_sequences(data)
     recipe = as_benchmark(benchmark) if sequences is None else None
     if sequences is not None and engine != "local":
         raise BrittleError(f"sequences are run here, by the local engine; got {engine!r}")

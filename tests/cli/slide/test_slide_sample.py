@@ -48,7 +48,7 @@ def test_a_folder_holds_images_of_one_kind(run: Run, parts: Path) -> None:
     assert "classes" in refusal(sample(run, parts, "sliders", "--classes", other_names()))
     card = Path("slides/heavy_snow/008_bag/sampling.json")
     card.write_text(card.read_text()[:20])
-    assert "card.json" in refusal(sample(run, parts, "sliders"))
+    assert "sampling.json" in refusal(sample(run, parts, "sliders"))
 
 
 @pytest.mark.usefixtures("slides")
