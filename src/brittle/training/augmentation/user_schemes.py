@@ -214,9 +214,9 @@ PLAIN: dict[str, Callable[[], Scheme]] = {
 
 NAMES = (
     *PLAIN,
+    "augmix,severity=S",
     "FILE.py:FUNCTION",
     "augmix:BASE+BASE",
-    "augmix,severity=S",
     "corruptions:BENCHMARK",
     "corruptions:BENCHMARK:NAME+NAME",
 )
