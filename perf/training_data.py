@@ -27,7 +27,8 @@ from PIL import Image as Pil
 
 from brittle.datasets import Dataset, image_folder, load_dataset, photo
 from brittle.training import TrainingConfig, build_network, train, training_config, training_images
-from brittle.training.data import DatasetImages, batches, decode_once
+from brittle.training.data import DatasetImages, decode_once
+from brittle.training.loading import batches
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "explanation" / "training-data.md"
@@ -194,8 +195,8 @@ def main() -> None:
     print(table)
     if PAGE.is_file():
         page = PAGE.read_text(encoding="utf-8")
-        words = f"<!-- measured -->\n\n{table}\n\n<!-- end -->"
-        PAGE.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: words, page, flags=re.S), encoding="utf-8")
+        block = f"<!-- measured -->\n\n{table}\n\n<!-- end -->"
+        PAGE.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: block, page, flags=re.S), encoding="utf-8")
 
 
 def report(numbers: dict[str, Any]) -> str:

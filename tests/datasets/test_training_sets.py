@@ -31,10 +31,10 @@ with (TABLES / "imagenet_classes.csv").open(encoding="utf-8", newline="") as fil
 
 def test_imagenet_100_is_every_tenth_class(tmp_path: Path) -> None:
     tenth = sorted(WNIDS)[::10]
-    whole = imagenet_100(class_folders(tmp_path / "all", WNIDS))
+    complete = imagenet_100(class_folders(tmp_path / "all", WNIDS))
     just = imagenet_100(class_folders(tmp_path / "just", tenth))
     assert [row["wnid"] for row in ROWS if row["in_imagenet_100"] == "1"] == tenth
-    for dataset in (whole, just):
+    for dataset in (complete, just):
         assert [sample.partition("/")[0] for sample in dataset.ids] == tenth
         assert dataset.labels.tolist() == list(range(100))
         assert len(dataset.classes) == len(set(dataset.classes)) == 100

@@ -48,7 +48,7 @@ def test_scores_of_a_run_say_it() -> None:
     results = brittle.evaluate(
         models, arrays(images, labels, ["dark", "bright"]), brittle.load_benchmark("cifar10-noc")
     )
-    told = uneven_clean_warning(results.scores())
-    assert told is not None
-    assert "constant has 50%" in told
+    warning = uneven_clean_warning(results.scores())
+    assert warning is not None
+    assert "constant has 50%" in warning
     assert uneven_clean_warning(results.scores()[:1]) is None

@@ -11,7 +11,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions import Draws
 from brittle.training import Corrupted, TrainingConfig
 from brittle.training.augmentation import AugMix, AutoAugment, FlipCrop, Mixture, PatchGaussian, RandomAffine, fixed
-from brittle.training.data import moved
+from brittle.training.loading import moved
 from tests.errors import naming
 from tests.training.augmented_images import PHOTOS, STACK
 

@@ -11,7 +11,7 @@ from brittle import BrittleError
 from brittle.corruptions import Draws
 from brittle.training.augmentation import AugMix, FromCallable, Mixture, fixed
 from brittle.training.augmentation.user_schemes import FromFile
-from brittle.training.data import batches
+from brittle.training.loading import batches
 from brittle.training.trainer import TrainingConfig as TrainingRecipe
 from tests.errors import naming
 from tests.training.augmented_images import PHOTOS

@@ -13,7 +13,7 @@ from brittle.corruptions import Draws
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import TrainingConfig, train
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
-from brittle.training.data import batches
+from brittle.training.loading import batches
 from tests.errors import naming
 
 RNG = np.random.default_rng(0)

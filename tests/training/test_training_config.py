@@ -191,7 +191,7 @@ def test_plain_momentum_is_that_of_its_definition() -> None:
     )
     network, twin = (torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(768, 3)) for _ in range(2))
     twin.load_state_dict(network.state_dict())
-    from brittle.training.data import batches
+    from brittle.training.loading import batches
 
     velocity = [torch.zeros_like(weight) for weight in twin.parameters()]
     for chosen, batch in batches(IMAGES, config, None, 0):
@@ -203,8 +203,8 @@ def test_plain_momentum_is_that_of_its_definition() -> None:
                 speed.mul_(0.9).add_(gradient + 0.01 * weight)
                 weight.sub_(0.1 * speed)
     train(network, IMAGES, LABELS, config)
-    for mine, theirs in zip(network.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(mine, theirs)
+    for weight, expected in zip(network.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(weight, expected)
 
 
 def test_half_precision_needs_a_gpu_and_channels_last_is_a_format_only() -> None:

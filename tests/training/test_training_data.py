@@ -24,7 +24,8 @@ from brittle.datasets import Dataset, image_folder
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import TrainingConfig, adapt_batchnorm, data, decode_once, train, training_images
 from brittle.training.augmentation import AugMix
-from brittle.training.data import DatasetImages, StoredImages, batches, channel_statistics, crop_box, resized_crop
+from brittle.training.data import DatasetImages, StoredImages, channel_statistics
+from brittle.training.loading import batches, crop_box, resized_crop
 from tests.errors import naming
 
 CONFIG = TrainingConfig(epochs=2, batch_size=16, learning_rate=0.05, crop=2)
@@ -83,12 +84,14 @@ def test_the_number_of_workers_changes_nothing(photos: Dataset, crop_kind: str) 
     one, two, four = (weights_after(source, photos.labels, config, workers=workers) for workers in (1, 2, 4))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, four)
-    epochs = [dict(_shown(source, config, epoch)) for epoch in (0, 1)]
+    epochs = [dict(_drawn(source, config, epoch)) for epoch in (0, 1)]
     assert any((epochs[0][sample] != epochs[1][sample]).any() for sample in range(len(photos)))  # each epoch draws anew
 
 
-def _shown(source: DatasetImages, config: TrainingConfig, epoch: int) -> list[tuple[int, np.ndarray]]:
-    return [pair for chosen, shown in batches(source, config, None, epoch) for pair in zip(chosen, shown, strict=True)]
+def _drawn(source: DatasetImages, config: TrainingConfig, epoch: int) -> list[tuple[int, np.ndarray]]:
+    return [
+        pair for chosen, pixels in batches(source, config, None, epoch) for pair in zip(chosen, pixels, strict=True)
+    ]
 
 
 def test_files_of_many_sizes_need_one_or_random_resized_crops(tmp_path: Path) -> None:
@@ -96,13 +99,13 @@ def test_files_of_many_sizes_need_one_or_random_resized_crops(tmp_path: Path) ->
     with pytest.raises(BrittleError, match=naming("(40, 30, 3)", "--prepare")):
         training_images(dataset, CONFIG)
     squares = training_images(dataset.prepared("20x20"), CONFIG)
-    chosen, shown = next(iter(batches(squares, CONFIG, None, 0)))
-    assert (chosen.shape, shown.shape) == ((16,), (16, 20, 20, 3))
+    chosen, pixels = next(iter(batches(squares, CONFIG, None, 0)))
+    assert (chosen.shape, pixels.shape) == ((16,), (16, 20, 20, 3))
     crops = training_images(dataset.prepared("20x20"), replace(CONFIG, crop_kind="resized", side=24))
     assert isinstance(crops, DatasetImages)
     assert {crops.read(index).shape for index in range(48)} == {(40, 30, 3), (25, 50, 3), (64, 64, 3)}
-    _, shown = next(iter(batches(crops, replace(CONFIG, crop_kind="resized", side=24), None, 0)))
-    assert shown.shape == (16, 24, 24, 3)
+    _, pixels = next(iter(batches(crops, replace(CONFIG, crop_kind="resized", side=24), None, 0)))
+    assert pixels.shape == (16, 24, 24, 3)
 
 
 def test_unreadable_images_are_counted_named_and_left_out_of_batches(tmp_path: Path) -> None:
@@ -281,9 +284,9 @@ def test_the_statistics_of_channels_are_those_of_all_pixels(photos: Dataset) -> 
     np.testing.assert_allclose(std, pixels.std(0), atol=1e-6)
     with pytest.raises(BrittleError, match="mean and std"):
         channel_statistics(np.zeros((4, 8, 8, 3), np.uint8))
-    _, shown = next(iter(batches(photos_array(photos), replace(CONFIG, mean=mean, std=std, crop=0), None, 0)))
-    np.testing.assert_allclose(shown.reshape(-1, 3).mean(0), 0, atol=0.1)
-    np.testing.assert_allclose(shown.reshape(-1, 3).std(0), 1, atol=0.1)
+    _, pixels = next(iter(batches(photos_array(photos), replace(CONFIG, mean=mean, std=std, crop=0), None, 0)))
+    np.testing.assert_allclose(pixels.reshape(-1, 3).mean(0), 0, atol=0.1)
+    np.testing.assert_allclose(pixels.reshape(-1, 3).std(0), 1, atol=0.1)
 
 
 def photos_array(dataset: Dataset) -> np.ndarray:

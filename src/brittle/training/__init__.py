@@ -20,11 +20,9 @@ from brittle.training.data import (
     ImageSource,
     cache_folder,
     decode_once,
-    input_sizes,
-    prepared_for_test,
     training_images,
 )
-from brittle.training.network import TrainedNetwork, train_network
+from brittle.training.network import TrainedNetwork, input_sizes, prepared_for_test, train_network
 from brittle.training.trainer import adapt_batchnorm, normalised, train
 
 __all__ = [

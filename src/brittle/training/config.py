@@ -240,7 +240,7 @@ def changed_config(config: TrainingConfig, **settings: Any) -> TrainingConfig:
 
 
 def deviations(config: TrainingConfig, name: str) -> dict[str, tuple[Any, Any]]:
-    """The settings that differ from a preset, each with its value here and there. The seed is not one of them."""
+    """The settings that differ from a preset, each with both values, the preset's last. The seed is not one of them."""
     published = find_preset(name).config
     pairs = {field.name: (getattr(config, field.name), getattr(published, field.name)) for field in fields(config)}
     unused = {"crop"} if config.crop_kind == published.crop_kind != "padding" else set()
@@ -252,7 +252,7 @@ def deviations_text(config: TrainingConfig, name: str) -> str:
     different = deviations(config, name)
     if not different:
         return f"trained as {name}"
-    listed = ", ".join(f"{key} {_text(here)} (not {_text(there)})" for key, (here, there) in different.items())
+    listed = ", ".join(f"{key} {_text(value)} (not {_text(usual)})" for key, (value, usual) in different.items())
     return f"trained as {name}, but: {listed}"
 
 

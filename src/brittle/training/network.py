@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
 from brittle._types import Progress
-from brittle.datasets import Dataset, no_labels
+from brittle.datasets import Dataset, no_labels, preparation_sizes
 from brittle.models import build_network, find_device, find_weights, load_into, network_key, save_trained
 from brittle.training.augmentation import scheme_by_name
 from brittle.training.config import TrainingConfig, training_config
-from brittle.training.data import as_source, cache_folder, input_sizes, training_images
+from brittle.training.data import as_source, cache_folder, training_images
 from brittle.training.trainer import normalised, train
 
 
@@ -100,3 +101,24 @@ def train_network(
     checkpoint.unlink(missing_ok=True)
     side = config.side if config.crop_kind == "resized" else min(as_source(images).shape[:2])
     return TrainedNetwork(path, losses, len(images), side, folder if folder is not None and folder.is_dir() else None)
+
+
+def input_sizes(dataset: Dataset, config: TrainingConfig) -> dict[str, Any]:
+    """`size` and `crop` of the preprocessing of a network trained on a dataset; empty if images were not resized.
+
+    After training on random resized crops of side 224, images are resized to 256 and the network sees their centre.
+    """
+    if config.crop_kind == "resized":
+        return {"size": round(config.side * SHORT_SIDE), "crop": config.side}
+    return preparation_sizes(dataset.preparation)
+
+
+SHORT_SIDE = 256 / 224
+"""The short side of a photograph, as a multiple of the side of the part that a network is tested on."""
+
+
+def prepared_for_test(dataset: Dataset, config: TrainingConfig) -> Dataset:
+    """A dataset as a network is tested on it that was trained by a config, if it is files of photographs."""
+    if config.crop_kind != "resized" or dataset.in_memory or dataset.preparation != "none":
+        return dataset
+    return dataset.prepared(f"{round(config.side * SHORT_SIDE)},{config.side}")

@@ -20,7 +20,8 @@ from brittle._io import atomic_write, missing_or_damaged, sweep
 from brittle.models import network_normalisation
 from brittle.training.augmentation.consistency import jsd_loss
 from brittle.training.config import TrainingConfig
-from brittle.training.data import Augment, Images, as_source, batches, channel_statistics
+from brittle.training.data import Augment, Images, as_source, channel_statistics
+from brittle.training.loading import batches
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
