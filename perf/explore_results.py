@@ -27,7 +27,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from brittle._parallel import cores
 from brittle.benchmarks import load_benchmark
 from brittle.evaluation import Store, plan
+from brittle.evaluation.cell import CellRows
 from brittle.explorer import State, create_app
+from brittle.models import from_callable
 from evaluation import Peak
 
 HERE = Path(__file__).parent
@@ -51,14 +53,12 @@ def write_run(folder: Path, rows: int, models: int) -> int:
         for cell in cells:
             chance = 1 / (1 + np.exp(0.6 * cell.severity - 1.6 - ease - 0.1 * model))
             wrong = (labels + rng.integers(1, CLASSES, images)) % CLASSES
+            predictions = np.where(rng.random(images) < chance, labels, wrong)
+            confidences = rng.beta(4, 1.5, images).round(3)  # many are equal
             store.write(
-                f"model-{model}",
-                f"model-{model}-{model:016x}",
+                from_callable(np.asarray, name=f"model-{model}", version="1"),
                 cell,
-                samples=samples,
-                labels=labels,
-                predictions=np.where(rng.random(images) < chance, labels, wrong),
-                confidences=rng.beta(4, 1.5, images).round(3),  # many are equal
+                CellRows(samples, labels, predictions, confidences),
             )
     return images * len(cells) * models
 

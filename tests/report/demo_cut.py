@@ -8,8 +8,8 @@ from brittle import load_benchmark
 from brittle.benchmarks import Cell
 from brittle.datasets import load_dataset
 from brittle.evaluation import Results, load_results
-from brittle.evaluation.cell import plan
-from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.cell import CellRows, plan
+from brittle.evaluation.store import Store
 from brittle.models import from_callable
 
 FILE = Path(__file__).with_name("demo_cut.npz")
@@ -45,13 +45,6 @@ def demo_cut(folder: Path) -> Results:
             store.keep_model(model, None)
             place = next(place for place in cells if place[0] == corruption and f"{place[1]:g}" == level)
             predictions, confidences = rows.T
-            store.write(
-                name,
-                model_folder(model),
-                cells[place],
-                samples=[str(sample) for sample in data.ids],
-                labels=data.labels,
-                predictions=predictions,
-                confidences=confidences / 200,
-            )
+            samples = [str(sample) for sample in data.ids]
+            store.write(model, cells[place], CellRows(samples, data.labels, predictions, confidences / 200))
     return load_results(folder)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle.report import NearestRow, nearest_sheet
+from brittle.report.sheets import NearestRow, nearest_sheet
 
 
 def test_pictures_stand_beside_each_other() -> None:
