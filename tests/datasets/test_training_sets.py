@@ -17,6 +17,8 @@ from brittle.datasets import (
     imagenet_a_clean,
     imagenet_r_clean,
     load_dataset,
+    load_test_set,
+    load_training_set,
     preparation_sizes,
     read_image,
     split,
@@ -124,3 +126,28 @@ def test_a_preparation_is_a_models_preprocessing_too() -> None:
     for wrong in ("0x10", "10x", "224×224", "axb"):
         with pytest.raises(BrittleError, match=naming(wrong)):
             preparation_sizes(wrong)
+
+
+def test_a_folder_without_parts_is_trained_on_completely_or_without_a_fifth(tmp_path: Path) -> None:
+    for name in ("cat", "dog"):
+        for index in range(10):
+            picture(tmp_path / "photos" / name / f"{index}.png", size=(40 + index, 30))
+    complete = load_training_set(tmp_path / "photos")
+    training = load_training_set(tmp_path / "photos", held_out=True)
+    test = load_test_set(tmp_path / "photos", training)
+    assert (len(complete), len(training), len(test)) == (20, 16, 4)
+    assert {*training.ids, *test.ids} == set(complete.ids)
+    assert test.labels.tolist() == [0, 0, 1, 1]
+    assert load_training_set(tmp_path / "photos", photo_prepare="24x20").image(0).shape == (20, 24, 3)
+    assert load_training_set(tmp_path / "photos", prepare="16x16", photo_prepare="24x20").image(0).shape == (16, 16, 3)
+    other = load_training_set(tmp_path / "photos", tmp_path / "photos", held_out=True)
+    assert len(other) == len(load_test_set(tmp_path / "photos", other, tmp_path / "photos")) == 20
+
+
+def test_test_images_have_the_numbers_of_the_training_classes(tmp_path: Path) -> None:
+    class_folders(tmp_path / "train", ["ant", "bee", "cow"])
+    class_folders(tmp_path / "test", ["bee", "cow"])
+    training = load_training_set(tmp_path / "test", tmp_path / "train")
+    test = load_test_set(tmp_path / "test", training, tmp_path / "train")
+    assert test.classes == training.classes == ("ant", "bee", "cow")
+    assert test.labels.tolist() == [1, 2]

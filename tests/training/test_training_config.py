@@ -9,7 +9,7 @@ import torch
 from brittle import BrittleError
 from brittle._identity import as_data, digest
 from brittle.corruptions import Draws
-from brittle.design import Plan
+from brittle.design import Plan, training_plan
 from brittle.models.small_resnet import SmallResNet
 from brittle.training import (
     PRESETS,
@@ -87,6 +87,29 @@ def test_every_preset_has_an_augmentation_and_the_smallest_is_the_default() -> N
         scheme_by_name(preset.augmentation)
         assert preset.source, name
     assert training_config() == TrainingConfig() == PRESETS["cifar-small"].config
+
+
+def test_weights_to_start_from_make_it_a_short_training_unless_a_preset_says_otherwise() -> None:
+    short = training_config(start="demo:standard")
+    assert (short.epochs, short.learning_rate, short.batch_size) == (1, 0.02, 128)
+    assert training_config("noc", start="demo:standard") == training_config("noc")
+    changed = training_config(start="demo:standard", lr=0.3, optimizer="adamw", warm_up=0.0, seed=4)
+    assert changed == TrainingConfig(epochs=1, learning_rate=0.3, optimizer="adamw", warm_up=0.0, seed=4)
+    with pytest.raises(BrittleError, match=naming("learning_rate", 0.3, 0.2)):
+        training_config(lr=0.3, learning_rate=0.2)
+
+
+def test_a_plan_by_a_preset_fine_tunes_on_images_as_the_first_training_sees_them() -> None:
+    assert training_plan() == Plan()
+    plan = training_plan(preset="noc", settings={"flip": False}, standard_epochs=2, epochs=3)
+    assert plan.standard == training_config("noc", flip=False, epochs=2)
+    assert (plan.tuning.epochs, plan.tuning.learning_rate, plan.tuning.batch_size) == (3, 0.05, 256)
+    assert (plan.tuning.flip, plan.tuning.crop_kind, plan.tuning.mean) == (False, "none", (0, 0, 0))
+    assert training_plan(preset="noc", batch_size=64).tuning.batch_size == 64
+    with pytest.raises(BrittleError, match=naming("'flap'", "flip")):
+        training_plan(settings={"flap": False})
+    with pytest.raises(BrittleError, match="normalise"):
+        Plan(standard=training_config("noc"))
 
 
 def test_deviations_are_listed_with_both_values() -> None:
