@@ -30,9 +30,9 @@ EXAMPLES = (
 
 @with_groups
 def train_verb(
+    *,
     data: Annotated[str, option("--data")],
     output: Annotated[Path, option("--output", help="The network, a .safetensors file.")],
-    images: TrainingData,
     augmentation: Annotated[str | None, option("--augmentation", show_default="none")] = None,
     network: Annotated[str, option("--network")] = "small",
     start: Annotated[str | None, option("--start")] = None,
@@ -44,6 +44,7 @@ def train_verb(
     schedule: Annotated[Schedule | None, option("--schedule", show_default="cosine")] = None,
     jsd: Annotated[float | None, option("--jsd", show_default="0")] = None,
     ema: Annotated[float | None, option("--ema", show_default="0")] = None,
+    images: TrainingData,
     seed: Annotated[int, option("--seed")] = 0,
     device: DEVICE = "auto",
 ) -> None:
