@@ -49,9 +49,9 @@ def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_other_images_are_not_mixed_in(tmp_path: Path) -> None:
-    write_arrays(IMAGES, tmp_path, RECIPE, jobs=1)
+    write_arrays(IMAGES, tmp_path, RECIPE, workers=1)
     with pytest.raises(BrittleError, match=naming(tmp_path.name, "--overwrite")):
-        write_arrays(255 - IMAGES, tmp_path, RECIPE, jobs=1)
+        write_arrays(255 - IMAGES, tmp_path, RECIPE, workers=1)
 
 
 def test_files_of_arrays_are_read_as_they_are(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_wrong_array_is_one_sentence(tmp_path: Path, name: str, content: objec
 def test_labels_need_the_same_levels_everywhere(tmp_path: Path) -> None:
     uneven = Benchmark("uneven", (Entry("fog", (1, 2)), Entry("snow", (1,))))
     with pytest.raises(BrittleError, match=naming("labels.npy", "imagenet-c/fog", 2, "imagenet-c/snow", 1)):
-        write_arrays(IMAGES, tmp_path, uneven, labels=LABELS, jobs=1)
+        write_arrays(IMAGES, tmp_path, uneven, labels=LABELS, workers=1)
 
 
 @pytest.mark.parametrize("kept", [0, 50, 1000, -1])

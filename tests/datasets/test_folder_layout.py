@@ -101,11 +101,11 @@ def test_two_images_never_share_a_file(images: list[str], outputs: list[str]) ->
             {"benchmark": Benchmark("other", RECIPE.entries, seed=4)},
             ("'two'", "seed 3", "'other'", "seed 4", "--overwrite"),
         ),
-        ({"format": "png"}, ("format", "'jpeg'", "'png'", "--overwrite")),
+        ({"image_format": "png"}, ("format", "'jpeg'", "'png'", "--overwrite")),
         ({"prepare": "imagenet"}, ("prepare", "'none'", "'imagenet'", "--overwrite")),
-        ({"format": "bmp"}, ("format", "jpeg", "png", "bmp")),
+        ({"image_format": "bmp"}, ("image_format", "jpeg", "png", "bmp")),
         ({"prepare": "resize"}, ("prepare", "imagenet", "none", "resize")),
-        ({"jobs": 0}, ("jobs", 1, 0)),
+        ({"workers": 0}, ("workers", 1, 0)),
         ({"inside": True}, ("src/out",)),
         ({"foreign": True}, ("out", "recipe.toml")),
     ],
@@ -118,7 +118,7 @@ def test_a_folder_never_mixes_two_runs(source: Path, tmp_path: Path, change: dic
         write_folders(source, out, RECIPE, workers=1)
     before = _files(out)
     destination = source / "out" if change.pop("inside", False) else out
-    arguments = {"benchmark": RECIPE, "jobs": 1, **change}
+    arguments = {"benchmark": RECIPE, "workers": 1, **change}
     with pytest.raises(BrittleError, match=naming(*values)):
         write_folders(source, destination, **arguments)
     assert _files(out) == before
@@ -185,7 +185,7 @@ def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Pat
         pytest.warns(DamagedFile, match=r"recipe\.toml"),
         pytest.raises(BrittleError, match=naming("out", "--overwrite")),
     ):
-        write_folders(source, tmp_path / "out", other, jobs=1)
+        write_folders(source, tmp_path / "out", other, workers=1)
 
 
 def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path
     for name in ("recipe.toml", "layout.toml"):
         (tmp_path / "out" / name).write_bytes(b"")
     with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=naming("recipe.toml", "--overwrite")):
-        write_folders(source, tmp_path / "out", RECIPE, jobs=1)
-    assert write_folders(source, tmp_path / "out", RECIPE, jobs=1, overwrite=True).written == 9
+        write_folders(source, tmp_path / "out", RECIPE, workers=1)
+    assert write_folders(source, tmp_path / "out", RECIPE, workers=1, overwrite=True).written == 9
 
 
 def test_all_pictures_are_on_disk_before_a_call_ends(
