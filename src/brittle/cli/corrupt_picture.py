@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from brittle._errors import BrittleError
 from brittle.cli.console import SAVING, console, save_picture
-from brittle.evaluation import load_photo
 
 if TYPE_CHECKING:
     from brittle._types import Image
@@ -61,10 +60,11 @@ def corrupt_picture(
 
 def _source(source: str, sample: str | None, prepare: str) -> tuple[Image, Sample]:
     """The pixels, and the sample id of the draws: a photograph by its file, or an image of a dataset by its id."""
+    from brittle.datasets import load_dataset
+    from brittle.evaluation import load_photo
+
     if source in ("cat", "coffee") or Path(source).is_file():
         return load_photo(source), sample if sample is not None else Path(source).name
-    from brittle.datasets import load_dataset
-
     data = load_dataset(source)
     if sample is None:
         raise BrittleError(
