@@ -73,6 +73,7 @@ PARTIAL = ("imagenet-c:", "imagenet-a:")
 
 ELSEWHERE = {
     "brittle fetch": "fetches 170 MB; tests/datasets/test_fetch.py fetches from a server of its own",
+    "correlate run run-p": "shows 40 × 10 sequences to three models; tests/cli/test_sequence_verbs.py does it with 6",
     "brittle explore": "runs until it is ended; tests/explorer/test_server.py starts and ends it",
     "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",

@@ -113,8 +113,8 @@ def test_what_pages_show_of_build_is_there(run: Run) -> None:
         (["design", "build", "non-overlapping", "odd.csv", "-o", "r.toml"], ("odd.csv", "a with b", "0.2", "0.3")),
         (["design", "build", "non-overlapping", "noc-table7", "-o", "r.csv"], (".toml", "r.csv")),
         (
-            ["design", "build", "non-overlapping", "noc-table7", "--figure", "s.png", "-o", "r.toml"],
-            (".svg", "s.png"),
+            ["design", "build", "non-overlapping", "noc-table7", "--figure", "s.jpg", "-o", "r.toml"],
+            (".pdf", ".png", ".svg", "s.jpg"),
         ),
         (
             ["design", "build", "non-overlapping", "noc-table7", "-t", "nan", "-o", "r.toml"],

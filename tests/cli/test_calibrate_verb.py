@@ -51,7 +51,7 @@ CALIBRATE = ["design", "calibrate", "-m", "nets.py:by_heart", "-d", "demo", "--c
         ([*CALIBRATE, "-o", "r.csv"], (".toml", "r.csv")),
         ([*CALIBRATE, "--robustness", "0.9", "-o", "r.toml"], ("--robustness", "0.95,0.5", "0.9")),
         ([*CALIBRATE, "--robustness", "95,50", "-o", "r.toml"], ("robustness", 0, 1, "[95.0, 50.0]")),
-        ([*CALIBRATE, "--figure", "f.pdf", "-o", "r.toml"], (".svg", "f.pdf")),
+        ([*CALIBRATE, "--figure", "f.eps", "-o", "r.toml"], (".pdf", ".png", ".svg", "f.eps")),
     ],
 )
 def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], values: tuple) -> None:
