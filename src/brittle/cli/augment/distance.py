@@ -61,10 +61,11 @@ def distance_verb(
     folder gets tables, figures, a picture of the nearest augmentations, and all features, so that the same command
     resumes after an interruption, and more samples add to the existing ones.
     """
-    from brittle.distance import measure_distances
     from brittle.plots import check_figure, plot_convergence, plot_distance, save_figure
 
     check_figure(output / "msd.svg")
+    from brittle.distance import measure_distances
+
     schemes = load_schemes(augmentations)
     loaded = inputs.load()
     with resumable_progress() as bar:
@@ -186,10 +187,11 @@ def leak_verb(
     """
     import brittle
     from brittle._io import file_name
-    from brittle.distance import measure_leak
     from brittle.plots import check_figure, plot_leak, save_figure
 
     check_figure(output / "leak.svg")
+    from brittle.distance import measure_leak
+
     scheme = load_schemes([augmentation])
     references = None if neutral is None else load_schemes(neutral)
     run = None if results is None else brittle.load_results(results)
