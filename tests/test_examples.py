@@ -61,7 +61,7 @@ LESS_OF = {
     "design overlap": {"--limit": 100},
     "augment study distance": {"--limit": 100},
     "augment study mixing": {"--limit": 100},
-    "slide sample": {"--scale": "0,1,2.5", "--seeds": 14},
+    "slide sample": {"--scales": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
 
@@ -247,7 +247,7 @@ def run(line: str, place: Path) -> None:
     if "--labels" in words:
         less |= {"--least": 1}
     if "--two-prompts" in words:
-        less |= {"--scale": None}
+        less |= {"--scales": None}
     if "scratch" in words:
         less |= {"--standard-epochs": None}
     if "batchnorm" in words:

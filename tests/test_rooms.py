@@ -28,6 +28,7 @@ ROOMS = [
     "sliders",
     "plots",
     "report",
+    "papers",
     "explorer",
     "cli",
 ]

@@ -23,6 +23,7 @@ from brittle.cli import (
     import_,
     probe,
     report,
+    reproduce,
     run,
     show,
     slide,
@@ -145,6 +146,8 @@ _add("import", import_.import_verb, import_.EXAMPLES, panel=TEST)
 _add("list", list_.list_verb, list_.EXAMPLES, panel=IMAGES)
 _add("show", show.show_verb, show.EXAMPLES, panel=IMAGES)
 _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES, panel=IMAGES)
+
+_add("reproduce", reproduce.reproduce_verb, reproduce.EXAMPLES, panel=BUILD)
 
 for _word, _room in (("design", design), ("augment", augment), ("slide", slide)):
     _outer = _group(_word, _room.HELP, _room.EXAMPLES, panel=BUILD)

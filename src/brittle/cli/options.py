@@ -24,6 +24,7 @@ CurvesBy = Literal["shift", "name", "all"]
 TableFormat = Literal["table", "csv", "markdown", "latex"]
 CorruptionMeasure = Literal["error", "CE", "relative-CE", "accuracy", "R"]
 RankBy = Literal["severity", "corruption"]
+PaperScale = Literal["small", "paper"]
 Prompts = Literal["words", "paper", "code"]
 PartialLabels = Literal["class", "not class", "skip"]
 
@@ -236,6 +237,14 @@ OPTIONS = {
     "--far": Meaning("Corruption or augmentation that is the rest of the mixture."),
     "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
     "--no-errors": Meaning("Measure distances only: train and test no model with each mixture."),
+    # papers
+    "--list": Meaning("List the tables and figures of the papers: what each needs, takes, and whether it is done."),
+    "--scale": Meaning(
+        "`small`: minutes on two cores; `paper`: the paper's data, networks and schedule.",
+        metavar="SCALE",
+        choices=PaperScale,
+    ),
+    "--path": Meaning("Where data are, such as imagenet=/data/imagenet; repeatable.", metavar="NAME=PATH"),
     # generated shifts
     "--class": Meaning("Classes by number or name, repeated or with commas; or `all`."),
     "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
@@ -251,7 +260,7 @@ OPTIONS = {
         metavar="DTYPE",
         choices=Dtype,
     ),
-    "--scale": Meaning("Scales of the shift, with commas; 0 is one of them."),
+    "--scales": Meaning("Scales of the shift, with commas; 0 is one of them."),
     "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
     "--two-prompts": Meaning("Baseline without sliders: the shift in the prompt, at scale 1 only."),
     "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),

@@ -48,7 +48,7 @@ def train(run: Run, parts: Path, *more: object, out: str = "sliders") -> Result:
 
 def sample(run: Run, parts: Path, *more: object, out: str = "slides") -> Result:
     names = ("--classes", parts / "names.txt")
-    scales = () if "--two-prompts" in more else ("--scale", "0,1,2.5")
+    scales = () if "--two-prompts" in more else ("--scales", "0,1,2.5")
     return run("slide", "sample", parts / "pipeline", *names, *scales, *SAMPLING, "-o", out, *more)
 
 

@@ -9,7 +9,7 @@ from typer.testing import Result
 
 from tests.cli.slide.slide_cases import Run, train
 
-QUICK = {"sample": ("--seeds", 1, "--denoising-steps", 2, "--scale", "0,1", "--image-format", "png")}
+QUICK = {"sample": ("--seeds", 1, "--denoising-steps", 2, "--scales", "0,1", "--image-format", "png")}
 """What is added to a command so that it does not draw for hours."""
 
 

@@ -74,8 +74,8 @@ def test_two_prompts_need_no_slider(run: Run, parts: Path) -> None:
     assert "4 images drawn" in words
     assert cns_bench("two").columns["scale"].tolist() == [0, 1, 0, 1]
     assert unnamed(refusal(sample(run, parts, "--two-prompts", "--class", "bag")), "--class", "--shift") == []
-    message = refusal(sample(run, parts, "--two-prompts", "--class", "bag", "--scale", "0,2"))
-    assert unnamed(message, "--two-prompts", "--scale") == []
+    message = refusal(sample(run, parts, "--two-prompts", "--class", "bag", "--scales", "0,2"))
+    assert unnamed(message, "--two-prompts", "--scales") == []
 
 
 @pytest.mark.usefixtures("slides")
@@ -140,10 +140,10 @@ BAD: dict[str, tuple[str, Callable]] = {
     "a class without a slider": ((3, "sliders", 8), drawn("--class", "3")),
     "scales without 0": (
         ("scales", 0, "[1.0, 2.0]"),
-        lambda r, p: r("slide", "sample", p / "pipeline", "sliders", "--scale", "1,2", "-o", "x"),
+        lambda r, p: r("slide", "sample", p / "pipeline", "sliders", "--scales", "1,2", "-o", "x"),
     ),
-    "scales that are none": (("scales", "1,2.5,5", "'much'"), drawn("--scale", "much")),
-    "a scale below 0": ((0, "-1.0", "draw_trajectory"), drawn("--scale", "0,-1")),
+    "scales that are none": (("scales", "1,2.5,5", "'much'"), drawn("--scales", "much")),
+    "a scale below 0": ((0, "-1.0", "draw_trajectory"), drawn("--scales", "0,-1")),
     "seeds that are none": (("seeds", 50, "3,7,10-12", "'many'"), drawn("--seeds", "many")),
     "no seeds": (("seeds", 50, "3,7,10-12", "'0'"), drawn("--seeds", "0")),
     "seeds backwards": (("seeds", 50, "'1,9-3'"), drawn("--seeds", "1,9-3")),

@@ -20,7 +20,7 @@ EXAMPLES = (
         "the published adapters",
     ),
     (
-        "brittle slide sample tiny sliders/ --scale 0,1,2 --seeds 10 --denoising-steps 20 -o slides",
+        "brittle slide sample tiny sliders/ --scales 0,1,2 --seeds 10 --denoising-steps 20 -o slides",
         "fewer of each",
     ),
     ("brittle slide sample tiny --two-prompts --class bag --shift heavy_fog -o two", "the baseline without a slider"),
@@ -43,7 +43,7 @@ def sample_verb(
     ] = None,
     scales: Annotated[
         list[str] | None,
-        option("--scale", show_default="0,0.5,1,1.5,2,2.5"),
+        option("--scales", show_default="0,0.5,1,1.5,2,2.5"),
     ] = None,
     seeds: Annotated[str, option("--seeds")] = "50",
     two_prompts: Annotated[bool, option("--two-prompts")] = False,
@@ -86,7 +86,7 @@ def sample_verb(
         pipeline, guidance=guidance, steps=denoising_steps, scheduler=scheduler, size=image_size, side=output_size
     )
     if two_prompts and scales:
-        raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scale")
+        raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scales")
     chosen = choose_pipeline(pipeline, tokens=tokens, classes=names, device=device, dtype=dtype)
     picks = pick_sliders(
         chosen,

@@ -1,0 +1,141 @@
+"""`brittle reproduce`: the tables and figures of the papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brittle._errors import BrittleError
+from brittle.cli.console import OUTPUT_FOLDER, console, print_json, resumable_progress
+from brittle.cli.inputs import follow
+from brittle.cli.options import Engine, PaperScale, option
+
+if TYPE_CHECKING:
+    from brittle.papers import Experiment, Finding
+
+EXAMPLES = (
+    ("brittle reproduce --list", "every table and figure, with what it needs and takes"),
+    ("brittle reproduce noc table8", "one table, small enough for two cores"),
+    ("brittle reproduce msd all -o papers", "all of a paper, into a folder of its own; resumable"),
+    (
+        "brittle reproduce noc fig3 --scale paper --path imagenet-100=/data/imagenet --engine ray",
+        "with the paper's data, network and schedule",
+    ),
+)
+
+
+def reproduce_verb(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="[PAPER]", help="`noc`, `syn2nat` or `msd`; not needed with --list.")
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TABLE|FIGURE…]", help="Tables and figures by name, such as `table7 fig3`, or `all`."),
+    ] = None,
+    output: Annotated[Path, option("--output", help="The folder of tables, figures and the page.")] = Path(
+        "reproduced"
+    ),
+    list_them: Annotated[bool, option("--list")] = False,
+    scale: Annotated[PaperScale, option("--scale")] = "small",
+    path: Annotated[list[str] | None, option("--path")] = None,
+    seed: Annotated[int, option("--seed")] = 0,
+    device: Annotated[str, option("--device")] = "auto",
+    engine: Annotated[Engine, option("--engine")] = "local",
+    address: Annotated[str | None, option("--address")] = None,
+    overwrite: Annotated[bool, option("--overwrite")] = False,
+    as_json: Annotated[bool, option("--json")] = False,
+) -> None:
+    """Repeat the tables and figures of a paper, and write them with the published numbers beside.
+
+    At small scale CIFAR-10, Fashion-MNIST and small networks take minutes on two cores; at the scale of the paper the
+    same command trains the paper's networks on the paper's data. Without names all of a paper is done. What is finished
+    is not done again; what was interrupted goes on.
+    """
+    from brittle.papers import list_experiments, read_findings, reproduce
+
+    if list_them:
+        experiments = list_experiments(paper)
+        done = {one.experiment: one for one in read_findings(output)} if output.is_dir() else {}
+        if as_json:
+            print_json([_as_data(one, done.get(one.id)) for one in experiments])
+        else:
+            _print_list(experiments, done)
+        return
+    if paper is None:
+        raise BrittleError("no paper was named; give noc, syn2nat or msd, or --list")
+    OUTPUT_FOLDER.set(output)
+    with resumable_progress() as bar:
+        found = reproduce(
+            paper,
+            names or (),
+            output,
+            scale=scale,
+            paths=_paths(path or []),
+            seed=seed,
+            device=device,
+            engine=engine,
+            address=address,
+            overwrite=overwrite,
+            progress=follow(bar),
+        )
+    if as_json:
+        print_json(found)
+    else:
+        _print_found(found)
+    console(stderr=True).print(f"{output / 'index.html'}  [dim]all tables and figures of this folder[/]")
+
+
+def _paths(texts: list[str]) -> dict[str, str]:
+    paths = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise BrittleError(f"--path takes NAME=PATH, such as imagenet=/data/imagenet, got {text!r}")
+        paths[name] = path
+    return paths
+
+
+def _as_data(one: Experiment, done: Finding | None) -> dict[str, object]:
+    return {
+        "experiment": one.id,
+        "title": one.title,
+        "claim": one.claim,
+        "minutes": one.minutes,
+        "needs": {"small": one.small_needs, "paper": one.needs},
+        "cost": one.cost,
+        "state": None if done is None else done.scale,
+        "verdict": None if done is None else done.verdict,
+    }
+
+
+def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("shows", overflow="fold", ratio=3)
+    table.add_column("small", justify="right", no_wrap=True)
+    table.add_column("at the paper's scale", overflow="fold", style="dim", ratio=2)
+    table.add_column("state", no_wrap=True)
+    for one in experiments:
+        small = "seconds" if one.minutes < 0.5 else f"{one.minutes:.0f} min"
+        needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
+        state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
+        table.add_row(f"{one.paper} {one.name}", one.title, small, needs, state)
+    console().print(table)
+    total = sum(one.minutes for one in experiments)
+    console().print(f"{len(experiments)} experiments, about {total:.0f} min at small scale on two cores\n")
+
+
+def _print_found(found: list[Finding]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for one in found:
+        screen.print(Text.assemble((f"{one.experiment} ", "bold"), one.title))
+        screen.print(Text("  The paper: " + one.claim, "dim"))
+        screen.print(Text("  Here: " + one.verdict))
+    screen.print()

@@ -1,0 +1,3 @@
+"""MSD and C-bar: how near augmentations come to corruptions, and benchmarks far from them, table by table."""
+
+from __future__ import annotations
