@@ -113,7 +113,8 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
     Bands are 95 % intervals. There is a line for each model and corruption; an image counts as wrong from its first
     error on.
     """
-    style.check_some(failures, "model that was run on clean images and on a corruption")
+    if not failures:
+        raise BrittleError("there are no failure points to draw; run a model on clean images and on a corruption first")
     models, corruptions = ({key[i] for key in failures} for i in (0, 1))
     curves = {}
     for (model, corruption), points in failures.items():
