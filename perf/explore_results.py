@@ -138,6 +138,7 @@ def measure(rows: int, models: int, turns: int) -> dict[str, Any]:
                 asked.get("heat map", "/results")
             asked.get("compare, first", "/results/compare")
         measured = {"rows": written, "failures": total, "files": files, "models": models, "cores": cores()}
+        measured["load"] = os.getloadavg()[0]
         names = ("whole run", "A right, B wrong", "one class", "cell", "sample", "heat map")
         measured["first"] = {
             name: {"clock": round(asked.times[f"{name}, first"][0]), "cpu": round(asked.used[f"{name}, first"][0])}
@@ -153,17 +154,18 @@ def lines(measured: dict[str, Any]) -> str:
         f"| {name} | {one['p50']:.0f} ms | {one['p95']:.0f} ms | {one['cpu_p95']:.0f} ms |"
         for name, one in measured["milliseconds"].items()
     )
+    first = measured["first"]
     return (
         f"Measured by `perf/explore_results.py` on {measured['cores']} cores: {measured['rows']:,} rows of "
         f"{measured['models']} models on ImageNet-C, {measured['failures']:,} of them wrong, in {measured['files']} "
         "files. CPU time is what does not depend on other work on the machine.\n\n"
         "| a page of … | median | 95 % within | CPU time, 95 % within |\n|---|---:|---:|---:|\n"
         f"{rows}\n\n"
-        "As soon as it starts, the explorer reads the run in the background. Asked before that, when nothing of the run "
-        f"was read yet, the failures of all cells took {measured['first']['unread run']['clock']} ms "
-        f"({measured['first']['unread run']['cpu']} ms of CPU time); right after the heat map had been shown they took "
-        f"{measured['first']['whole run']['clock']} ms, and those of one cell {measured['first']['cell']['clock']} ms. "
-        f"Other programs ran beside it ({os.getloadavg()[0]:.0f} waited for a core). Memory: {measured['memory_before']:,} MB before, {measured['memory_peak']:,} MB at the peak."
+        "As soon as it starts, the explorer reads the run in the background. Asked before it was read, "
+        f"the failures of all cells took {first['unread run']['clock']} ms ({first['unread run']['cpu']} ms of the CPU); "
+        f"right after the heat map had been shown they took {first['whole run']['clock']} ms, and those of one cell "
+        f"{first['cell']['clock']} ms. Other programs ran beside it: {measured['load']:.0f} waited for a core. "
+        f"Memory: {measured['memory_before']:,} MB before, {measured['memory_peak']:,} MB at the peak."
     )
 
 
