@@ -162,7 +162,7 @@ def lines(measured: dict[str, Any]) -> str:
         "| a page of … | median | 95 % within | CPU time, 95 % within |\n|---|---:|---:|---:|\n"
         f"{rows}\n\n"
         "As soon as it starts, the explorer reads the run in the background. Asked before it was read, "
-        f"the failures of all cells took {first['unread run']['clock']} ms ({first['unread run']['cpu']} ms of the CPU); "
+        f"the failures of all cells took {first['unread run']['clock']} ms ({first['unread run']['cpu']} ms of CPU); "
         f"right after the heat map had been shown they took {first['whole run']['clock']} ms, and those of one cell "
         f"{first['cell']['clock']} ms. Other programs ran beside it: {measured['load']:.0f} waited for a core. "
         f"Memory: {measured['memory_before']:,} MB before, {measured['memory_peak']:,} MB at the peak."
