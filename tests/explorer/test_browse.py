@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 from brittle import BrittleError
-from brittle.evaluation import trajectories
+from brittle.evaluation import Results, Store, aligned_files, load_results, trajectories
+from brittle.evaluation.cell import CellRows
 from brittle.explorer.browse import (
     Failure,
     FailureQuery,
@@ -18,10 +20,11 @@ from brittle.explorer.browse import (
     heat_map,
     paired_cells,
 )
-from brittle.explorer.ladders import Ladders
+from brittle.explorer.ladders import VALUES, Ladders
 from brittle.explorer.samples import sample_trajectories
 from brittle.metrics import difference, failure_points, wilson
 from tests.errors import naming
+from tests.explorer.browse_cases import RECIPE, models, write_run
 from tests.explorer.random_runs import LADDERS, random_rows, random_slides, results_of
 
 SEEDS = range(3)
@@ -153,6 +156,31 @@ def test_what_does_not_fit_into_memory_is_read_again(budget: int) -> None:
             == brute_force(table, {"right_by": "model-0"}, "surest")[:200]
         )
     assert sum(ladder.nbytes for ladder in small._kept.values()) <= max(budget, 2_000)
+
+
+def test_files_with_the_same_samples_are_read_without_their_ids_and_give_the_same(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    results = load_results(tmp_path)
+    quick, plain = Ladders(results), Ladders(Results(results.rows))
+    assert len(aligned_files(results)) == 2 * 5
+    assert not aligned_files(plain.results)
+    assert quick.levels == plain.levels
+    for one, other in zip(quick.each(quick.pairs()), plain.each(plain.pairs()), strict=True):
+        for name in ("samples", "labels", "predictions", "confidences", "states", "points"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert failures(quick, FailureQuery()).rows == failures(plain, FailureQuery()).rows != []
+
+
+def test_a_cell_whose_samples_are_in_another_order_is_read_with_their_ids(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    before = failures(Ladders(load_results(tmp_path)), FailureQuery()).rows
+    file = next(path for path in sorted((tmp_path / "cells").glob("*/*.parquet")) if "fog@3" in path.name)
+    table, store, cell = pl.read_parquet(file).reverse(), Store(tmp_path), RECIPE.cells()[1]
+    model = next(one for one in models() if one.name == table["model"][0])
+    store.write(model, cell, CellRows(table["sample"].to_list(), *(table[name].to_numpy() for name in VALUES[:3])))
+    results = load_results(tmp_path)
+    assert not aligned_files(results)
+    assert failures(Ladders(results), FailureQuery()).rows == before
 
 
 def test_failure_points_are_those_of_the_metric() -> None:

@@ -33,7 +33,7 @@ from brittle.evaluation.references import (
     find_reference,
     published_rows,
 )
-from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.results import Results, aligned_files, load_results
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
@@ -234,6 +234,7 @@ __all__ = [
     "Trajectories",
     "WandbCallback",
     "agreement_table",
+    "aligned_files",
     "as_baseline",
     "as_dataset",
     "as_sequence_benchmark",

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
+from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
-from brittle.evaluation.store import CELLS, SEQUENCES, Store, scan
+from brittle.evaluation.store import CELLS, SAMPLES, SEQUENCES, Store, model_files, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
@@ -284,6 +285,26 @@ def load_results(*folders: str | Path) -> Results:
     if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):
         return Results(sequences.select(COLUMNS).limit(0), about, sequences)  # published sequences: no clean images
     return Results(scan(stores).select(COLUMNS), about, sequences)
+
+
+def aligned_files(results: Results) -> dict[tuple[str, str, float], Path]:
+    """The file of each (model, corruption, level), if all of them have the same samples in the same order; else none.
+
+    Whoever reads these files can do without the ids of the samples, which take most of the time.
+    """
+    stores = [Store(run.folder) for run in results.runs]
+    cells = {f"{cell.file_name}.parquet": cell for one in stores for recipe in one.recipes() for cell in plan(recipe)}
+    found: dict[tuple[str, str, float], Path] = {}
+    orders = set()
+    for ending, files in model_files(stores) if stores else ():
+        model = next(iter(pl.read_parquet(files[0], columns=["model"], n_rows=1)["model"]), "") + ending
+        for file in files:
+            place = (model, *cells[file.name].place) if file.name in cells else None
+            if place is None or place in found:
+                return {}
+            orders.add(pl.read_parquet_metadata(file).get(SAMPLES))
+            found[place] = file
+    return found if len(orders) == 1 and None not in orders else {}
 
 
 def has_sequences(store: Store) -> bool:
