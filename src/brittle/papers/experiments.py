@@ -6,8 +6,10 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
 
 from brittle._errors import BrittleError, did_you_mean
@@ -102,7 +104,8 @@ class Outcome:
     """What an experiment found.
 
     A column whose name begins with "published" holds the paper's numbers, and stands beside ours. `agreement` says how
-    near both are, `differs` what was done otherwise than in the paper, and `figures` holds Axes by name.
+    near both are, `differs` what was done otherwise than in the paper, and `figures` holds Axes, or pictures of Pillow,
+    by name.
     """
 
     verdict: str
@@ -201,8 +204,16 @@ def list_experiments(paper: str | None = None) -> list[Experiment]:
     if paper is not None and paper not in PAPERS:
         raise BrittleError(f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; there are {', '.join(PAPERS)}")
     for name in PAPERS:
-        import_module(f"brittle.papers.{name}")
+        for module in _modules(name):
+            import_module(f"brittle.papers.{module}")
     return [one for name in PAPERS if paper in (None, name) for one in _EXPERIMENTS.values() if one.paper == name]
+
+
+@cache
+def _modules(paper: str) -> list[str]:
+    """The modules of a paper, `noc` first and then such as `noc_appendix`."""
+    found = [module.name for module in iter_modules([str(Path(__file__).parent)])]
+    return [paper, *sorted(name for name in found if name.startswith(f"{paper}_"))]
 
 
 def find_experiments(paper: str, names: Sequence[str] = ()) -> list[Experiment]:
@@ -324,10 +335,17 @@ def _paths_of(one: Experiment, setting: Setting) -> dict[str, str]:
 
 
 def _write(one: Experiment, setting: Setting, outcome: Outcome, folder: Path, key: str, seconds: float) -> Finding:
+    from PIL import Image as Pil
+
     from brittle.plots import save_figure
 
     figures = []
     for name, drawn in outcome.figures.items():
+        if isinstance(drawn, Pil.Image):
+            with atomic_write(folder / f"{name}.png") as temporary:
+                drawn.save(temporary, format="PNG")
+            figures.append(f"{name}.png")
+            continue
         for ending in ("svg", "pdf"):
             save_figure(drawn, folder / f"{name}.{ending}")
         figures.append(f"{name}.svg")
