@@ -143,7 +143,7 @@ def _calibrated_half(setting: Setting, half: slice) -> Outcome:
     test = noc_data(setting)[1]
     path = setting.work("calibration") / f"{half.start}-{half.stop}.json"
     found = calibrate_all(
-        recipe, model, test, path=path, tolerance=0.1 if setting.small else 0.02, progress=setting.progress
+        recipe, model, test, path=path, beyond=True, tolerance=0.1 if setting.small else 0.02, progress=setting.progress
     )
     table, rows, errors = published_table("noc-candidates"), [], []
     side = 32 if setting.small else 224
@@ -167,10 +167,10 @@ def _calibrated_half(setting: Setting, half: slice) -> Outcome:
             }
         )
     short = [str(row["corruption"]) for row in rows if not row["0.5 reached"]]
-    beyond = [one.corruption for one in found if max(one.severities) > 5]
+    beyond = [one.corruption for one in found if one.beyond]
     verdict = (
         f"{len(rows) - len(short)} of {len(rows)} ranges end at R = 0.5; {listed(short)} cannot do so much harm here. "
-        f"{len(beyond)} of them end above the published one's end at severity 5."
+        f"{len(beyond)} end beyond the published ranges ({listed(beyond)})."
     )
     agreement = agreement_of(errors, [row["published error, AlexNet"] for row in rows], "errors and AlexNet's")
     differs = differences(
