@@ -88,6 +88,7 @@ OPTIONS = {
     ),
     "--address": Meaning("Address of the Ray cluster."),
     "--overwrite": Meaning("Remove the results of an earlier call from the output folder, and start again."),
+    "--beyond": Meaning("Search above the strongest published level too, where a corruption's parameters can go on."),
     "--tolerance": Meaning("Precision of a severity that is searched for."),
     "--search-step": Meaning("Step of severity of the upward search before bisection."),
     "--difficulty": Meaning("Difficulty of sequences, 1 to 3: frames so far apart are compared, noise is stronger."),

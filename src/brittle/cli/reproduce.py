@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,6 +40,7 @@ def reproduce_verb(
     list_them: Annotated[bool, option("--list")] = False,
     scale: Annotated[PaperScale, option("--scale")] = "small",
     path: Annotated[list[str] | None, option("--path")] = None,
+    settings: Annotated[list[str] | None, option("--set")] = None,
     seed: Annotated[int, option("--seed")] = 0,
     device: Annotated[str, option("--device")] = "auto",
     engine: Annotated[Engine, option("--engine")] = "local",
@@ -72,7 +73,8 @@ def reproduce_verb(
             names or (),
             output,
             scale=scale,
-            paths=_paths(path or []),
+            paths=_pairs(path, "--path takes NAME=PATH, such as imagenet=/data/imagenet"),
+            training=_training(settings),
             seed=seed,
             device=device,
             engine=engine,
@@ -87,14 +89,23 @@ def reproduce_verb(
     console(stderr=True).print(f"{output / 'index.html'}  [dim]all tables and figures of this folder[/]")
 
 
-def _paths(texts: list[str]) -> dict[str, str]:
-    paths = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise BrittleError(f"--path takes NAME=PATH, such as imagenet=/data/imagenet, got {text!r}")
-        paths[name] = path
-    return paths
+def _pairs(texts: list[str] | None, form: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise BrittleError(f"{form}; got {text!r}")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _training(texts: list[str] | None) -> dict[str, Any]:
+    pairs = _pairs(texts, "--set takes NAME=VALUE, such as epochs=2")
+    if not pairs:
+        return {}
+    from brittle.training import read_settings
+
+    return read_settings(pairs)
 
 
 def _as_data(one: Experiment, done: Finding | None) -> dict[str, object]:

@@ -61,9 +61,10 @@ from brittle.design.covering import (
     run_reference,
     single_scores,
 )
-from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps
+from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps, shared_overlaps
 from brittle.design.overlap import (
     VanishingGain,
+    is_overlap,
     load_overlap,
     overlap_from_relative_errors,
     overlap_matrix,
@@ -173,6 +174,7 @@ __all__ = [
     "folder_balance",
     "hierarchical",
     "imbalance",
+    "is_overlap",
     "least_overlapping",
     "load_candidates",
     "load_categories",
@@ -205,6 +207,7 @@ __all__ = [
     "scheme_features",
     "scheme_models",
     "scheme_points",
+    "shared_overlaps",
     "shift_drops",
     "single_scores",
     "substitute",

@@ -168,7 +168,8 @@ def plot_calibration(
             ax.axvspan(min(one.severities), max(one.severities), color=LIGHT["accent"], alpha=0.14, linewidth=0)
             for value in robustness:
                 ax.axhline(value, **DASHED)
-            ax.set(xlim=(0, float(get_corruption(one.corruption).max_severity)), ylim=(0, 1.12), yticks=(0, 0.5, 1))
+            most = max(1.1 * max(one.severities) if one.beyond else 0, get_corruption(one.corruption).max_severity)
+            ax.set(xlim=(0, float(most)), ylim=(0, 1.12), yticks=(0, 0.5, 1))
             ax.set_title(style.plain_text(name), fontsize=7)
         style.label_panels(axes, "severity", "robustness R, share of the clean accuracy")
     return axes

@@ -68,7 +68,7 @@ def contact_sheet(
     clean = square(image, size)
 
     def cell(entry: Entry, level: Level, sample: int) -> Tile:
-        if ends(level)[1] > entry.corruption.max_severity:
+        if ends(level)[1] > entry.corruption.highest_severity:
             return Tile(None)
         severity = severity_of(level, seed, entry.corruption, sample)
         picture = corrupt(clean, entry.corruption, severity, seed=seed, sample=sample, table=table, **entry.options)
