@@ -141,7 +141,7 @@ def scan_runs(
     In the paper a run has two networks of the same training: the model gives the errors, and the one at its place among
     `extractors` the features. Without extractors a model gives both. The errors of a model are measured once for all
     its runs; the target error and the spread are means over the models. `draw_per_image` is that of
-    `corruption_features`. Errors are written to `folder`/run and features to `folder`/features; existing ones are reused.
+    `corruption_features`. Errors are written to `folder`/run, features to `folder`/features; existing ones are reused.
     """
     features = [check_extractor(model) for model in extractors or models]
     levelled = scan_levels(candidates, models[0], test, progress=progress)
