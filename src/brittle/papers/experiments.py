@@ -171,7 +171,7 @@ def experiment(
     """Register a function as an experiment of the paper whose module it stands in."""
 
     def register(run: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
-        paper = run.__module__.rpartition(".")[2]
+        paper = run.__module__.rpartition(".")[2].partition("_")[0]  # msd_c_bar belongs to msd
         one = Experiment(paper, name, title, claim, run, minutes, tuple(needs), tuple(small_needs), cost)
         if one.id in _EXPERIMENTS:
             raise ValueError(f"two experiments are called {one.id}")
