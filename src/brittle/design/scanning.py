@@ -92,20 +92,20 @@ def repeated_images(
     models: Sequence[Model],
     training: Dataset,
     *,
-    extractors: Sequence[Model] = (),
+    feature_models: Sequence[Model] = (),
     feature_images: int = 100,
     repeats: int | None = None,
     seed: int = 0,
 ) -> list[FeatureImages]:
     """The images of each run, another seed each; models take turns, so there is at least one run for each of them.
 
-    `extractors` are the networks that give features, if those are others, see `scan_runs`. Raises a BrittleError if one
-    gives no features, if two models have the same name, or if the numbers of both do not fit.
+    `feature_models` are the networks that give features, if those are others, see `scan_runs`. Raises a BrittleError if
+    one gives no features, if two models have the same name, or if the numbers of both do not fit.
     """
-    if extractors and len(extractors) != len(models):
+    if feature_models and len(feature_models) != len(models):
         raise BrittleError(
-            f"a run has one network for errors and one for features, got {len(models)} models and {len(extractors)} "
-            "feature models; give as many of both"
+            f"a run has one network for errors and one for features, got {len(models)} models and "
+            f"{len(feature_models)} feature models; give as many of both"
         )
     count = len(models) if repeats is None else repeats
     if count < len(models):
@@ -117,7 +117,7 @@ def repeated_images(
         if names.count(name) > 1:
             raise BrittleError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
     images = [select_images(training, feature_images, seed=seed + run) for run in range(count)]
-    for model in extractors or models:
+    for model in feature_models or models:
         check_extractor(model).features(images[0].pixels[:1])
     return images
 
@@ -131,7 +131,7 @@ def scan_runs(
     folder: str | Path,
     *,
     samples: int,
-    extractors: Sequence[Model] = (),
+    feature_models: Sequence[Model] = (),
     draw_per_image: bool = False,
     batch_size: int = 128,
     progress: Progress | None = None,
@@ -139,11 +139,11 @@ def scan_runs(
     """One run for each set of feature images, each with another seed, with the models in turn.
 
     In the paper a run has two networks of the same training: the model gives the errors, and the one at its place among
-    `extractors` the features. Without extractors a model gives both. The errors of a model are measured once for all
-    its runs; the target error and the spread are means over the models. `draw_per_image` is that of
-    `corruption_features`. Errors are written to `folder`/run, features to `folder`/features; existing ones are reused.
+    `feature_models` the features. Without these a model gives both. The errors of a model are measured once for all its
+    runs; the target error and the spread are means over the models. `draw_per_image` is that of `corruption_features`.
+    Errors are written to `folder`/run, features to `folder`/features; existing ones are reused.
     """
-    features = [check_extractor(model) for model in extractors or models]
+    features = [check_extractor(model) for model in feature_models or models]
     levelled = scan_levels(candidates, models[0], test, progress=progress)
     options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
     measured = [scan_errors(model, test, levelled, baseline, Path(folder) / "run", **options) for model in models]

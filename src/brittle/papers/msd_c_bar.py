@@ -64,7 +64,7 @@ def c_bar(setting: Setting) -> Outcome:
     images = design.repeated_images(
         models,
         setting.data("cifar10", train=True),
-        extractors=extractors,
+        feature_models=extractors,
         feature_images=scale.feature_images,
         repeats=scale.runs,
         seed=setting.seed,
@@ -77,7 +77,7 @@ def c_bar(setting: Setting) -> Outcome:
         baseline,
         setting.work("c-bar"),
         samples=scale.scan_samples,
-        extractors=extractors,
+        feature_models=extractors,
         progress=setting.progress,
     )
     farthest = design.dissimilar(scanned.runs, scanned.target_error, spread=scanned.spread, seed=setting.seed)
