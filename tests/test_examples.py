@@ -43,7 +43,6 @@ LESS = {
     "--train-limit": 200,
     "--epochs": 1,
     "--standard-epochs": 1,
-    "--schemes": 4,
     "--datasets": 200,
     "--steps": 2,
     "--denoising-steps": 2,
@@ -59,8 +58,6 @@ LESS_OF = {
     "augment train": {"--train-limit": 40},
     "design build dissimilar": {"--limit": 40, "--repeats": 1},
     "design overlap": {"--limit": 100},
-    "augment study distance": {"--limit": 100},
-    "augment study mixing": {"--limit": 100},
     "slide sample": {"--scales": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
@@ -78,13 +75,13 @@ ELSEWHERE = {
     "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
-    "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo --class trouser,sneaker,bag": "takes half an hour, as it says; the same demo runs with its defaults",
     "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",
     "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
+    "brittle reproduce msd": "takes minutes to half an hour; tests/papers/test_msd.py runs each on tiny data",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
 """Examples that are not run here, and why."""

@@ -39,14 +39,6 @@ PIPELINE = ("sliders.choose_pipeline",)
 CALLS: dict[str, tuple[str, ...]] = {
     "augment distance": ("distance.measure_distances", *DISTANCES),
     "augment leak": ("distance.measure_leak", "distance.leak_scores", "evaluation.load_results", *DISTANCES),
-    "augment study distance": (
-        "design.distance_study",
-        "distance.feature_images",
-        "training.augmentation.some_schemes",
-        *BENCHMARK,
-        *TRAININGS,
-    ),
-    "augment study mixing": ("design.mixing_study", "distance.feature_images", *TRAININGS),
     "augment train": ("training.train_network", "training.training_config", "datasets.load_training_set"),
     "check": (
         "evaluation.check_rules",

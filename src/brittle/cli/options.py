@@ -228,16 +228,17 @@ OPTIONS = {
     "--feature-images": Meaning("Number of images whose features represent a transform."),
     "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
     "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
+    "--feature-model": Meaning(
+        "Network that gives the features of a run whose errors the model at the same place gives; repeatable."
+    ),
+    "--draw-per-image": Meaning(
+        "Draw each feature image's own corruption, as ImageNet-C-bar's 10,000 images × 1 draw."
+    ),
     "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
     "--results": Meaning("Run that is scored with and without the leaked corruptions.", metavar="RUN"),
     "--neutral": Meaning("Reference augmentations, which are known not to leak."),
     "--margin": Meaning("Leaked is a corruption nearer than this share of the distance to a reference augmentation."),
     "--alpha": Meaning("Family-wise false-positive rate of the test."),
-    "--schemes": Meaning("Number of the 512 subsets of AugMix's nine bases."),
-    "--near": Meaning("Corruption that models are tested on, and that is mixed into the training."),
-    "--far": Meaning("Corruption or augmentation that is the rest of the mixture."),
-    "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
-    "--no-errors": Meaning("Measure distances only: train and test no model with each mixture."),
     # papers
     "--list": Meaning("List the tables and figures of the papers: what each needs, takes, and whether it is done."),
     "--scale": Meaning(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,12 +81,17 @@ def plot_leak(check: LeakCheck, *, ax: Panel = None) -> Axes:
 
 
 def plot_study(
-    points: pl.DataFrame, correlations: pl.DataFrame, *, distance: str = "msd", figure: Canvas = None
+    points: pl.DataFrame,
+    correlations: pl.DataFrame,
+    *,
+    distance: str = "msd",
+    groups: Mapping[str, Collection[str]] | None = None,
+    figure: Canvas = None,
 ) -> AxesArray:
     """A dot for each scheme, its MSD (or "mmd") and the error of the model trained with it; Axes for each corruption.
 
     `correlations` is what `scheme_correlations` gives for these points; ρ is bold above 0.6, which the paper calls
-    strong.
+    strong. `groups` are schemes that have a mark of their own, by a title for the legend; the others are grey then.
     """
     if distance not in ("msd", "mmd"):
         raise BrittleError(f"distance is msd or mmd, got {distance!r}")
@@ -95,13 +100,20 @@ def plot_study(
         for ax, name, short in zip(axes, corruptions, style.short_names(corruptions), strict=True):
             rows = points.filter(pl.col("corruption") == name)
             look = {**series_style(0), "linestyle": "none", "alpha": 0.6, "markersize": 3}
-            ax.plot(rows[distance], 100 * rows["error"], **look)
+            look |= {"color": LIGHT["rest"]} if groups else {}
+            (cloud,) = ax.plot(rows[distance], 100 * rows["error"], **look)
+            marks = {"other schemes": cloud}
+            for place, (group, members) in enumerate((groups or {}).items()):
+                few = rows.filter(pl.col("scheme").is_in(list(members)))
+                look = {**series_style(place), "linestyle": "none", "markersize": 4}
+                (marks[group],) = ax.plot(few[distance], 100 * few["error"], **look)
             rho = correlations.filter(pl.col("corruption") == name)[distance][0]
             known = rho is not None and not math.isnan(rho)
             title = f"{style.plain_text(short)}\n" + (style.signed(f"ρ = {rho:.2f}") if known else "no correlation")
             ax.set_title(title, fontweight="bold" if known and rho > STRONG else "normal")
             ax.locator_params(nbins=3)
-        style.label_panels(axes, f"{distance.upper()} of the scheme to the corruption", "error of its model (%)")
+        x = f"{distance.upper()} of the scheme to the corruption"
+        style.label_panels(axes, x, "error of its model (%)", marks)
     return axes
 
 
