@@ -16,7 +16,7 @@ from brittle.datasets.classes import class_name, imagenet_names, read_class_name
 from brittle.datasets.cns import CLASSES_FILE, cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders
-from brittle.datasets.fetch import fetch_cifar10
+from brittle.datasets.fetch import fetch_cifar10, fetch_fashion_mnist
 from brittle.datasets.folders import image_folder, split
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
@@ -94,6 +94,7 @@ __all__ = [
     "demo",
     "fashion_mnist",
     "fetch_cifar10",
+    "fetch_fashion_mnist",
     "find_images",
     "find_sequences",
     "folder_corruptions",

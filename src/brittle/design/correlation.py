@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import read_csv
-from brittle._types import FloatArray
+from brittle._random import generator
+from brittle._types import FloatArray, check_level
 from brittle.benchmarks import CLEAN
 from brittle.design.covering import members_in
 from brittle.design.matrix import check_names, numbers_of
 from brittle.evaluation import steadiness
 from brittle.evaluation.results import Results, load_results
+from brittle.metrics import Estimate
 from brittle.metrics.correlation import correlate as pearson_along
 
 
@@ -238,6 +240,84 @@ def correlation_table(
     rows = correlation_rows(drops, names, groups, natural)
     wide = rows.pivot("group", index="natural", values="mean_r", maintain_order=True)
     return pl.concat([wide, wide.select(pl.lit("mean").alias("natural"), pl.exclude("natural").mean())])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeans:
+    """The mean correlation of groups of benchmarks, over benchmarks and natural shifts: what Syn2Nat compares.
+
+    `drawn` has the same means for resampled models, resamples × groups. Intervals are percentiles of these: they cover
+    the choice of models, which matters most, and not that of images or benchmarks.
+    """
+
+    groups: tuple[str, ...]
+    values: FloatArray
+    drawn: FloatArray
+    models: int
+
+    def estimate(self, group: str, *, level: float = 0.95) -> Estimate:
+        """The mean of one group."""
+        place = self._place(group)
+        return self._estimate(f"mean r of {group}", self.values[place], self.drawn[:, place], level)
+
+    def difference(self, first: str, second: str, *, level: float = 0.95) -> Estimate:
+        """How much better the second group predicts the natural shifts than the first, for the same models."""
+        a, b = self._place(first), self._place(second)
+        drawn = self.drawn[:, b] - self.drawn[:, a]
+        return self._estimate(f"{second} − {first}", self.values[b] - self.values[a], drawn, level)
+
+    def _place(self, group: str) -> int:
+        if group not in self.groups:
+            raise BrittleError(f"there is no group {group!r}; {did_you_mean(str(group), self.groups)}")
+        return self.groups.index(group)
+
+    def _estimate(self, name: str, value: float, drawn: FloatArray, level: float) -> Estimate:
+        tail = (1 - check_level(level)) / 2
+        low, high = np.quantile(drawn, [tail, 1 - tail])
+        ends = (float(low), float(high))
+        return Estimate(name, float(value), *ends, level, self.models, "bootstrap over models", percent=False)
+
+
+def group_means(
+    drops: ArrayLike,
+    names: Sequence[str],
+    groups: Mapping[str, Benchmarks],
+    natural: Mapping[str, ArrayLike],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> GroupMeans:
+    """The last row of Syn2Nat's Tables 2 and 3, and how it varies if the models are drawn anew, with replacement."""
+    if not groups or not natural:
+        raise BrittleError(
+            f"give a group of benchmarks and a natural shift or more, got {len(groups)} and {len(natural)}"
+        )
+    means = [benchmark_drops(drops, names, benchmarks) for benchmarks in groups.values()]
+    models = means[0].shape[1]
+    shifts = np.array([_check_natural(values, models, name) for name, values in natural.items()])
+    rng = generator(seed)
+    drawn = np.empty((resamples, len(means)))
+    done = 0
+    while done < resamples:
+        chosen = rng.integers(models, size=models)
+        values = [_mean_correlation(group[:, chosen], shifts[:, chosen]) for group in means]
+        if not np.isnan(values).any():  # hardly any model twice or more, so that there is a correlation
+            drawn[done] = values
+            done += 1
+    values = np.array([_mean_correlation(group, shifts) for group in means])
+    return GroupMeans(tuple(groups), values, drawn, models)
+
+
+def _mean_correlation(means: FloatArray, natural: FloatArray) -> float:
+    """The mean of Pearson's r over all pairs of rows; NaN if a row is constant."""
+    units = []
+    for rows in (means, natural):
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        length = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+        if (length <= 1e-12).any():
+            return float("nan")
+        units.append((centred / length).mean(axis=0))
+    return float(units[0] @ units[1])
 
 
 def _check_natural(natural: ArrayLike, models: int, shift: str) -> FloatArray:
