@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("brittle slide label slides/ --page label.html", "a page to label images on, by keys"),
     (
-        "brittle slide label slides/ --page label.html --scores measured/scores.csv --results run",
+        "brittle slide label slides/ --page label.html --scores measured/scores.csv --results all-run",
         "only images that CLIP and two models do not find easy, hardest first",
     ),
-    ("brittle slide label slides/ --labels anna.csv --labels via.json --rule any-ooc -o labelled", "two annotators"),
+    ("brittle slide label slides/ --labels anna.csv --labels bo.csv --rule any-ooc", "two annotators"),
     (
-        "brittle slide label slides/ --labels labels.csv --results run --filtered filtered/kept.csv -o labelled",
+        "brittle slide label slides/ --labels labels.csv --results all-run --filtered filtered/kept.csv",
         "accuracy on images that people kept beside those that the filter kept",
     ),
 )
