@@ -296,6 +296,6 @@ NEEDED_BY = {
     "lora_adapters": ["sliders"],
     "preds.csv": ["val"],
     "predictions.csv": ["val"],
-    **dict.fromkeys(("labels.csv", "anna.csv", "bo.csv", "via.json"), ["slides"]),
+    **{name: ["slides"] for name in ("labels.csv", "anna.csv", "bo.csv", "via.json")},
 }
 """What an imitation is made from."""
