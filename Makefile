@@ -49,9 +49,9 @@ dist/ready: $(PACKED) | $(LIGHT)/pip
 	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
 	touch $@
 
-timm:  ## test timm and torchvision models, in an environment of their own
+timm:  ## test timm and torchvision models, and sliders beside torchvision, in an environment of their own
 	$(PYTHON) -m venv .venv-timm
-	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[transformers]' pytest
+	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[sliders,plots]' pytest
 	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
 	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
 

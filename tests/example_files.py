@@ -1,5 +1,6 @@
 """What the examples of the docs name: small imitations of files that users have, and of what other verbs make."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -155,6 +156,17 @@ def labels(path: Path) -> None:
     path.write_text("\n".join(["sample,label", *lines]))
 
 
+def via_project(path: Path) -> None:
+    """The same labels, but for one, as the VGG Image Annotator keeps them, with a word of its own."""
+    labels(path)
+    lines = [line.rpartition(",") for line in path.read_text().splitlines()[1:]]
+    images = {
+        f"{name}-1": {"filename": f"slides/{name}", "file_attributes": {"label": label.replace("not class", "ooc")}}
+        for name, _, label in lines[:-1]
+    }
+    path.write_text(json.dumps({"_via_img_metadata": images}))
+
+
 def tokens(folder: Path) -> None:
     pipeline = tiny_world.pipeline()
     wide = pipeline.text_encoder.get_input_embeddings().weight.shape[1]
@@ -239,6 +251,9 @@ USERS: dict[str, Callable[[Path], object]] = {
     "dinov2": tiny_world.save_dino,
     "dinov2-large": tiny_world.save_dino,
     "labels.csv": labels,
+    "anna.csv": labels,
+    "bo.csv": labels,
+    "via.json": via_project,
     "vignette.py": of_page("tutorials/own-corruption.md", "python"),
     "lens.toml": of_page("tutorials/own-corruption.md", "toml"),
 }
@@ -269,11 +284,18 @@ VERBS = {
     "tiny-sliders": ("brittle slide train tiny --class bag,sneaker --shift heavy_fog -o tiny-sliders",),
     "slides": (f"{SLIDES} -o slides",),
     "more": (f"{SLIDES} -o more",),
+    "all-run": ("brittle run -m timm:resnet50 -m timm:vit_base_patch16_224 -d cns-bench:slides/ -o all-run",),
+    "measured": ("brittle slide measure slides/ --clip clip/ -o measured",),
     "filtered": (
         "brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv --tpr 0.5 --least 1 -o filtered",
     ),
 }
 """What other verbs of brittle make, and how."""
 
-NEEDED_BY = {"lora_adapters": ["sliders"], "labels.csv": ["slides"], "preds.csv": ["val"], "predictions.csv": ["val"]}
+NEEDED_BY = {
+    "lora_adapters": ["sliders"],
+    "preds.csv": ["val"],
+    "predictions.csv": ["val"],
+    **{name: ["slides"] for name in ("labels.csv", "anna.csv", "bo.csv", "via.json")},
+}
 """What an imitation is made from."""

@@ -145,7 +145,15 @@ CALLS: dict[str, tuple[str, ...]] = {
         "sliders.read_scores",
         "sliders.score_slides",
         "sliders.validated_filters",
+    ),
+    "slide label": (
+        "sliders.choose_samples",
         "sliders.write_labelling_page",
+        "sliders.read_annotations",
+        "sliders.merged_labels",
+        "sliders.annotator_agreement",
+        "sliders.keep_labelled",
+        "sliders.labelled_accuracy",
     ),
     "slide measure": ("sliders.shift_curves", "sliders.score_slides"),
     "slide sample": (
@@ -167,6 +175,8 @@ DIFFERENT = {
     "limit": "a method of the dataset, `Dataset.limited`",
     "model": "the first argument of `load_model`, its spec",
     "data": "the first argument of `load_dataset`, its spec",
+    "class": "a word of Python; classes",
+    "partial_as": "partial, of the functions of sliders, since --partial means something else",
     "seed": "the seed of the recipe or of the images, of the same name there",
     "partial": "an option of the readers of `load_dataset`",
     "set": "any keyword of `training_config`, or settings of `training_plan`",
@@ -215,16 +225,14 @@ DIFFERENT_IN = {
         "image_size": "size, of `contact_sheet`",
     },
     "slide demo": {
-        "class": "a word of Python; classes",
         "steps": "a setting of `train_sliders`",
         "demo_pipeline": "folder, of `load_demo_pipeline`",
     },
     "slide filter": {
-        "partial_as": "partial, of `validated_filters`, since --partial means something else",
         "published_thresholds": "published, of `load_thresholds`",
     },
+    "slide label": {"slides": "the path of `cns_bench`, whose images are labelled"},
     "slide sample": {
-        "class": "a word of Python; classes",
         "active": "a setting of `sample_sliders`",
         "guidance": "a setting of `Sampling`",
         "denoising_steps": "steps, of `Sampling`",
@@ -235,7 +243,6 @@ DIFFERENT_IN = {
         "batch_size": "a setting of `sample_sliders`",
     },
     "slide train": {
-        "class": "a word of Python; classes",
         "steps": "a setting of `train_slider`",
         "batch_size": "a setting of `train_slider`",
         "strength": "a setting of `train_slider`",

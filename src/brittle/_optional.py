@@ -42,6 +42,9 @@ INSTALL = {
 IMPORT_TORCHVISION = ("torchvision", "timm", "transformers", "diffusers", "peft", "open_clip")
 """Packages that import torchvision if it is installed, and fail if it does not match torch."""
 
+NEED_TORCHVISION = ("torchvision", "timm", "open_clip")
+"""Those of them that cannot do without it; the others are told that it is not installed if it cannot be imported."""
+
 
 def how_to_install(extra: str) -> str:
     """The pip command for an extra of brittle, or for another package.
@@ -58,7 +61,7 @@ def require(module: str, extra: str | None = None) -> Any:
     package = module.partition(".")[0]
     wait_passively()  # all of these packages compute with threads
     if package in IMPORT_TORCHVISION:
-        patch_torchvision()
+        patch_torchvision(needed=package in NEED_TORCHVISION)
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -76,16 +79,29 @@ SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _libraries: list[Any] = []  # an operator lasts as long as the Library object that defines it
 
 
-def patch_torchvision() -> None:
+_unusable: list[ImportError] = []  # why torchvision is hidden, if it is
+
+
+def patch_torchvision(*, needed: bool = True) -> None:
     """Import torchvision if it is installed, with a workaround for a CUDA build of it beside a CPU build of torch.
 
     Such a build lacks the operator `torchvision::nms`, which only detectors need. It is declared without a body and the
     import is retried: classifiers and diffusion pipelines then work. timm, transformers and diffusers import
     torchvision internally and hide the cause where that fails, so this runs first. Any other failing torchvision
-    raises an ImportError that says what to do.
+    raises an ImportError that says what to do, or, where it is not `needed`, is hidden from the packages that would
+    import it.
     """
-    if "torchvision" in sys.modules:
-        return
+    if "torchvision" not in sys.modules:
+        try:
+            _import_torchvision()
+        except ImportError as error:
+            _unusable.append(error)
+            sys.modules["torchvision"] = None  # type: ignore[assignment]  # as if it were not installed
+    if needed and _unusable:
+        raise _unusable[-1]
+
+
+def _import_torchvision() -> None:
     try:
         import_module("torchvision")
         return

@@ -35,12 +35,31 @@ def test_a_torchvision_that_does_not_fit_is_mended() -> None:
     plain = subprocess.run([sys.executable, "-c", "import torchvision"], capture_output=True, text=True)
     assert plain.returncode == 0 or "torchvision::nms does not exist" in plain.stderr
     code = (
-        "from brittle.models.needs import needs\n"
-        "assert needs('torchvision') is needs('torchvision'); import torch, timm, torchvision\n"
+        "from brittle._optional import require\n"
+        "assert require('torchvision') is require('torchvision'); import torch, timm, torchvision\n"
         "print(timm.create_model('resnet10t', num_classes=3)(torch.zeros(1, 3, 64, 64)).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "torch.Size([1, 3])"
+
+
+def test_every_slide_verb_runs_beside_it(tmp_path: Path) -> None:
+    """Each in a fresh process, with the bundled demo pipeline: diffusers, peft and transformers import torchvision."""
+    pytest.importorskip("diffusers", reason="of the extra sliders")
+    quick = ("--denoising-steps", "2", "--batch-size", "1")
+    calls = [
+        ("train", "tiny", "--class", "bag", "--shift", "heavy_fog", "--steps", "1", *quick, "-o", "sliders"),
+        ("sample", "tiny", "sliders", "--seeds", "1", "--scales", "0,1", *quick, "-o", "slides"),
+        ("measure", "slides", "--clip", "tiny", "-o", "measured"),
+        ("label", "slides", "--page", "label.html"),
+        ("filter", "slides", "--clip", "tiny", "--dino", "tiny", "--thresholds", "limits.json", "-o", "filtered"),
+    ]
+    (tmp_path / "limits.json").write_text('{"least": 1, "thresholds": {"CLIP_class": -100.0}}')
+    for call in calls:
+        command = [sys.executable, "-m", "brittle", "slide", *call]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (call, done.stderr)
+    assert (tmp_path / "filtered" / "kept.csv").is_file()
 
 
 @pytest.mark.parametrize(

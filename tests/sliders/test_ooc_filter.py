@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from brittle import BrittleError
-from brittle.datasets import cns_bench
 from brittle.sliders import (
     FILTER_SCORES,
     choose_thresholds,
@@ -17,10 +16,7 @@ from brittle.sliders import (
     kept_samples,
     ooc_filter,
     published_thresholds,
-    read_labels,
     read_thresholds,
-    write_labelling_page,
-    write_labels,
     write_thresholds,
 )
 from tests.errors import naming
@@ -178,37 +174,3 @@ def test_partial_labels_count_as_the_user_says() -> None:
     assert [found["images"][0] for found in asked.values()] == [60, 60, 40]
     expected = compare_filters(scores, {s: "class" if p == "partial" else p for s, p in partly.items()}, LIMITS)
     assert asked["class"].equals(expected)
-
-
-def test_labels_are_a_csv_file(tmp_path: Path) -> None:
-    labels = {'fog/003_a, "b"/seed_0001_scale_0500.jpg': "partial", "x": "not class"}
-    write_labels(labels, tmp_path / "labels.csv")
-    assert read_labels(tmp_path / "labels.csv") == labels
-    (tmp_path / "own.csv").write_text("\ufeffsample,label,who\na,class,me\nb,,me\n", encoding="utf-8")
-    assert read_labels(tmp_path / "own.csv") == {"a": "class"}
-
-
-def test_the_labelling_page_is_one_file_with_every_image(tmp_path: Path) -> None:
-    import json
-    import re
-
-    from PIL import Image
-
-    place = tmp_path / "fog" / "022_bald <eagle>"
-    place.mkdir(parents=True)
-    for scale in (0, 500, 1000):
-        Image.new("RGB", (64, 64), (scale // 5, 0, 0)).save(place / f"seed_0001_scale_{scale:04}.jpg")
-    (place / "seed_0001_scale_1000.jpg").write_bytes(b"")
-    data = cns_bench(tmp_path)
-    assert write_labelling_page(data, tmp_path / "label.html", side=32) == [data.ids[2]]
-    page = (tmp_path / "label.html").read_text(encoding="utf-8")
-    assert "://" not in page  # asks nobody for anything
-    found = re.search(r'id="data">(.*?)</script>', page)
-    assert found is not None
-    inside = json.loads(found[1])
-    assert [item[:2] for item in inside["items"]] == [[sample, "bald <eagle>"] for sample in data.ids[:2]]
-    assert inside["labels"] == ["class", "partial", "not class"]
-    write_labelling_page(data, tmp_path / "one.html", samples=data.ids[:1])
-    assert (tmp_path / "one.html").stat().st_size < len(page) + 2000
-    with pytest.raises(BrittleError, match=naming("elsewhere")):
-        write_labelling_page(data, tmp_path / "no.html", samples=["elsewhere"])

@@ -27,6 +27,8 @@ RankBy = Literal["severity", "corruption"]
 PaperScale = Literal["small", "paper"]
 Prompts = Literal["words", "paper", "code"]
 PartialLabels = Literal["class", "not class", "skip"]
+UnlabelledAs = Literal["class", "not class"]
+MergeRule = Literal["agree", "majority", "any-ooc"]
 
 
 class Meaning(NamedTuple):
@@ -75,7 +77,9 @@ OPTIONS = {
     "--size": Meaning("Side in pixels that models resize images to; with --crop, the shorter side."),
     "--crop": Meaning("Side in pixels of the central square that models see."),
     "--clean": Meaning("Clean images that belong to published corrupted ones."),
-    "--keep": Meaning("Use only these samples of cns-bench: kept.csv of `brittle slide filter`.", metavar="FILE"),
+    "--keep": Meaning(
+        "Use only these samples of cns-bench: kept.csv of `brittle slide filter` or `label`.", metavar="FILE"
+    ),
     "--textures": Meaning("Images that frost is made of, such as the published photographs.", metavar="FOLDER"),
     "--model-name": Meaning("Name that the results give the model."),
     # how it is computed
@@ -235,7 +239,7 @@ OPTIONS = {
         "Draw each feature image's own corruption, as ImageNet-C-bar's 10,000 images × 1 draw."
     ),
     "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
-    "--results": Meaning("Run that is scored with and without the leaked corruptions.", metavar="RUN"),
+    "--results": Meaning("Run that is scored with and without what was found, leaked or labelled.", metavar="RUN"),
     "--neutral": Meaning("Reference augmentations, which are known not to leak."),
     "--margin": Meaning("Leaked is a corruption nearer than this share of the distance to a reference augmentation."),
     "--alpha": Meaning("Family-wise false-positive rate of the test."),
@@ -278,7 +282,15 @@ OPTIONS = {
         "Wording of the prompts; `paper` and `code` as published there.", metavar="WORDING", choices=Prompts
     ),
     "--scores": Meaning("Scores of an earlier call, scores.csv.", metavar="FILE"),
-    "--labels": Meaning("Labels made on the labelling page, which choose and test thresholds.", metavar="FILE"),
+    "--labels": Meaning(
+        "Labels made by hand, on the labelling page or with VIA; one file for each annotator where they are merged.",
+        metavar="FILE",
+    ),
+    "--rule": Meaning("Rule that makes one label of several annotators'.", metavar="RULE", choices=MergeRule),
+    "--word": Meaning("Another word for a label, such as ooc='not class'; repeatable.", metavar="WORD=LABEL"),
+    "--unlabelled": Meaning("Label that images without one count as.", metavar="LABEL", choices=UnlabelledAs),
+    "--right": Meaning("Number of models that are right on an image that need not be labelled."),
+    "--filtered": Meaning("Images that the filter kept, kept.csv, to be compared with labels.", metavar="FILE"),
     "--tpr": Meaning("Share of out-of-class images that each threshold removes."),
     "--published-thresholds": Meaning("Use the published thresholds, for CLIP ViT-B/16 and DINOv2 ViT-L/14."),
     "--thresholds": Meaning("Thresholds of an earlier filter, thresholds.json, or `tiny`.", metavar="FILE"),

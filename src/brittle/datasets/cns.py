@@ -101,14 +101,28 @@ def _normalise(name: str) -> str:
 
 
 def read_kept_samples(path: str | Path) -> list[str]:
-    """The samples of a CSV file with a column `sample`, such as the kept.csv of `brittle slide filter`."""
+    """The samples of a CSV file with a column `sample`, such as the kept.csv of `brittle slide filter` and `label`.
+
+    Of filtered.csv, which has a column `kept`, these are the kept ones. Files that say nothing about what to keep, such
+    as labels made by hand and scores, are refused.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of samples {str(path)!r}; `brittle slide filter` writes kept.csv")
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
-        if "sample" not in (reader.fieldnames or ()):
-            raise BrittleError(
-                f"{str(path)!r} has columns {reader.fieldnames}; a file of samples has one called sample"
-            )
-        return [row["sample"] for row in reader]
+        columns = list(reader.fieldnames or ())
+        if "sample" not in columns:
+            raise BrittleError(f"{str(path)!r} has columns {columns}; a file of samples has one called sample")
+        rows = list(reader)
+    if any(not (row.get("label") or "0").strip().isdecimal() for row in rows):
+        raise BrittleError(
+            f"{str(path)!r} has labels made by hand, which say nothing about whole trajectories; "
+            f"`brittle slide label SLIDES --labels {path} -o labelled` writes the kept.csv of them"
+        )
+    if "kept" not in columns and any(column.startswith(("CLIP_", "DINO_")) for column in columns):
+        raise BrittleError(
+            f"{str(path)!r} has the scores of all images; `brittle slide filter SLIDES --scores {path}` writes the "
+            "kept.csv of them"
+        )
+    return [row["sample"] for row in rows if row.get("kept", "true").strip().casefold() in ("true", "1")]

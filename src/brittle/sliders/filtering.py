@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import csv
-import html
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -15,16 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from PIL import Image as Pil
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import as_bool_array
-from brittle.datasets import Dataset, UnreadableImage
+from brittle.datasets import Dataset
 from brittle.metrics import Estimate, published_table, wilson
 from brittle.models import Model
-from brittle.sliders.clip import FILTER_SCORES, TRAJECTORY, ImageScores, class_name
-from brittle.sliders.training import check_integers
+from brittle.sliders.clip import FILTER_SCORES, TRAJECTORY, ImageScores
+from brittle.sliders.labels import resolve_partial
 
 
 def ooc_filter(
@@ -75,49 +70,6 @@ def kept_samples(filtered: pl.DataFrame) -> list[str]:
     return samples
 
 
-LABELS = ("class", "partial", "not class")
-"""The image shows the class; some properties of it; or none of it, so it is out of class."""
-
-PARTIAL = ("class", "not class", "skip")
-
-
-def read_labels(path: str | Path) -> dict[str, str]:
-    """Labels by sample id from a CSV file with columns sample and label; rows without a label are skipped.
-
-    A label is "class", "partial" or "not class". The labelling page writes such a file.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"there is no file of labels {str(path)!r}")
-    with file.open(encoding="utf-8-sig", newline="") as rows:
-        reader = csv.DictReader(rows)
-        if not {"sample", "label"} <= set(reader.fieldnames or ()):
-            raise BrittleError(f"{str(path)!r} has columns {reader.fieldnames}; a file of labels has sample and label")
-        labels: dict[str, str] = {}
-        for line, row in enumerate(reader, 2):
-            label = (row["label"] or "").strip()
-            if not label:
-                continue
-            _check_label(label, f"line {line} of {str(path)!r}")
-            if labels.get(row["sample"], label) != label:
-                raise BrittleError(f"line {line} of {str(path)!r} labels {row['sample']!r} a second time, differently")
-            labels[row["sample"]] = label
-    if not labels:
-        raise BrittleError(f"{str(path)!r} has no labels yet")
-    return labels
-
-
-def write_labels(labels: Mapping[str, str], path: str | Path) -> None:
-    """Write labels as a CSV file for `read_labels`."""
-    for sample, label in labels.items():
-        _check_label(label, repr(sample))
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(Path(path)) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("sample", "label"))
-        writer.writerows(labels.items())
-
-
 def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, partial: str = "class") -> pl.DataFrame:
     """The rows of the labelled images, with a column `out_of_class`.
 
@@ -125,13 +77,8 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
     compared with themselves and always pass two scores, and trajectories whose image at scale 0 is already labelled out
     of class.
     """
-    if partial not in PARTIAL:
-        raise BrittleError(f"partial must be one of {', '.join(PARTIAL)}, got {partial!r}")
     table = scores.table if isinstance(scores, ImageScores) else scores
-    resolved = {s: label if label != "partial" else partial for s, label in labels.items()}
-    for sample, label in labels.items():
-        _check_label(label, repr(sample))
-    rows = [(sample, label == "not class") for sample, label in resolved.items() if label != "skip"]
+    rows = [(sample, label == "not class") for sample, label in resolve_partial(labels, partial).items()]
     selected = table.join(
         pl.DataFrame(rows, schema={"sample": pl.String, "out_of_class": pl.Boolean}, orient="row"), on="sample"
     )
@@ -145,11 +92,6 @@ def labelled(scores: ImageScores | pl.DataFrame, labels: Mapping[str, str], *, p
             "than 0, of trajectories that show their class at scale 0"
         )
     return selected
-
-
-def _check_label(label: str, where: str) -> None:
-    if label not in LABELS:
-        raise BrittleError(f"{where} has the label {label!r}; labels are {', '.join(LABELS)}")
 
 
 @dataclass(frozen=True)
@@ -411,44 +353,3 @@ def validated_filters(
         quality = compare_filters(scores, labels, thresholds, least=least, partial=partial)
         return quality, f"thresholds for a TPR of {tpr:g} were chosen on these same labels, which flatters: label more"
     return quality, f"each image by thresholds for a TPR of {tpr:g} chosen on other trajectories, in {FOLDS} folds"
-
-
-PAGE = Path(__file__).parent / "labelling_page.html"
-
-
-def write_labelling_page(
-    dataset: Dataset, path: str | Path, *, samples: Sequence[str] | None = None, side: int = 192
-) -> list[str]:
-    """Write one HTML file that shows images one by one and saves labels as a CSV file for `read_labels`.
-
-    It needs no network and no server; labels so far are kept in the browser. Keys 1, 2, 3 label, ← goes back. The class
-    name is that of the class folder. Unreadable images are left out; their ids are returned.
-
-    Args:
-        samples: the ids to label, in this order; by default all.
-        side: the longest side of an image in the page; larger images are downscaled.
-    """
-    check_integers(side=(side, 8))
-    index = {str(sample): i for i, sample in enumerate(dataset.ids)}
-    ids = list(index) if samples is None else [str(sample) for sample in samples]
-    unknown = [sample for sample in ids if sample not in index]
-    if unknown or not ids:
-        raise BrittleError(f"{dataset.name!r} has no image {unknown[0]!r}" if unknown else "there is nothing to label")
-    items, unreadable = [], []
-    for sample in ids:
-        try:
-            image = Pil.fromarray(dataset.image(index[sample]))
-        except UnreadableImage:
-            unreadable.append(sample)
-            continue
-        image.thumbnail((side, side))
-        stream = io.BytesIO()
-        image.save(stream, "JPEG", quality=90)
-        items.append([sample, class_name(sample), base64.b64encode(stream.getvalue()).decode()])
-    data = json.dumps({"items": items, "labels": LABELS}, ensure_ascii=False).replace("<", "\\u003c")
-    page = PAGE.read_text(encoding="utf-8").replace("__TITLE__", html.escape(dataset.name)).replace("__DATA__", data)
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(file) as part:
-        part.write_text(page, encoding="utf-8")
-    return unreadable

@@ -147,7 +147,7 @@ def _filter(pipeline: DemoPipeline, scores: ImageScores, output: Path) -> list[s
         console().print(f"[yellow]nothing is filtered:[/] {error}")
         return None
     console().print(
-        "[yellow]Real labels are made by hand[/] (`brittle slide filter --page`). Here an oracle classifier labels the "
+        "[yellow]Real labels are made by hand[/] (`brittle slide label --page`). Here an oracle classifier labels the "
         "images: it was trained on clothes in shifts too, and is tested in no other step."
     )
     labels = oracle_labels(cns_bench(output / "slides"), pipeline.classifier(ORACLE, device="cpu"))

@@ -98,7 +98,6 @@ EXAMPLES = (
         "brittle slide filter slides/ --clip clip/ --dino dinov2/ --published-thresholds -o filtered",
         "the published thresholds",
     ),
-    ("brittle slide filter slides/ --page label.html -o filtered", "a page to label images on, by keys"),
     ("brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv -o filtered", "your thresholds"),
     ("brittle slide filter slides/ --scores filtered/scores.csv --labels labels.csv --tpr 0.95 -o stricter", "quick"),
     (
@@ -127,7 +126,6 @@ def filter_verb(
         Prompts | None,
         option("--prompts", show_default="code if published, else words"),
     ] = None,
-    page: Annotated[Path | None, option("--page")] = None,
     batch_size: Annotated[int, option("--batch-size")] = 32,
     device: DEVICE = "auto",
     as_json: Annotated[bool, option("--json")] = False,
@@ -153,18 +151,11 @@ def filter_verb(
     if labels is not None:
         check_figure(output / "quality.svg")
     given, required = load_thresholds(thresholds, published=published)
-    if page is not None:
-        _page(slides, page)
     if labels is None and not published and thresholds is None:
-        if page is None:
-            raise BrittleError(
-                "thresholds come from --labels FILE, --thresholds FILE, --published-thresholds, or make labels "
-                "with --page"
-            )
-        console().print(
-            f"[dim]then: brittle slide filter {slides} --labels labels.csv … -o {output}[/]", soft_wrap=True
+        raise BrittleError(
+            "thresholds come from --labels FILE, --thresholds FILE or --published-thresholds; "
+            f"`brittle slide label {slides} --page label.html` makes a page for labels"
         )
-        return
     known = None if labels is None else read_labels(labels)
     wording = prompts or ("code" if published else "words")
     table = (
@@ -192,15 +183,3 @@ def filter_verb(
         print_json({"kept": kept, "thresholds": limits, "least": least, "quality": quality})
     model = "tiny:standard" if TINY in (clip, dino, thresholds) else "timm:resnet50"
     say_next("run", "-m", model, "-d", f"cns-bench:{slides}", "--keep", output / "kept.csv", "-o", "run")
-
-
-def _page(slides: Path, page: Path) -> None:
-    from brittle.datasets import cns_bench
-    from brittle.sliders import write_labelling_page
-
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise BrittleError(f"the page is an .html file, got {str(page)!r}")
-    unreadable = write_labelling_page(cns_bench(slides), page)
-    if unreadable:
-        console().print(f"[yellow]{len(unreadable)} images could not be read and are not on the page[/]")
-    console().print(f"{page}  [dim]open it, label with the keys 1, 2, 3, and save labels.csv[/]", soft_wrap=True)

@@ -58,7 +58,7 @@ def measure_verb(
         save_table(curves, output / "curves.csv"),
         save_figure(plot_shift_curves(curves), output / "curves.svg"),
     )
-    say_next("slide", "filter", slides, "--page", "label.html", "-o", "filtered")
+    say_next("slide", "label", slides, "--page", "label.html")
 
 
 def load_scores(
