@@ -20,8 +20,7 @@ from brittle._types import FloatArray, Image, Progress, check_counts
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import train_or_adapt
-from brittle.design.plans import STANDARD, Plan, normalised_plan
+from brittle.design.overlap_training import STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
@@ -33,7 +32,7 @@ from brittle.distance import (
     transform_features,
 )
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
 from brittle.models import Model, TorchModel, from_weights, load_weights, network_key, save_trained
 from brittle.training import Corrupted, build_network, cache_folder, input_sizes, training_images

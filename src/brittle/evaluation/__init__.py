@@ -19,11 +19,10 @@ from brittle.evaluation.inputs import (
     as_dataset,
     as_sequence_benchmark,
     as_stored_sequences,
-    decoded_ids,
     fitted,
     image_shape,
 )
-from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
+from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun, decoded_ids
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
     Comparable,
@@ -33,11 +32,10 @@ from brittle.evaluation.references import (
     find_reference,
     published_rows,
 )
-from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.results import Results, by_corruption, load_results
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
-    by_corruption,
     compare,
     compare_all,
     guessing_models,

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Entry, Level, ends
-from brittle.evaluation.results import Results
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import Results, by_corruption
 from brittle.metrics import (
     Calibration,
     Estimate,

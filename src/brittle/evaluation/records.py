@@ -178,6 +178,29 @@ def calls(folder: Path) -> tuple[Call, ...]:
     return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in intact)
 
 
+IMAGES, READ = "images.npy", "images.json"
+"""The decoded images of a run, and which of the data set they are."""
+
+
+def decoded_for(folder: Path, data_key: str | None) -> bool:
+    """Whether a folder holds the images of this data, all of them and whole."""
+    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
+        return False
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    return bool(about.get("data_key") == data_key)
+
+
+def decoded_ids(folder: Path) -> list[str | int]:
+    """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
+    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    """The samples of a run that could not be read, each with the reason."""
+    path = folder / READ
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
+
+
 @dataclass(frozen=True)
 class StartedRun:
     """What a run is going to do: its folder, its models by their names, and the cells that are missing for some.

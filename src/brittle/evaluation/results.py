@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
+from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.records import Run
 from brittle.evaluation.store import CELLS, SEQUENCES, Store, scan
@@ -265,6 +266,17 @@ class Results:
         cells.sort(key=lambda cell: cell.severity)
         matrix = self.matrix(model, cells)
         return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
+
+
+def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
+    """From values on the cells, on the last axis, to their means over the levels of each corruption."""
+    counts = [len(entry.levels) for entry in benchmark.entries]
+    weights = np.zeros((sum(counts), len(counts)))
+    start = 0
+    for column, count in enumerate(counts):
+        weights[start : start + count, column] = 1 / count
+        start += count
+    return lambda values: np.asarray(np.asarray(values) @ weights)
 
 
 def load_results(*folders: str | Path) -> Results:

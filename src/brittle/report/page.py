@@ -125,10 +125,9 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
         "title": title,
         "facts": list(filter(None, [*facts, _last_day(runs)])),
         "parts": made,
-        "methods": page_templates().get_template("methods.html").render(about),
         "versions": ", ".join(sorted(versions)),
     }
-    return page_templates().get_template("report.html").render(given) + "\n"
+    return page_templates().get_template("page.html").render({**given, **about}) + "\n"
 
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:

@@ -18,7 +18,7 @@ from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
 from brittle.evaluation import Run, decoded_ids
 from brittle.evaluation.diagnosis import EarliestFailure, severity_columns
-from brittle.evaluation.inputs import IMAGES, READ
+from brittle.evaluation.records import IMAGES, READ
 from brittle.report.data import Measure, Part
 from brittle.report.theme import severity, short_name
 
