@@ -32,7 +32,8 @@ EXAMPLES = (
         "three corruptions by name",
     ),
     (
-        "brittle design overlap -d cifar10:cifar10 --start demo:standard -o overlap",
+        "brittle design overlap -d cifar10:cifar10 --candidates cifar10-noc-candidates.toml --start demo:standard "
+        "-o overlap",
         "start from an existing standard model",
     ),
     (
