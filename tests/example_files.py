@@ -275,6 +275,14 @@ VERBS = {
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
     "overlap": (f"{OVERLAP} -o overlap",),
+    "cifar10-noc-candidates.toml": (
+        "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
+        "-o cifar10-noc-candidates.toml",
+    ),
+    "far.toml": (
+        "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c "
+        "-m demo:standard -d cifar10:cifar10 -o far.toml",
+    ),
     "five.toml": ("brittle design build non-overlapping noc-table7 -t 0.2 -o five.toml",),
     "mine.toml": (
         "brittle design build non-overlapping overlap/ -t 0.2 --levels-from cifar10-noc-candidates -o mine.toml",

@@ -121,6 +121,10 @@ OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_t
 RECIPE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "explanation" / "recipes.md").read_text(), re.S)[0]
 
 
+MADE_BY = {lines[0]: name for name, lines in VERBS.items() if len(lines) == 1}
+"""Lines that make what lies on the shelf, each alone."""
+
+
 @pytest.fixture(autouse=True)
 def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an example registers is gone after it."""
@@ -186,6 +190,14 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def follow(self, line: str, place: Path) -> None:
+        """Run a line in a folder; what several pages make by the very same line is made once, and copied."""
+        if line in MADE_BY:
+            self.put(MADE_BY[line], place, line)
+        else:
+            self.provide(line, place)
+            run(line, place)
 
     def provide(self, line: str, place: Path) -> None:
         """Put what a line names, and is not there, into the folder it is run in."""
@@ -279,13 +291,11 @@ def test_examples_of_help(line: str, shelf: Shelf, tmp_path: Path) -> None:
     for part, reason in ELSEWHERE.items():
         if part in line:
             pytest.skip(reason)
-    shelf.provide(line, tmp_path)
-    run(line, tmp_path)
+    shelf.follow(line, tmp_path)
 
 
 @pytest.mark.parametrize("page", OF_PAGES)
 def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp_path: Path) -> None:
     for line in OF_PAGES[page]:
         if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
-            shelf.provide(line, tmp_path)
-            run(line, tmp_path)
+            shelf.follow(line, tmp_path)

@@ -33,7 +33,7 @@ from brittle.design.covering import (
 from brittle.design.matrix import OverlapMatrix
 from brittle.design.sampling import balanced, possible_benchmarks
 from brittle.evaluation import Results, load_results
-from brittle.evaluation.inputs import IMAGES
+from brittle.evaluation.records import IMAGES
 
 CANDIDATE_RECIPES = ("noc-candidates", "syn2nat-candidates")
 """The recipes that give a corruption of a published set of candidates its range or level."""

@@ -22,8 +22,7 @@ from brittle._types import FloatArray, Image, Progress, check_counts
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import MODELS_AT_ONCE, train_or_adapt
-from brittle.design.plans import STANDARD, Plan, normalised_plan
+from brittle.design.overlap_training import MODELS_AT_ONCE, STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
@@ -35,7 +34,7 @@ from brittle.distance import (
     transform_features,
 )
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
 from brittle.models import (
     Model,

@@ -19,11 +19,10 @@ from brittle.evaluation.inputs import (
     as_dataset,
     as_sequence_benchmark,
     as_stored_sequences,
-    decoded_ids,
     fitted,
     image_shape,
 )
-from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
+from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun, command_line, decoded_ids
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
     Comparable,
@@ -33,11 +32,10 @@ from brittle.evaluation.references import (
     find_reference,
     published_rows,
 )
-from brittle.evaluation.results import Results, aligned_files, load_results
+from brittle.evaluation.results import Results, aligned_files, by_corruption, load_results, same_images
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
-    by_corruption,
     compare,
     compare_all,
     guessing_models,
@@ -63,12 +61,14 @@ if TYPE_CHECKING:
         EarliestFailure,
         FailureCurves,
         FailureNumbers,
+        FailureStep,
         ModelCalibration,
         earliest_failures,
         failure_curves,
         model_calibration,
         scores_by_class,
         severity_columns,
+        typical_failure,
     )
     from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
     from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
@@ -102,7 +102,15 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
-    from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
+    from brittle.evaluation.trajectory_scores import (
+        SCALE,
+        SHIFT,
+        CnsScores,
+        Trajectories,
+        cns_scores,
+        trajectories,
+        typical_trajectory,
+    )
     from brittle.evaluation.trajectory_tables import slide_tables
 
 _LAZY = {
@@ -124,6 +132,8 @@ _LAZY = {
     "model_calibration": "diagnosis",
     "scores_by_class": "diagnosis",
     "severity_columns": "diagnosis",
+    "FailureStep": "diagnosis",
+    "typical_failure": "diagnosis",
     "drawn_key": "failure_search",
     "load_failure_points": "failure_search",
     "search_failure_points": "failure_search",
@@ -182,6 +192,7 @@ _LAZY = {
     "Trajectories": "trajectory_scores",
     "cns_scores": "trajectory_scores",
     "trajectories": "trajectory_scores",
+    "typical_trajectory": "trajectory_scores",
     "slide_tables": "trajectory_tables",
 }
 """Names imported at first use, and the module each is in: what a report or a run does not need is not loaded."""
@@ -209,6 +220,7 @@ __all__ = [
     "EarliestFailure",
     "FailureCurves",
     "FailureNumbers",
+    "FailureStep",
     "FailureSummary",
     "Flip",
     "Format",
@@ -246,6 +258,7 @@ __all__ = [
     "check_rules",
     "checked_scores",
     "cns_scores",
+    "command_line",
     "common_batch_size",
     "comparable",
     "compare",
@@ -293,6 +306,7 @@ __all__ = [
     "rank_table",
     "read_predictions",
     "rules_hold",
+    "same_images",
     "score_list",
     "score_table",
     "scores",
@@ -306,6 +320,8 @@ __all__ = [
     "steadiness",
     "table_parts",
     "trajectories",
+    "typical_failure",
+    "typical_trajectory",
     "write_failure_points",
 ]
 

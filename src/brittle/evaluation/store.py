@@ -32,17 +32,20 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, plan
-from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import (
     CORRUPTIONS,
+    IMAGES,
+    READ,
     Call,
     KnownModel,
     Run,
     calls,
+    decoded_for,
     keep_corruptions,
     know_corruptions,
     read_record,
     recorded,
+    skipped,
 )
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model

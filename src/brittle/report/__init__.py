@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from brittle.plots import FAMILY_COLOURS
 
 if TYPE_CHECKING:
+    from brittle.evaluation import same_images
     from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
-    from brittle.report.data import same_images
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.pictures import Pictures
     from brittle.report.sheets import (

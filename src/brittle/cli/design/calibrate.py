@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     (
         "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
-        "-o cifar10-noc.toml",
+        "-o cifar10-noc-candidates.toml",
         "NOC's ranges for 32 px images",
     ),
     (

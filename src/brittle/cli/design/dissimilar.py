@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 DISSIMILAR = (
     (
         "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c -m demo:standard "
-        "-d cifar10:cifar10 -o my.toml",
+        "-d cifar10:cifar10 -o far.toml",
         "C-bar once more",
     ),
     (
