@@ -165,6 +165,7 @@ def test_files_with_the_same_samples_are_read_without_their_ids_and_give_the_sam
     assert len(aligned_files(results)) == 2 * 5
     assert not aligned_files(plain.results)
     assert quick.levels == plain.levels
+    assert heat_map(quick.accuracy()) == heat_map(plain.accuracy()) != []
     for one, other in zip(quick.each(quick.pairs()), plain.each(plain.pairs()), strict=True):
         for name in ("samples", "labels", "predictions", "confidences", "states", "points"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -198,7 +199,7 @@ def test_failure_points_are_those_of_the_metric() -> None:
 
 def test_the_heat_map_has_every_cell_with_its_interval() -> None:
     table = random_rows(4)
-    rows = {(row.model, row.corruption): row for row in heat_map(results_of(table))}
+    rows = {(row.model, row.corruption): row for row in heat_map(results_of(table).accuracy())}
     assert ("model-2", "c-bar/lines") not in rows
     for (model, corruption, level), cell in table.group_by("model", "corruption", "level"):
         estimate = rows[str(model), str(corruption)].cells[float(level)]  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle.evaluation import Results
 from brittle.explorer.ladders import RIGHT, WRONG, Ladder, Ladders
 from brittle.metrics import Estimate, gap_interval, wilson
 
@@ -33,9 +32,8 @@ class HeatRow:
     mean: float
 
 
-def heat_map(results: Results) -> list[HeatRow]:
-    """The accuracy of every cell with Wilson's interval, by model and corruption; the clean images are one row."""
-    table = results.accuracy()
+def heat_map(table: pl.DataFrame) -> list[HeatRow]:
+    """Accuracies of cells with Wilson's intervals, by model and corruption; the clean images are one row."""
     right = (table["accuracy"] * table["samples"]).round().to_numpy()
     low, high = wilson(right, table["samples"].to_numpy())
     ends = table.with_columns(low=pl.Series(low), high=pl.Series(high))

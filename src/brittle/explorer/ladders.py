@@ -109,6 +109,16 @@ class Ladders:
         order = names.arg_sort()
         return names.gather(order).to_numpy().astype(str), order.to_numpy().astype(np.int64)
 
+    def accuracy(self) -> pl.DataFrame:
+        """For each model, corruption and level: how many samples, and the share that was right."""
+        if not self._files:
+            return self.results.accuracy()
+        places = sorted(self._files)
+        rows = pl.scan_parquet([self._files[place] for place in places], glob=False, hive_partitioning=False)
+        right = rows.select("correct").collect().to_series().to_numpy().reshape(len(places), -1)
+        table = pl.DataFrame(places, schema=["model", "corruption", "level"], orient="row")
+        return table.with_columns(samples=pl.lit(right.shape[1]), accuracy=right.mean(axis=1))
+
     def pairs(self, model: str | None = None, corruption: str | None = None) -> list[tuple[str, str]]:
         """All (model, corruption) of a model, of a corruption, or of both, sorted; unknown names raise."""
         for name, place, what in ((model, 0, "model"), (corruption, 1, "corruption")):
