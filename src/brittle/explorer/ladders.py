@@ -27,7 +27,7 @@ MISSING, WRONG, RIGHT = -1, 0, 1
 VALUES = ("label", "prediction", "confidence", "correct")
 
 BUDGET = 1 << 30
-"""So many bytes of predictions are kept in memory; a row needs 9 or more, a failure 16 more, so that 60 million rows fit."""
+"""So many bytes of predictions are kept in memory: 9 for a row, 16 more for a failure, so that 60 million rows fit."""
 
 AT_ONCE = 1_000_000
 """So many rows are read in one go; others wait for their turn meanwhile."""
