@@ -105,6 +105,8 @@ class Ladders:
     def _sorted(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
         """The samples that all files have, in the order of their ids, and where in a file each is."""
         names = pl.read_parquet(next(iter(self._files.values())), columns=["sample"])["sample"]
+        if names.is_duplicated().any():
+            raise BrittleError("some samples of these runs have the same id; give each image a name of its own")
         order = names.arg_sort()
         return names.gather(order).to_numpy().astype(str), order.to_numpy().astype(np.int64)
 
@@ -117,6 +119,24 @@ class Ladders:
         right = rows.select("correct").collect().to_series().to_numpy().reshape(len(places), -1)
         table = pl.DataFrame(places, schema=["model", "corruption", "level"], orient="row")
         return table.with_columns(samples=pl.lit(right.shape[1]), accuracy=right.mean(axis=1))
+
+    @property
+    def are_aligned(self) -> bool:
+        """Whether every cell has the same samples in the same order."""
+        return bool(self._files)
+
+    def rows_of(self, sample: str) -> pl.DataFrame:
+        """The rows of one sample where ladders are aligned, by model, corruption and level; none of an unknown one."""
+        samples = self._sorted[0]
+        column = int(np.searchsorted(samples, sample))
+        found = column < len(samples) and samples[column] == sample
+        rows = [
+            (one.model, one.corruption, level, sample, *(values[column].item() for values in (one.labels, *cell)))
+            for one in self.each(self.pairs() if found else ())
+            for level, *cell in zip(one.levels, one.predictions, one.confidences, one.states == RIGHT, strict=True)
+        ]
+        columns = ["model", "corruption", "level", "sample", *VALUES]
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def pairs(self, model: str | None = None, corruption: str | None = None) -> list[tuple[str, str]]:
         """All (model, corruption) of a model, of a corruption, or of both, sorted; unknown names raise."""
