@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ MISSING, WRONG, RIGHT = -1, 0, 1
 VALUES = ("label", "prediction", "confidence", "correct")
 
 BUDGET = 1 << 30
-"""So many bytes of predictions are kept in memory; a row needs 17 or a little more, so that 60 million rows fit."""
+"""So many bytes of predictions are kept in memory: 9 for a row, 16 more for a failure, so that 60 million rows fit."""
 
 AT_ONCE = 1_000_000
 """So many rows are read in one go; others wait for their turn meanwhile."""
@@ -39,8 +39,7 @@ class Ladder:
 
     Samples are in the order of their ids. Under shifts of slides a sample is a trajectory, and `files` has the id of
     its picture at each level. `points` are the failure points as `metrics.failure_points` has them, from the clean
-    images on: infinite if the sample never fails, NaN if it is unknown because some level lacks the sample. `keys` are
-    what its rows are sorted by, if somebody asked for an order.
+    images on: infinite if the sample never fails, NaN if it is unknown because some level lacks the sample.
     """
 
     model: str
@@ -53,13 +52,12 @@ class Ladder:
     states: NDArray[np.int8]
     points: FloatArray
     files: NDArray[np.object_] | None = None
-    keys: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
-        """The bytes that it holds, with the keys of one order; samples are shared by all ladders of a run."""
+        """The bytes that it holds, with place and key of each failure; samples are shared by all ladders of a run."""
         arrays = (self.labels, self.predictions, self.confidences, self.states, self.points)
-        return sum(array.nbytes for array in arrays) + 8 * self.states.size
+        return sum(array.nbytes for array in arrays) + 16 * int((self.states == WRONG).sum())
 
     def at(self, level: float) -> int:
         """The row of a level."""
@@ -76,7 +74,7 @@ class Ladder:
 class Ladders:
     """The ladders of results on the same images; the latest ones stay in memory, up to a number of bytes.
 
-    `latest` is the latest question about them with its answer, if that fits too.
+    `latest` is the latest question about them with its answer, if that fits too; `asked` while one is answered.
     """
 
     def __init__(self, results: Results, *, budget: int = BUDGET) -> None:
@@ -85,6 +83,7 @@ class Ladders:
         self.latest: tuple[object, Any] | None = None
         self._kept: OrderedDict[tuple[str, str], Ladder] = OrderedDict()
         self._axes: dict[str, tuple[NDArray[np.str_], pl.Enum]] = {}
+        self.asked = Lock()
         self._lock = RLock()
 
     @cached_property
@@ -106,8 +105,38 @@ class Ladders:
     def _sorted(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
         """The samples that all files have, in the order of their ids, and where in a file each is."""
         names = pl.read_parquet(next(iter(self._files.values())), columns=["sample"])["sample"]
+        if names.is_duplicated().any():
+            raise BrittleError("some samples of these runs have the same id; give each image a name of its own")
         order = names.arg_sort()
         return names.gather(order).to_numpy().astype(str), order.to_numpy().astype(np.int64)
+
+    def accuracy(self) -> pl.DataFrame:
+        """For each model, corruption and level: how many samples, and the share that was right."""
+        if not self._files:
+            return self.results.accuracy()
+        places = sorted(self._files)
+        rows = pl.scan_parquet([self._files[place] for place in places], glob=False, hive_partitioning=False)
+        right = rows.select("correct").collect().to_series().to_numpy().reshape(len(places), -1)
+        table = pl.DataFrame(places, schema=["model", "corruption", "level"], orient="row")
+        return table.with_columns(samples=pl.lit(right.shape[1]), accuracy=right.mean(axis=1))
+
+    @property
+    def are_aligned(self) -> bool:
+        """Whether every cell has the same samples in the same order."""
+        return bool(self._files)
+
+    def rows_of(self, sample: str) -> pl.DataFrame:
+        """The rows of one sample where ladders are aligned, by model, corruption and level; none of an unknown one."""
+        samples = self._sorted[0]
+        column = int(np.searchsorted(samples, sample))
+        found = column < len(samples) and samples[column] == sample
+        rows = [
+            (one.model, one.corruption, level, sample, *(values[column].item() for values in (one.labels, *cell)))
+            for one in self.each(self.pairs() if found else ())
+            for level, *cell in zip(one.levels, one.predictions, one.confidences, one.states == RIGHT, strict=True)
+        ]
+        columns = ["model", "corruption", "level", "sample", *VALUES]
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def pairs(self, model: str | None = None, corruption: str | None = None) -> list[tuple[str, str]]:
         """All (model, corruption) of a model, of a corruption, or of both, sorted; unknown names raise."""

@@ -137,7 +137,7 @@ class _ResultsPages:
         number, run = self.run(request)
         name = request.query_params.get("id", "")
         try:
-            sample = sample_trajectories(run.results, name)
+            sample = sample_trajectories(run.ladders, name)
         except BrittleError as error:
             raise NotFoundError(f"There is no sample {name[:80]!r} in this run.") from error
         order = [model for model in run.models if model in sample.models]

@@ -90,7 +90,7 @@ class BrowsedRuns:
     @cached_property
     def heat(self) -> dict[tuple[str, str], HeatRow]:
         """The heat map by model and corruption."""
-        return {(row.model, row.corruption): row for row in heat_map(self.results)}
+        return {(row.model, row.corruption): row for row in heat_map(self.ladders.accuracy())}
 
     @cached_property
     def models(self) -> list[str]:
