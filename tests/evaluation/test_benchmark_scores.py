@@ -82,8 +82,8 @@ def test_each_score_is_its_formula_on_the_rows() -> None:
 
 def test_a_model_of_ones_own_may_be_the_reference() -> None:
     results = made_up({"good": 0.8, "poor": 0.5})
-    mine = as_baseline(results, RECIPE, "poor")
-    by_model = {row.model: row for row in scores(results, RECIPE, reference=mine, resamples=50)}
+    poor = as_baseline(results, RECIPE, "poor")
+    by_model = {row.model: row for row in scores(results, RECIPE, reference=poor, resamples=50)}
     assert by_model["poor"].mce.value == pytest.approx(1)
     assert by_model["good"].mce.value < 0.6
 

@@ -125,9 +125,9 @@ def test_the_interval_of_a_rank_has_the_ranks_on_other_images() -> None:
 
 
 def test_failure_points_are_the_first_wrong_level(results: Results) -> None:
-    found = results.failure_points("contrast")
-    assert set(found) == {(model, "imagenet-c/contrast") for model in "abc"}
-    for (model, corruption), points in found.items():
+    by_corruption = results.failure_points("contrast")
+    assert set(by_corruption) == {(model, "imagenet-c/contrast") for model in "abc"}
+    for (model, corruption), points in by_corruption.items():
         rows = results.rows.collect().filter(
             (pl.col("model") == model) & pl.col("corruption").is_in(["clean", corruption]) & ~pl.col("correct")
         )
@@ -135,7 +135,7 @@ def test_failure_points_are_the_first_wrong_level(results: Results) -> None:
         samples = sorted(map(str, range(40)))
         np.testing.assert_array_equal(points.points, [first.get(sample, np.inf) for sample in samples])
     assert len(results.failure_points()) == 6
-    assert "half fail" in repr(found)
+    assert "half fail" in repr(by_corruption)
 
 
 @pytest.mark.parametrize("name", ["fgo", "imagenet-c/fog"])

@@ -181,9 +181,9 @@ def test_names_are_escaped_everywhere(made) -> None:
     assert page.count("</script>") == read.tags.count("script") == 2
     assert any(NASTY in title for title in read.titles)
     evil = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
-    own = report_html(Results(made("one model")[0].rows.with_columns(model=pl.lit(evil))))
-    assert StrictHtml(own).tags.count("script") == 2
-    assert evil in StrictHtml(own).text
+    evil_page = report_html(Results(made("one model")[0].rows.with_columns(model=pl.lit(evil))))
+    assert StrictHtml(evil_page).tags.count("script") == 2
+    assert evil in StrictHtml(evil_page).text
     title = f"A & B {NASTY}"
     again = StrictHtml(report_html(made("one model")[0], title=title))
     assert again.text.count(title) == 2  # in the head and on the page

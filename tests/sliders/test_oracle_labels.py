@@ -1,4 +1,4 @@
-"""Labels by a judge."""
+"""Labels by an oracle classifier."""
 
 import numpy as np
 import pytest
