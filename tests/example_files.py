@@ -263,7 +263,8 @@ SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --batch-size 6"
 RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --limit 40"
 ELSEWHERE = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d cifar10:cifar10 --limit 40 -b cifar10-c"
 OVERLAP = (
-    "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3"
+    "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3 "
+    "--batch-size 16"
 )
 
 VERBS = {

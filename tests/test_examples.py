@@ -57,7 +57,7 @@ LESS_OF = {
     "import": {"--limit": None},
     "augment train": {"--train-limit": 40},
     "design build dissimilar": {"--limit": 40, "--repeats": 1},
-    "design overlap": {"--limit": 100},
+    "design overlap": {"--limit": 100, "--batch-size": 50},
     "slide sample": {"--scales": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
@@ -247,7 +247,7 @@ def run(line: str, place: Path) -> None:
     if "--start" in words:  # a network that is good already; any other sees a little more, so that it is right at times
         for flag in {"--limit", "--train-limit"} & set(words):
             words[words.index(flag) + 1] = "16"
-        less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--lr": 1e-4}
+        less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--batch-size": 16, "--lr": 1e-4}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
     for flag, most in MOST.items():

@@ -53,10 +53,10 @@ def test_all_benchmarks_there_are(n: int, k: int) -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(2, 3), (3, 2), (6, 1), (4, 3), (6, 2), (6, 3)])
 def test_the_groups_of_syn2nat(n: int, k: int) -> None:
-    found = balanced(FORTY, n, k)
-    assert len(set(found)) == len(found) == 1000
-    assert found == balanced(FORTY, n, k) != balanced(FORTY, n, k, seed=1)
-    for benchmark in found:
+    benchmarks = balanced(FORTY, n, k)
+    assert len(set(benchmarks)) == len(benchmarks) == 1000
+    assert benchmarks == balanced(FORTY, n, k) != balanced(FORTY, n, k, seed=1)
+    for benchmark in benchmarks:
         assert list(benchmark) == sorted(benchmark)
         assert sorted(representation(benchmark, FORTY).values()) == [0] * (6 - n) + [k] * n
         assert imbalance(benchmark, FORTY) == 0

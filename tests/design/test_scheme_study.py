@@ -45,10 +45,10 @@ def one_thread():
 
 def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -> None:
     schemes = some_schemes(4)
-    told = []
-    models = scheme_models(schemes, DATA, tmp_path / "models", PLAN, progress=lambda *what: told.append(what))
+    progress = []
+    models = scheme_models(schemes, DATA, tmp_path / "models", PLAN, progress=lambda *what: progress.append(what))
     assert list(models) == ["standard", *schemes]
-    assert told[0][0] == "training standard"
+    assert progress[0][0] == "training standard"
     keys = {model.key for model in models.values()}
     assert len(keys) == 5  # each learned something else
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").glob("*.safetensors")}
@@ -90,9 +90,9 @@ def test_correlations_are_scipys_and_need_a_difference() -> None:
     columns = {"msd": RNG.random(9), "mmd": RNG.random(9), "error": RNG.random(9)}
     table = pl.DataFrame({"scheme": names, "corruption": "fog", **columns})
     flat = table.with_columns(corruption=pl.lit("snow"), error=pl.lit(0.5))
-    found = scheme_correlations(pl.concat([table, flat]))
+    correlations = scheme_correlations(pl.concat([table, flat]))
     expected = spearmanr(columns["msd"], columns["error"])
-    first, second = found.iter_rows(named=True)
+    first, second = correlations.iter_rows(named=True)
     assert first["msd"] == pytest.approx(expected.statistic)
     assert first["msd_p"] == pytest.approx(expected.pvalue)
     assert first["mmd"] == pytest.approx(spearmanr(columns["mmd"], columns["error"]).statistic)
