@@ -125,20 +125,31 @@ def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    table.add_column("shows", overflow="fold", ratio=3)
-    table.add_column("small", justify="right", no_wrap=True)
-    table.add_column("at the paper's scale", overflow="fold", style="dim", ratio=2)
-    table.add_column("state", no_wrap=True)
-    for one in experiments:
-        small = "seconds" if one.minutes < 0.5 else f"{one.minutes:.0f} min"
-        needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
-        state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
-        table.add_row(f"{one.paper} {one.name}", one.title, small, needs, state)
-    console().print(table)
-    total = sum(one.minutes for one in experiments)
-    console().print(f"{len(experiments)} experiments, about {total:.0f} min at small scale on two cores\n")
+    from brittle.papers import PAPERS
+
+    for paper, title in PAPERS.items():
+        of_paper = [one for one in experiments if one.paper == paper]
+        if not of_paper:
+            continue
+        table = Table(
+            title=f"[bold]{paper}[/]  {title}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+        )
+        table.add_column("", no_wrap=True)
+        table.add_column("shows", overflow="fold", ratio=5)
+        table.add_column("small", justify="right", no_wrap=True)
+        table.add_column("paper's scale", overflow="fold", style="dim", ratio=3)
+        table.add_column("done", no_wrap=True)
+        for one in of_paper:
+            small = f"{60 * one.minutes:.0f} s" if one.minutes < 1 else f"{one.minutes:.0f} min"
+            needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
+            state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
+            table.add_row(one.name, one.title, small, needs, state)
+        console().print(table)
+        total = sum(one.minutes for one in of_paper)
+        console().print(
+            f"[dim]{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first that runs "
+            "trains the models that others share[/]\n"
+        )
 
 
 def _print_found(found: list[Finding]) -> None:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from brittle.datasets import Dataset
 
 PAPERS = {
-    "noc": "Using the Overlapping Score to Improve Corruption Benchmarks (non-overlapping corruptions)",
+    "noc": "Increasing the Coverage and Balance of Robustness Benchmarks by Using Non-Overlapping Corruptions",
     "syn2nat": "Using Synthetic Corruptions to Measure Robustness to Natural Distribution Shifts",
     "msd": "On Interaction Between Augmentations and Corruptions in Natural Corruption Robustness (MSD, C-bar)",
 }
@@ -90,7 +90,15 @@ class Setting:
             folder = fetch(self.folder.parent / "data" / name, progress=self.progress)
         else:
             folder = Path(self.path(name))
-        return _evenly(datasets.load_dataset(f"{name}:{folder}", train=train, prepare=prepare), limit)
+        return _evenly(_loaded(f"{name}:{folder}", train, prepare), limit)
+
+
+@lru_cache(maxsize=4)
+def _loaded(spec: str, train: bool, prepare: str | None) -> Dataset:
+    """Data that were read once: the experiments of one call share them."""
+    from brittle.datasets import load_dataset
+
+    return load_dataset(spec, train=train, prepare=prepare)
 
 
 def _evenly(data: Dataset, limit: int | None) -> Dataset:

@@ -53,7 +53,7 @@ COVERED = 0.3
 
 @experiment(
     "fig1",
-    "The six steps to an overlapping score, for one pair",
+    "Six steps to an overlapping score",
     claim="The score is 1 for a corruption and itself, and 0 where neither augmentation helps with the other.",
     minutes=5,
     needs=NEEDS,
@@ -88,9 +88,7 @@ def fig1(setting: Setting) -> Outcome:
     return Outcome(verdict, {"steps": rows}, differs=differences(setting, "the paper shows no numbers here"))
 
 
-@experiment(
-    "fig2", "The candidate corruptions, illustrated", claim="Two dozen corruptions are candidates.", minutes=0.1
-)
+@experiment("fig2", "The candidates, illustrated", claim="Two dozen corruptions are candidates.", minutes=0.1)
 def fig2(_setting: Setting) -> Outcome:
     """Each candidate at both ends of its range."""
     from brittle.report import contact_sheet
@@ -108,7 +106,7 @@ def fig2(_setting: Setting) -> Outcome:
 
 @experiment(
     "fig3",
-    "Overlaps of ImageNet-C's 15 and ImageNet-NOC's 8 corruptions",
+    "Overlaps of ImageNet-C and ImageNet-NOC",
     claim="Blurs, noises, pixelate and JPEG overlap, fog with contrast, snow with frost; ImageNet-NOC far less.",
     minutes=0.2,
     needs=NEEDS,
@@ -164,7 +162,7 @@ TEXTURE = (
 
 @experiment(
     "algorithm1",
-    "Algorithm 1: the benchmark built from the 23 candidates",
+    "The benchmark built from 23 candidates",
     claim="Under a threshold of 0.1 it gives eight corruptions with ResNet-18, which make ImageNet-NOC.",
     minutes=0.2,
     needs=NEEDS,
@@ -208,7 +206,7 @@ def algorithm1(setting: Setting) -> Outcome:
 
 @experiment(
     "coverage",
-    "Section 5.2: which corruptions each benchmark covers",
+    "What each benchmark covers (5.2)",
     claim="ImageNet-NOC covers all of ImageNet-C (overlap > 0.3); ImageNet-C does not cover hue and border.",
     minutes=0.2,
     needs=NEEDS,
@@ -252,7 +250,7 @@ def coverage_of_both(setting: Setting) -> Outcome:
 
 @experiment(
     "table1",
-    "Models trained with all of one benchmark, tested on the other",
+    "Trained with one benchmark, tested on the other",
     claim="mINOC beats the standard model on all 15 of ImageNet-C; mIC gets worse on hue and border.",
     minutes=1,
     needs=NEEDS,
@@ -297,7 +295,7 @@ def table1(setting: Setting) -> Outcome:
 
 @experiment(
     "table2",
-    "Balance: relative mCE of models trained with one corruption each",
+    "Relative mCE of models trained with one corruption",
     claim="ImageNet-C's scores range over 40 points, with a standard deviation of 12.1; ImageNet-NOC's 11 and 3.7.",
     minutes=0.2,
     needs=NEEDS,
@@ -338,7 +336,7 @@ def table2(setting: Setting) -> Outcome:
 
 @experiment(
     "balance",
-    "Section 5.3: range and standard deviation, ours and from the printed tables",
+    "Balance: the spread of these mCE (5.3)",
     claim="ImageNet-NOC is significantly more balanced than ImageNet-C.",
     minutes=0.2,
     needs=NEEDS,

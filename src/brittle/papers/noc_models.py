@@ -119,7 +119,7 @@ def robust_zoo(setting: Setting) -> Zoo:
 
 @experiment(
     "table3",
-    "Relative mCE of several classifiers on both benchmarks",
+    "Relative mCE of classifiers on both benchmarks",
     claim="VGG-19, ResNet-50 and WideResNet-50-2 beat AlexNet on ImageNet-NOC, but not on ImageNet-C.",
     minutes=0.5,
     needs=("imagenet",),
@@ -190,7 +190,7 @@ def table4(setting: Setting) -> Outcome:
 
 @experiment(
     "table5",
-    "Relative CE of several classifiers on ImageNet-C",
+    "Relative CE of classifiers on ImageNet-C",
     claim="All but the DenseNets lose more than AlexNet under ImageNet-C on average.",
     minutes=0.2,
     needs=("imagenet",),
@@ -204,7 +204,7 @@ def table5(setting: Setting) -> Outcome:
 
 @experiment(
     "table6",
-    "Relative CE of several classifiers on ImageNet-NOC",
+    "Relative CE of classifiers on ImageNet-NOC",
     claim="All but SqueezeNet and VGG-11 lose less than AlexNet under ImageNet-NOC on average.",
     minutes=0.2,
     needs=("imagenet",),

@@ -50,7 +50,7 @@ THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 @experiment(
     "fig4",
-    "Overlaps of the 23 candidates with two architectures",
+    "Overlaps of 23 candidates, two architectures",
     claim="DenseNet-121 gives a benchmark much like ResNet-18's: gaussian for quantization, elastic for blur.",
     minutes=8,
     needs=NEEDS,
@@ -109,7 +109,7 @@ def fig4(setting: Setting) -> Outcome:
 
 @experiment(
     "fig5",
-    "The candidates, first half: ranges of severity and AlexNet's errors",
+    "Candidates 1–12: ranges and errors",
     claim="Each range begins where a standard model keeps 95 % of its accuracy, and ends where it keeps 50 %.",
     minutes=2,
     needs=NEEDS,
@@ -123,7 +123,7 @@ def fig5(setting: Setting) -> Outcome:
 
 @experiment(
     "fig6",
-    "The candidates, second half: ranges of severity and AlexNet's errors",
+    "Candidates 13–23: ranges and errors",
     claim="Each range begins at R = 0.95 and ends at 0.5, but hue reaches only 0.63 and gray_scale 0.70.",
     minutes=2,
     needs=NEEDS,
@@ -184,7 +184,7 @@ def _calibrated_half(setting: Setting, half: slice) -> Outcome:
 
 @experiment(
     "fig7",
-    "Benchmarks of Algorithm 1 under other thresholds",
+    "Algorithm 1 under other thresholds",
     claim="The higher the threshold, the more corruptions a benchmark has, and the more they overlap.",
     minutes=0.2,
     needs=NEEDS,
@@ -232,7 +232,7 @@ def fig7(setting: Setting) -> Outcome:
 
 @experiment(
     "fig8",
-    "Overlaps of ImageNet-C and ImageNet-NOC with other architectures",
+    "Overlaps of fig3, other architectures",
     claim="ResNet-18, DenseNet-121 and WideResNet-50-2 give matrices that look the same.",
     minutes=0.2,
     needs=NEEDS,
@@ -279,7 +279,7 @@ def fig8(setting: Setting) -> Outcome:
 
 @experiment(
     "table7",
-    "Relative CE on ImageNet-C of models trained with one of its corruptions",
+    "Trained with one corruption of ImageNet-C",
     claim="A model does best on its own corruption, and models trained with blurs do best on average.",
     minutes=0.2,
     needs=NEEDS,
@@ -293,7 +293,7 @@ def table7(setting: Setting) -> Outcome:
 
 @experiment(
     "table8",
-    "Relative CE on ImageNet-NOC of models trained with one of its corruptions",
+    "Trained with one corruption of ImageNet-NOC",
     claim="A model does best on its own corruption, and hardly better than the standard model on the others.",
     minutes=0.2,
     needs=NEEDS,

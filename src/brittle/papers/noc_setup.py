@@ -249,7 +249,7 @@ def run_errors(results: Results, models: Iterable[str], recipe: Benchmark) -> tu
 def printed(table: Table, row: str, members: Sequence[str]) -> list[float]:
     """The numbers of one row of a published table under these corruptions."""
     names = table.text(next(iter(table.columns)))
-    return [float(value) for value in table.numbers(*map(plain, members))[names.index(row)]]
+    return [float(table.numbers(plain(member))[names.index(row)]) for member in members]
 
 
 def to_standard(table: Table, members: Sequence[str]) -> FloatArray:
