@@ -10,7 +10,7 @@ import torch
 
 import brittle
 from brittle import BrittleError
-from brittle.papers import find_experiments, msd_c_bar, msd_steps, reproduce
+from brittle.papers import find_experiments, msd_steps, reproduce
 from brittle.papers.experiments import Setting
 from brittle.training.augmentation import BASES
 from tests.errors import naming
@@ -75,7 +75,14 @@ def tiny(monkeypatch: pytest.MonkeyPatch, weights: Path) -> None:
     torch.set_num_threads(1)
     small = replace(TINY, start=str(weights))
     paper = replace(
-        small, network="wide-resnet-10-1", preset="msd-cifar", start=None, second="wide-resnet-10-1", schemes=15, runs=1
+        small,
+        network="wide-resnet-10-1",
+        preset="msd-cifar",
+        start=None,
+        schemes=5,
+        seeds=1,
+        second="wide-resnet-10-1",
+        runs=1,
     )
     monkeypatch.setattr(msd_steps, "SCALES", {"small": small, "paper": paper})
 
@@ -160,6 +167,8 @@ def test_the_text_of_table_1_follows_from_its_rows(folder: Path, cifar: Path) ->
 
 
 def test_a_verdict_is_computed(folder: Path, cifar: Path) -> None:
+    from brittle.papers import msd_c_bar
+
     finding = found("fig3", folder, cifar)
     strong = sum((row["Spearman"] or 0) > 0.6 for row in finding.tables["correlations"])
     assert finding.verdict.startswith(f"{strong} of 15 corruptions")
