@@ -74,6 +74,13 @@ def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -
         scheme_models(schemes, DATA, tmp_path / "models", Plan("scratch", "small:4"))
 
 
+def test_from_scratch_the_standard_model_may_be_left_out(tmp_path: Path) -> None:
+    plan = Plan("scratch", "small:4", standard=SHORT, tuning=SHORT)
+    assert list(scheme_models({"mix": AugMix()}, DATA, tmp_path, plan, standard=False)) == ["mix"]
+    with pytest.raises(BrittleError, match=naming("finetune", "standard")):
+        scheme_models({"mix": AugMix()}, DATA, tmp_path / "other", PLAN, standard=False)
+
+
 @pytest.mark.parametrize("mode", ["scratch", "batchnorm"])
 def test_models_can_be_made_in_other_ways(mode: str, tmp_path: Path) -> None:
     plan = Plan(mode, "small:4", standard=SHORT, tuning=SHORT, tuning_images=64)

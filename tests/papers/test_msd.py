@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import brittle
 from brittle import BrittleError
-from brittle.papers import find_experiments, msd_c_bar, msd_steps, reproduce
+from brittle.papers import find_experiments, msd_steps, msd_tables, reproduce
 from brittle.papers.experiments import Setting
 from brittle.training.augmentation import BASES
 from tests.errors import naming
@@ -75,7 +76,14 @@ def tiny(monkeypatch: pytest.MonkeyPatch, weights: Path) -> None:
     torch.set_num_threads(1)
     small = replace(TINY, start=str(weights))
     paper = replace(
-        small, network="wide-resnet-10-1", preset="msd-cifar", start=None, second="wide-resnet-10-1", schemes=15, runs=1
+        small,
+        network="wide-resnet-10-1",
+        preset="msd-cifar",
+        start=None,
+        schemes=5,
+        seeds=1,
+        second="wide-resnet-10-1",
+        runs=1,
     )
     monkeypatch.setattr(msd_steps, "SCALES", {"small": small, "paper": paper})
 
@@ -134,6 +142,28 @@ def test_the_papers_scale_is_the_papers(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert len(msd_steps.corruptions_of(setting).cells()) == 75
 
 
+def test_table_1_trains_on_photographs_at_the_papers_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from brittle.papers import msd_c_bar
+
+    monkeypatch.setattr(msd_c_bar, "IMAGENET_NETWORK", "small:4")
+    monkeypatch.setattr(msd_c_bar, "IMAGENET_SEEDS", 1)
+    monkeypatch.setattr(msd_c_bar, "IMAGENET_SETTINGS", {"epochs": 1, "batch_size": 4, "side": 32})
+    monkeypatch.setattr(msd_c_bar, "load_benchmark", lambda name: brittle.load_benchmark(name).cut(severities=[3]))
+    for part, count in (("train", 4), ("val", 2)):
+        for wnid, colour in (("n01440764", 60), ("n02123045", 190)):
+            folder = tmp_path / "imagenet" / part / wnid
+            folder.mkdir(parents=True)
+            for number in range(count):
+                noise = np.random.default_rng(number + colour).integers(-50, 50, (48, 40 + number, 3))
+                Image.fromarray((colour + noise).astype(np.uint8)).save(folder / f"{number}.jpg")
+    paths = {"imagenet": tmp_path / "imagenet"}
+    [finding] = reproduce("msd", ["table1-imagenet"], tmp_path / "out", scale="paper", paths=paths, device="cpu")
+    rows = {row["method"]: row for row in finding.tables["errors"]}
+    assert list(rows) == ["Baseline", "AA", "AugMix", "PG"]
+    assert rows["PG"]["published C-bar error"] == 56.6
+    assert any("2 classes" in text for text in finding.differs)
+
+
 def test_a_small_powerset_has_every_base_alone(tmp_path: Path) -> None:
     schemes = msd_steps.powerset_schemes(Setting(tmp_path))
     assert len(schemes) == TINY.schemes
@@ -160,6 +190,8 @@ def test_the_text_of_table_1_follows_from_its_rows(folder: Path, cifar: Path) ->
 
 
 def test_a_verdict_is_computed(folder: Path, cifar: Path) -> None:
+    from brittle.papers import msd_c_bar
+
     finding = found("fig3", folder, cifar)
     strong = sum((row["Spearman"] or 0) > 0.6 for row in finding.tables["correlations"])
     assert finding.verdict.startswith(f"{strong} of 15 corruptions")
@@ -173,7 +205,7 @@ def test_a_verdict_is_computed(folder: Path, cifar: Path) -> None:
 
 
 def test_ten_blind_draws_have_three_in_common() -> None:
-    chances = [msd_steps.chance_in_common(common, 30, 10, 10) for common in range(11)]
+    chances = [msd_tables.chance_in_common(common, 30, 10, 10) for common in range(11)]
     assert chances[0] == 1
     assert sum(chances[1:]) == pytest.approx(100 / 30)  # the expected number
 

@@ -89,6 +89,7 @@ def scheme_models(
     plan: Plan | None = None,
     *,
     start: str | Path | None = None,
+    standard: bool = True,
     cache: str | Path | None = None,
     device: str = "auto",
     engine: str = "local",
@@ -98,12 +99,15 @@ def scheme_models(
     """A standard model, and one trained with each scheme; existing weights in the folder are reused.
 
     By the plan's mode they are fine-tuned from the standard model, trained from scratch, or adapted in their batch
-    normalisation alone. `start` is a file of weights of the standard model, which is trained by default. Photographs
-    are decoded once into the folder `cache`, by default `folder`/images, or in every epoch if that is "none". With the
-    engine "ray" the workers of a cluster train whole models.
+    normalisation alone. `start` is a file of weights of the standard model, which is trained by default; from scratch
+    no other model needs it, and standard=False leaves it out. Photographs are decoded once into the folder `cache`, by
+    default `folder`/images, or in every epoch if that is "none". With the engine "ray" the workers of a cluster train
+    whole models.
     """
     plan, folder = plan or Plan(), Path(folder)
     check_engine(engine, address)
+    if not standard and plan.mode != "scratch":
+        raise BrittleError(f"the mode {plan.mode!r} begins with the standard model, so it cannot be left out")
     if training.labels is None:
         raise no_labels(training, "and training needs labels")
     if STANDARD in schemes:
@@ -118,7 +122,7 @@ def scheme_models(
     decoded = cache_folder(cache, folder / "images")
     images = once(partial(training_images, training, plan.standard, decoded, progress=progress))
     given_plan, plan = plan, normalised_plan(plan, images)
-    wanted: dict[str, Scheme | None] = {STANDARD: None, **schemes}
+    wanted: dict[str, Scheme | None] = {**({STANDARD: None} if standard else {}), **schemes}
     paths = {name: folder / f"{_file_name(name, scheme)}.safetensors" for name, scheme in wanted.items()}
     missing = [name for name, path in paths.items() if missing_or_damaged(path, "the model is trained again")]
 

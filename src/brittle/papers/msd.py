@@ -99,6 +99,7 @@ def figure_2a(setting: Setting) -> Outcome:
 def figure_2b(setting: Setting) -> Outcome:
     """Networks trained with less and less impulse noise among motion blur; severity 3, as in the authors' notebook."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     scale = steps.scale_of(setting)
     points = design.mixing_study(
@@ -114,7 +115,7 @@ def figure_2b(setting: Setting) -> Outcome:
         samples=scale.samples if setting.small else 10_000,
         corruption_samples=max(scale.corruption_samples, 20),
         seed=setting.seed,
-        **steps.places(setting),
+        **tables.places(setting),
     )
     linear = metrics.pearson(1 - points["share"].to_numpy(), points["mmd"].to_numpy())
     risen = {name: _risen(points, name) for name in ("msd", "mmd", "error")}
@@ -162,17 +163,18 @@ def figure_3(setting: Setting) -> Outcome:
 def _correlated(setting: Setting, study: Any, measure: str, published: str) -> Outcome:
     """The outcome of a study by one measure: correlations, how many are strong, and the figure."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     table = study.correlations
-    strong = [steps.plain_name(row["corruption"]) for row in table.to_dicts() if (row[measure] or 0) > STRONG]
+    strong = [tables.plain_name(row["corruption"]) for row in table.to_dicts() if (row[measure] or 0) > STRONG]
     rows = [
         {
-            "corruption": steps.plain_name(row["corruption"]),
+            "corruption": tables.plain_name(row["corruption"]),
             "Spearman": row[measure],
             "low": row[f"{measure}_low"],
             "high": row[f"{measure}_high"],
             "above 0.6": "yes" if (row[measure] or 0) > STRONG else "no",
-            "published": {"brightness": "poor"}.get(steps.plain_name(row["corruption"])) if measure == "msd" else None,
+            "published": {"brightness": "poor"}.get(tables.plain_name(row["corruption"])) if measure == "msd" else None,
         }
         for row in table.to_dicts()
     ]
@@ -253,10 +255,12 @@ def _ends(name: str) -> pl.Expr:
 def figure_5(setting: Setting) -> Outcome:
     """Where Patch Gaussian, AutoAugment and AugMix (without its loss) lie in the powerset's cloud."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     study = steps.powerset_study(setting)
     rows = [
-        steps.place_in_cloud(study, corruption) | {"published similar": steps.SIMILAR.get(steps.plain_name(corruption))}
+        steps.place_in_cloud(study, corruption)
+        | {"published similar": steps.SIMILAR.get(tables.plain_name(corruption))}
         for corruption in study.points["corruption"].unique(maintain_order=True)
     ]
     claims = [(row["corruption"], row["published similar"]) for row in rows if row["published similar"]]
@@ -339,6 +343,7 @@ def appendix_a(setting: Setting) -> Outcome:
     from brittle.distance import chosen_schemes
     from brittle.papers import msd_figures as drawing
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     scale, benchmark = steps.scale_of(setting), steps.corruptions_of(setting)
     schemes = {steps.ALL_BASES: steps.powerset_schemes(setting)[steps.ALL_BASES], "none": steps.no_augmentation()}
@@ -352,14 +357,14 @@ def appendix_a(setting: Setting) -> Outcome:
         folder,
         steps.plan_of(setting),
         start=steps.standard_weights(setting),
-        **steps.places(setting),
+        **tables.places(setting),
     )
     del models["standard"]
     test = setting.data("cifar10", limit=scale.test_images)
-    how = {key: value for key, value in steps.places(setting).items() if key != "device"}
+    how = {key: value for key, value in tables.places(setting).items() if key != "device"}
     results = design.evaluate_schemes(models, test, benchmark, folder / "run", **how)
     error = {
-        name: float(np.mean(list(steps.errors_by_corruption(results, name, benchmark).values()))) for name in models
+        name: float(np.mean(list(tables.errors_by_corruption(results, name, benchmark).values()))) for name in models
     }
     rows: list[dict[str, Any]] = [
         {"augmentations": choice, "number": count, "error": error[f"{choice} {count}"]}
@@ -399,16 +404,17 @@ def appendix_a(setting: Setting) -> Outcome:
 def appendix_c(setting: Setting) -> Outcome:
     """MSD of every scheme to every corruption through two networks, and over resampled corruption draws."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     schemes, benchmark = steps.powerset_schemes(setting), steps.corruptions_of(setting)
-    tables = [
+    through = [
         steps.msd_table(setting, schemes, model, benchmark)
         for model in (steps.standard_model(setting), steps.other_extractor(setting))
     ]
     rows = []
     for column, name in enumerate(entry.id for entry in benchmark.entries):
-        rho = metrics.spearman(tables[0][:, column], tables[1][:, column])
-        rows.append({"corruption": steps.plain_name(name), "Spearman": rho.value, "low": rho.low, "high": rho.high})
+        rho = metrics.spearman(through[0][:, column], through[1][:, column])
+        rows.append({"corruption": tables.plain_name(name), "Spearman": rho.value, "low": rho.low, "high": rho.high})
     middle = float(np.median([row["Spearman"] for row in rows]))
     noise = steps.distance_noise(setting, benchmark)
     return Outcome(

@@ -57,6 +57,7 @@ def figure_6(setting: Setting) -> Outcome:
 def c_bar(setting: Setting) -> Outcome:
     """Scan the candidates, sample data sets with the error of CIFAR-10-C, and take the largest shifts."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     scale = steps.scale_of(setting)
     candidates, baseline = load_benchmark("cifar10-c-bar-candidates"), load_benchmark("cifar10-c")
@@ -84,7 +85,7 @@ def c_bar(setting: Setting) -> Outcome:
     published = {entry.id: entry.levels for entry in load_benchmark("cifar10-c-bar").entries}
     rows = [
         {
-            "candidate": steps.plain_name(row["candidate"]),
+            "candidate": tables.plain_name(row["candidate"]),
             "shift": row["shift"],
             "standard error": row["standard_error"],
             "picked": "yes" if row["picked"] else "no",
@@ -95,7 +96,7 @@ def c_bar(setting: Setting) -> Outcome:
         for row in farthest.table().to_dicts()
     ]
     common = sum(row["picked"] == row["published"] == "yes" for row in rows)
-    chance = steps.chance_in_common(common, len(rows), len(published), len(farthest.picked))
+    chance = tables.chance_in_common(common, len(rows), len(published), len(farthest.picked))
     return Outcome(
         f"{common} of the published ten are picked, which ten drawn blindly reach or exceed with probability "
         f"{chance:.2g}; the target error is {100 * scanned.target_error:.1f} % (published: 26.9 %), that of the picked "
@@ -103,7 +104,7 @@ def c_bar(setting: Setting) -> Outcome:
         {"candidates": rows},
         [
             Estimate("published ten that are picked", common, n=10, percent=False),
-            steps.published_among(rows),
+            tables.published_among(rows),
         ],
         steps.differs_at(
             setting,
@@ -133,6 +134,7 @@ JSD = 12.0
 def table_1(setting: Setting) -> Outcome:
     """Four methods, several trainings each, tested on the benchmark and on the one far from it."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
     from brittle.training.augmentation import schemes_by_name
 
     scale = steps.scale_of(setting)
@@ -142,7 +144,7 @@ def table_1(setting: Setting) -> Outcome:
         method: [steps.plan_of(setting, seed=seed, jsd=JSD if method == "AugMix" else 0.0) for seed in seeds]
         for method in methods
     }
-    errors = steps.method_errors(
+    errors = tables.method_errors(
         setting,
         methods,
         (setting.data("cifar10", train=True), setting.data("cifar10", limit=scale.table_images)),
@@ -151,7 +153,7 @@ def table_1(setting: Setting) -> Outcome:
         setting.work("table1"),
         steps.standard_weights(setting),
     )
-    published = steps.published_rows("c-bar-table1-cifar10", "method")
+    published = tables.published_rows("c-bar-table1-cifar10", "method")
     rows = [one.row(published[one.method]) for one in errors]
     return _methods_outcome(
         rows,
@@ -167,7 +169,7 @@ def table_1(setting: Setting) -> Outcome:
 
 def _methods_outcome(rows: list[dict[str, Any]], differs: list[str]) -> Outcome:
     """The verdict over methods: is each worse on C-bar than the baseline is, and do ranks change?"""
-    from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
     base, *others = rows
     worse = [row["method"] for row in others if row["Δ"] > base["Δ"]]
@@ -181,7 +183,7 @@ def _methods_outcome(rows: list[dict[str, Any]], differs: list[str]) -> Outcome:
         f"{len(worse)} of {len(others)} methods lose more from C to C-bar than the baseline does ({listed}), "
         f"{len(better)} of {len(others)} are better than it on C, and {ranks}.",
         {"errors": rows},
-        steps.table_agreement(rows, ["C error", "C-bar error", "Δ"]),
+        tables.table_agreement(rows, ["C error", "C-bar error", "Δ"]),
         differs,
     )
 
@@ -199,6 +201,8 @@ IMAGENET_METHODS = {
 }
 IMAGENET_NETWORK = "torchvision:resnet50"
 IMAGENET_SEEDS = 5
+IMAGENET_SETTINGS: dict[str, Any] = {}
+"""What differs from the preset `augmix-imagenet`, all of whose settings are the paper's."""
 WITHOUT = ("blue_noise_sample", "checkerboard_cutout")
 IN_TEXT = {"Baseline": 57.4, "AA": 57.3, "PG": 57.2, "AugMix": 54.3}
 """The mean errors that section 5 prints for ImageNet-C-bar without these two corruptions."""
@@ -215,15 +219,15 @@ IN_TEXT = {"Baseline": 57.4, "AA": 57.3, "PG": 57.2, "AugMix": 54.3}
 )
 def table_1_imagenet(setting: Setting) -> Outcome:
     """ResNet-50 with four methods, five trainings each; at small scale the printed rows are computed with again."""
-    from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
-    published = steps.published_rows("c-bar-table1-imagenet", "method")
+    published = tables.published_rows("c-bar-table1-imagenet", "method")
     if setting.small:
         return _printed_table(published)
     from brittle.training import find_preset
     from brittle.training.augmentation import schemes_by_name
 
-    preset = find_preset("augmix-imagenet").config
+    preset = replace(find_preset("augmix-imagenet").config, **IMAGENET_SETTINGS)
     methods = dict(zip(IMAGENET_METHODS, schemes_by_name(list(IMAGENET_METHODS.values())).values(), strict=True))
     plans = {
         method: [
@@ -237,9 +241,9 @@ def table_1_imagenet(setting: Setting) -> Outcome:
         ]
         for method in methods
     }
-    data = steps.imagenet_parts(setting, preset)
+    data = tables.imagenet_parts(setting, preset)
     benchmarks = (load_benchmark("imagenet-c"), load_benchmark("imagenet-c-bar"))
-    errors = steps.method_errors(setting, methods, data, benchmarks, plans, setting.work("table1-imagenet"))
+    errors = tables.method_errors(setting, methods, data, benchmarks, plans, setting.work("table1-imagenet"))
     rows = [one.row(published[one.method], "imagenet") for one in errors]
     few = [] if len(data[0].classes) == 1000 else [f"{len(data[0].classes)} classes instead of ImageNet's 1000"]
     others = "Stylized-ImageNet, ANT and DeepAugment are models of other authors: give them to `brittle run`"
@@ -304,8 +308,9 @@ ROBUST = {
 def table_2(setting: Setting) -> Outcome:
     """Five pre-trained networks; at small scale networks of other size and length of training, without augmentation."""
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
 
-    published = steps.published_rows("c-bar-table2", "model")
+    published = tables.published_rows("c-bar-table2", "model")
     models: dict[str, Any]
     if setting.small:
         models = {"nine layers, 50,000 images": steps.standard_model(setting)}
@@ -334,7 +339,7 @@ def table_2(setting: Setting) -> Outcome:
                 address=setting.address,
                 progress=setting.progress,
             )
-            means.append(float(np.mean(list(steps.errors_by_corruption(results, model.name, benchmark).values()))))
+            means.append(float(np.mean(list(tables.errors_by_corruption(results, model.name, benchmark).values()))))
         row: dict[str, Any] = {"model": title, "C error": means[0], "published C error": None, "C-bar error": means[1]}
         row |= {"published C-bar error": None, "Δ": means[1] - means[0], "published Δ": None}
         if given := published.get(title):
@@ -347,7 +352,7 @@ def table_2(setting: Setting) -> Outcome:
         f"{len(worse)} of {len(rows)} networks lose more than a point from C to C-bar ({listed}): "
         f"{'a consistent loss' if len(worse) == len(rows) else 'no consistent loss'}.",
         {"errors": rows},
-        steps.table_agreement(rows, ["C error", "C-bar error", "Δ"]),
+        tables.table_agreement(rows, ["C error", "C-bar error", "Δ"]),
         ["small scale tests our own networks with default augmentation, which are other models than the paper's five"]
         if setting.small
         else ["weights as timm has them today; all corruptions are drawn in memory"],
@@ -367,6 +372,7 @@ def leak(setting: Setting) -> Outcome:
     """The leak check of three augmentations against CIFAR-10-C and against CIFAR-10-C-bar."""
     from brittle.distance import measure_leak
     from brittle.papers import msd_steps as steps
+    from brittle.papers import msd_tables as tables
     from brittle.training.augmentation import schemes_by_name
 
     scale, images, model = steps.scale_of(setting), steps.images_of(setting), steps.standard_model(setting)
@@ -388,7 +394,7 @@ def leak(setting: Setting) -> Outcome:
             row: dict[str, Any] = {"augmentation": name, "benchmark": benchmark, "corruptions": len(check.leaks)}
             covered = float(np.mean([one.covered for one in check.leaks]))
             row |= {"leaked": len(check.leaked), "nearer": len(check.nearer), "way covered (%)": 100 * covered}
-            rows.append(row | {"names of leaked": ", ".join(map(steps.plain_name, check.leaked)) or None})
+            rows.append(row | {"names of leaked": ", ".join(map(tables.plain_name, check.leaked)) or None})
     far = {
         name: [row["way covered (%)"] for row in rows if row["augmentation"] == name]
         for name in METHODS.values()

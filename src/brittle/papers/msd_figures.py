@@ -26,7 +26,15 @@ def _axes(width: float, height: float, rows: int = 1, columns: int = 1) -> Any:
 
 
 def draw_bars(rows: Rows, name: str, value: str, kind: str, label: str) -> Axes:
-    """A bar for each row, its colour by a column of kinds."""
+    """A bar for each row, its colour by a column of kinds.
+
+    Args:
+        rows: a table, whose first row is drawn on top.
+        name: the column of the names along the left.
+        value: the column of the lengths.
+        kind: the column of the kinds, each with its colour in the legend.
+        label: what the lengths are.
+    """
     kinds = list(dict.fromkeys(row[kind] for row in rows))
     with figure_style():
         ax: Axes = _axes(3.6, 0.2 * len(rows) + 0.6)
@@ -47,7 +55,10 @@ def _short(scheme: str) -> str:
 
 
 def draw_lines(rows: Rows, x: str, y: str, kind: str, label: str) -> Axes:
-    """A line for each kind over the numbers of a column; a kind without numbers is a dashed level."""
+    """A line for each kind over the numbers of a column, on a logarithmic axis.
+
+    A kind without numbers, such as a network trained without any augmentation, is a dashed level.
+    """
     with figure_style():
         ax: Axes = _axes(3.4, 2.3)
         for place, one in enumerate(dict.fromkeys(row[kind] for row in rows)):
