@@ -90,8 +90,10 @@ def fig1(setting: Setting) -> Outcome:
     images = [data.image(number) for number in range(len(data))]
     rows: list[dict[str, Any]] = []
     with figure_style():
-        figure, axes = plt.subplots(5, 8, figsize=(6.8, 4.8))
-    for ax, name, title in zip(axes.flat, names, short_names(names), strict=True):
+        _, axes = plt.subplots(-(-len(names) // 8), 8, figsize=(6.8, 4.8))
+    for ax in axes.flat:
+        ax.axis("off")
+    for ax, name, title in zip(axes.flat, names, short_names(names), strict=False):
         changed = [
             corrupt(image, name, severity=5, sample=data.ids[number], seed=setting.seed)
             for number, image in enumerate(images)
@@ -101,9 +103,7 @@ def fig1(setting: Setting) -> Outcome:
             {"corruption": name, "mean change (of 255)": differences.mean(), "most": differences.mean((1, 2, 3)).max()}
         )
         ax.imshow(changed[0])
-        ax.settitle_of(title, fontsize=4.5)
-        ax.axis("off")
-    figure.tight_layout(pad=0.3)
+        ax.set_title(title, fontsize=4.5)
     changes = np.array([row["mean change (of 255)"] for row in rows])
     low, high = rows[int(changes.argmin())], rows[int(changes.argmax())]
     verdict = (
