@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -94,6 +95,7 @@ PLAUSIBLE = ((3, 7, 7, 7, 8, 8), (3, 5, 6, 7, 8, 11), (3, 4, 5, 8, 9, 11), (3, 3
 """Sizes of six categories that fit what the paper says: forty corruptions, the smallest category has three."""
 
 
+@lru_cache(maxsize=1)
 def plausible_sizes(seed: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for sizes in PLAUSIBLE:
