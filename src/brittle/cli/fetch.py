@@ -32,12 +32,16 @@ def fetch_verb(
     """
     from brittle.datasets import fetch_cifar10, fetch_fashion_mnist
 
-    known = {"cifar10": (fetch_cifar10, "60,000"), "fashion-mnist": (fetch_fashion_mnist, "70,000")}
-    if name not in known:
-        hint = did_you_mean(name, known)
-        raise BrittleError(f"there is nothing called {name!r} to fetch{hint}; there is: {', '.join(known)}")
-    fetch, count = known[name]
+    images = {"cifar10": "60,000", "fashion-mnist": "70,000"}
+    if name not in images:
+        hint = did_you_mean(name, images)
+        raise BrittleError(f"there is nothing called {name!r} to fetch{hint}; there is: {', '.join(images)}")
     OUTPUT_FOLDER.set(Path(name))
+    destination = output or Path(name)
     with progress_bar() as bar:
-        folder = fetch(output or Path(name), source=source, progress=follow(bar))
-    console().print(f"{folder}  [dim]{count} images, checksums right; use it as {name}:{folder}[/]", soft_wrap=True)
+        if name == "cifar10":
+            folder = fetch_cifar10(destination, source=source, progress=follow(bar))
+        else:
+            folder = fetch_fashion_mnist(destination, source=source, progress=follow(bar))
+    about = f"{images[name]} images, checksums right; use it as {name}:{folder}"
+    console().print(f"{folder}  [dim]{about}[/]", soft_wrap=True)

@@ -169,6 +169,10 @@ OPTIONS = {
     "--per-category": Meaning("Number of corruptions of each category.", "-k"),
     "--represented": Meaning("Number of categories that are represented.", "-n"),
     "--count": Meaning("Number of different benchmarks that are drawn."),
+    "--substitutions": Meaning(
+        "Also groups of benchmarks after 1 to N substitutions that make them less balanced, by their imbalance.",
+        metavar="N",
+    ),
     "--natural": Meaning(
         "Run of the same models on a natural shift, with a name for it; after a comma a run on clean images of "
         "the same classes, such as imagenet-a-clean; repeatable.",

@@ -20,6 +20,7 @@ from brittle.design.choices import (
     load_candidates,
     named_members,
     paired_drops,
+    read_benchmarks,
     without_masked,
 )
 from brittle.design.cliques import NonOverlapping, non_overlapping, sweep
@@ -199,6 +200,7 @@ __all__ = [
     "published_categories",
     "published_overlap",
     "published_single_scores",
+    "read_benchmarks",
     "read_drops",
     "repeated_images",
     "representation",

@@ -304,8 +304,8 @@ def group_means(
         if not np.isnan(values).any():  # hardly any model twice or more, so that there is a correlation
             drawn[done] = values
             done += 1
-    values = np.array([_mean_correlation(group, shifts) for group in means])
-    return GroupMeans(tuple(groups), values, drawn, models)
+    measured = np.array([_mean_correlation(group, shifts) for group in means])
+    return GroupMeans(tuple(groups), measured, drawn, models)
 
 
 def _mean_correlation(means: FloatArray, natural: FloatArray) -> float:

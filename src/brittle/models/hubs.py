@@ -186,8 +186,8 @@ def from_robustbench(
             f"RobustBench has no model {model!r} for {dataset} and {threat_model} (it lacks {error}); its model zoo "
             "lists them, and threat_model is corruptions, Linf or L2"
         ) from error
-    sides = (256, 224) if dataset == "imagenet" else (None, None)
-    prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), *sides, "bilinear")
+    size, crop = (256, 224) if dataset == "imagenet" else (None, None)
+    prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), size, crop)
     return TorchModel(network, name or model, prepare, device=device, bf16=bf16)
 
 

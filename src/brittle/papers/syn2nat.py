@@ -7,8 +7,6 @@ corruptions it has. What takes long is measured in `syn2nat_runs` and shared by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,39 +16,43 @@ from brittle._random import generator
 from brittle.design import (
     Categories,
     Drops,
-    GroupMeans,
     OverlapMatrix,
     agreement,
-    balanced,
-    by_imbalance,
     categories,
     correlation_rows,
     correlation_table,
     group_means,
-    imbalance,
-    least_overlapping,
-    possible_benchmarks,
     published_categories,
     same_category_overlaps,
-    unbalanced,
 )
-from brittle.metrics import Estimate, published_table, spearman, uneven_clean
+from brittle.metrics import uneven_clean
 from brittle.papers import syn2nat_runs as runs
-from brittle.papers.experiments import Outcome, Rows, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment
 from brittle.papers.models import paper_models
-
-COUPLES = ((2, 3), (3, 2), (6, 1), (4, 3), (6, 2), (6, 3))
-"""The (n, k) of Table 2: k corruptions from each of n categories."""
-
-LEAST = 3
-"""Members that a category must have to be drawn from: the largest k."""
-
-BENCHMARKS = 1000
-GROUP = 20
-"""Benchmarks that a group of one imbalance must have to be correlated."""
-
-C, P, PICKED = "ImageNet-C", "ImageNet-P", "picked"
-Groups = dict[str, list[tuple[str, ...]]]
+from brittle.papers.syn2nat_groups import (
+    GROUP,
+    LEAST,
+    PICKED,
+    PUBLISHED_GROUPS,
+    C,
+    Groups,
+    P,
+    agreements,
+    beside_published,
+    couples,
+    drawn_groups,
+    fewer_categories,
+    group_sizes,
+    imbalance_groups,
+    picked_benchmark,
+    plausible_sizes,
+    published_change,
+    same_size,
+    says,
+    shared_pairs,
+    summary_row,
+    title_of,
+)
 
 CHAIN = (
     "clothes of Fashion-MNIST instead of ImageNet, and 16 small classifiers instead of 21 published models",
@@ -88,11 +90,12 @@ def fig1(setting: Setting) -> Outcome:
     images = [data.image(number) for number in range(len(data))]
     rows: list[dict[str, Any]] = []
     with figure_style():
-        figure, axes = plt.subplots(5, 8, figsize=(6.8, 4.8))
-    for ax, name, title in zip(axes.flat, names, short_names(names), strict=True):
-        level = recipe.entry(name).levels[0]
+        _, axes = plt.subplots(-(-len(names) // 8), 8, figsize=(6.8, 4.8))
+    for ax in axes.flat:
+        ax.axis("off")
+    for ax, name, title in zip(axes.flat, names, short_names(names), strict=False):
         changed = [
-            corrupt(image, name, severity=level, sample=data.ids[number], seed=setting.seed)
+            corrupt(image, name, severity=5, sample=data.ids[number], seed=setting.seed)
             for number, image in enumerate(images)
         ]
         differences = np.abs(np.stack(changed).astype(float) - np.stack(images))
@@ -101,8 +104,6 @@ def fig1(setting: Setting) -> Outcome:
         )
         ax.imshow(changed[0])
         ax.set_title(title, fontsize=4.5)
-        ax.axis("off")
-    figure.tight_layout(pad=0.3)
     changes = np.array([row["mean change (of 255)"] for row in rows])
     low, high = rows[int(changes.argmin())], rows[int(changes.argmax())]
     verdict = (
@@ -117,7 +118,7 @@ def fig1(setting: Setting) -> Outcome:
 @experiment(
     "table1",
     "the models, robust and plain",
-    claim="21 models of several architectures, 15 with a robustness intervention; their clean accuracies are comparable.",
+    claim="21 models of several architectures, 15 with a robustness intervention; clean accuracies are comparable.",
     minutes=4,
     needs=runs.MODEL_NEEDS,
     cost="21 models over 41 × 50,000 images",
@@ -189,12 +190,12 @@ def fig2(setting: Setting) -> Outcome:
         {"K": step.count, "same-category r": step.scc, "different-category r": step.dcc, "published K": 6}
         for step in found.path
     ]
-    together, apart = _shared_pairs(found, published)
+    together, apart = shared_pairs(found, published)
     lost = [entry.id for entry in runs.candidates(setting).entries if entry.id not in overlap.names]
     verdict = (
         f"{len(found)} categories (the paper: 6) at a same-category correlation of {found.scc:.2f}, different-category "
-        f"{found.dcc:.2f}; sizes {', '.join(str(len(group)) for group in found.members.values())}; of the pairs that the "
-        f"paper puts together {together.value:.0%} are together here, of those it separates {apart.value:.0%}"
+        f"{found.dcc:.2f}; sizes {', '.join(str(len(group)) for group in found.members.values())}; of the pairs that "
+        f"the paper puts together {together.value:.0%} are together here, of those it separates {apart.value:.0%}"
     )
     if lost:
         verdict += f"; {len(lost)} hardly changed the network trained with them and are left out: {', '.join(lost)}"
@@ -204,18 +205,6 @@ def fig2(setting: Setting) -> Outcome:
         agreement=[together, apart],
         differs=_differs(setting, "20 of the paper's 40 memberships are printed nowhere, and cannot be compared"),
         figures={"fig2": plot_categories(overlap, found)},
-    )
-
-
-def _shared_pairs(found: Categories, published: Categories) -> tuple[Estimate, Estimate]:
-    """The shares of published same-category and different-category pairs that are together in what was found."""
-    names = [name for name in published.names if name in found.names]
-    same: dict[bool, list[bool]] = {True: [], False: []}
-    for a, b in combinations(names, 2):
-        same[published.of(a) == published.of(b)].append(found.of(a) == found.of(b))
-    titles = {True: "published pairs that are together", False: "separated pairs that are together"}
-    return tuple(  # type: ignore[return-value]
-        Estimate(titles[kind], float(np.mean(pairs)) if pairs else 0.0, n=len(pairs)) for kind, pairs in same.items()
     )
 
 
@@ -269,33 +258,6 @@ def section4(setting: Setting) -> Outcome:
     return Outcome(verdict, {"correlations": rows}, differs=_differs(setting))
 
 
-def couples(count: int) -> list[tuple[int, int]]:
-    """The (n, k) that are compared for so many categories: those of Table 2, or what is nearest to them."""
-    if count >= 6:
-        return list(COUPLES)
-    fewer = [(2, 2), (4, 1), (2, 3), (3, 2), (count, 1), (count, 2), (count, 3)]
-    return [pair for pair in dict.fromkeys(fewer) if pair[0] <= count]
-
-
-def _title(n: int, k: int) -> str:
-    return f"({n},{k})"
-
-
-def _drawn(found: Categories, setting: Setting) -> Groups:
-    """A thousand benchmarks, or all there are, for each (n, k)."""
-    return {
-        _title(n, k): balanced(found, n, k, count=min(BENCHMARKS, possible_benchmarks(found, n, k)), seed=setting.seed)
-        for n, k in couples(len(found))
-    }
-
-
-def _picked(found: Categories, overlap: OverlapMatrix, setting: Setting) -> tuple[str, ...]:
-    """The benchmark of k = 3 whose same-category corruptions overlap least, as ImageNet-Syn2Nat was picked."""
-    n = min(6, len(found))
-    drawn = balanced(found, n, LEAST, count=min(BENCHMARKS, possible_benchmarks(found, n, LEAST)), seed=setting.seed)
-    return least_overlapping(drawn, overlap, found)
-
-
 def _synthetic(setting: Setting) -> Drops:
     """All drops on synthetic sets, with the flip rates of ImageNet-P as further columns."""
     parts = [runs.candidate_drops(setting), runs.imagenet_c_drops(setting), runs.imagenet_p_flips(setting)]
@@ -305,28 +267,18 @@ def _synthetic(setting: Setting) -> Drops:
 
 
 def _all_groups(setting: Setting, found: Categories, overlap: OverlapMatrix) -> Groups:
-    groups = _drawn(found, setting)
+    groups = drawn_groups(found, setting.seed)
     groups[C] = [runs.imagenet_c_drops(setting).names]
     groups[P] = [runs.imagenet_p_flips(setting).names]
-    groups[PICKED] = [_picked(found, overlap, setting)]
+    groups[PICKED] = [picked_benchmark(found, overlap, setting.seed)]
     return groups
-
-
-PUBLISHED_GROUPS = {f"({n},{k})": f"n{n}_k{k}" for n, k in COUPLES} | {C: C, P: P, PICKED: "ImageNet-Syn2Nat"}
-
-
-def _published(table: str, column: str, natural: str = "mean") -> float | None:
-    printed = published_table(table)
-    if column not in printed.columns or natural not in printed.text("natural_benchmark"):
-        return None
-    return float(printed.row(natural)[column])
 
 
 @experiment(
     "table2",
     "do balanced benchmarks predict natural shifts? With ImageNet-C and ImageNet-P",
-    claim="Correlation with natural shifts grows with n and with k: from 0.668 for (2,3) to 0.748 for (6,3); ImageNet-C "
-    "reaches 0.702, ImageNet-P 0.650.",
+    claim="Correlation with natural shifts grows with n and with k: from 0.668 for (2,3) to 0.748 for (6,3); "
+    "ImageNet-C reaches 0.702, ImageNet-P 0.650.",
     minutes=4,
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after fig2 and table1: 21 models over 75 × 50,000 images, ten sequences of each image, and five natural sets",
@@ -341,7 +293,7 @@ def table2(setting: Setting) -> Outcome:
     wide = correlation_table(synthetic.values, synthetic.names, groups, columns)
     rows = correlation_rows(synthetic.values, synthetic.names, groups, columns)
     means = group_means(synthetic.values, synthetic.names, groups, columns, seed=setting.seed)
-    summary = [_summary(means, group, groups, PUBLISHED_GROUPS, "syn2nat-table2") for group in groups]
+    summary = [summary_row(means, group, groups, PUBLISHED_GROUPS, "syn2nat-table2") for group in groups]
     order = sorted(summary, key=lambda row: -row["mean r"])
     best = max((row for row in summary if row["benchmarks"] > 1), key=lambda row: row["mean r"])
     worst = rows.row(int(rows["mean_p"].arg_max() or 0), named=True)
@@ -353,9 +305,9 @@ def table2(setting: Setting) -> Outcome:
     )
     return Outcome(
         verdict,
-        {"table2": _beside(wide.to_dicts(), PUBLISHED_GROUPS, "syn2nat-table2", setting), "means": summary},
-        agreement=_agreements(summary, setting),
-        differs=_differs(setting, *_fewer(found)),
+        {"table2": beside_published(wide.to_dicts(), PUBLISHED_GROUPS, "syn2nat-table2", setting), "means": summary},
+        agreement=agreements(summary, setting),
+        differs=_differs(setting, *fewer_categories(found)),
         figures={"table2": plot_correlation(wide)},
     )
 
@@ -367,60 +319,11 @@ def _paired(setting: Setting, groups: Groups) -> tuple[Drops, Drops, Groups]:
     return synthetic.of(models), natural.of(models), groups
 
 
-def _summary(means: GroupMeans, group: str, groups: Groups, printed: Mapping[str, str], table: str) -> dict[str, Any]:
-    estimate = means.estimate(group)
-    return {
-        "group": group,
-        "corruptions": len(groups[group][0]),
-        "benchmarks": len(groups[group]),
-        "mean r": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "published mean r": _published(table, printed.get(group, "")),
-    }
-
-
-def _beside(rows: Rows, printed: Mapping[str, str], table: str, setting: Setting) -> list[dict[str, Any]]:
-    """The rows of a table, at the paper's scale with the published number behind each of ours."""
-    if setting.small:
-        return [dict(row) for row in rows]
-    wide = []
-    for row in rows:
-        natural, values = str(row["natural"]), {key: value for key, value in row.items() if key != "natural"}
-        wide.append({"natural": natural, **{
-            title: value
-            for group, ours in values.items()
-            for title, value in ((group, ours), (f"published {group}", _published(table, printed.get(group, ""), natural)))
-        }})  # fmt: skip
-    return wide
-
-
-def _agreements(summary: Sequence[Mapping[str, Any]], setting: Setting) -> list[Estimate]:
-    """How the means of the groups that both have agree: in their order, and at the paper's scale in their values."""
-    both = [(row["mean r"], row["published mean r"]) for row in summary if row["published mean r"] is not None]
-    if len(both) < 3:
-        return []
-    ours, printed = np.array(both).T
-    found: list[Estimate] = [spearman(ours, printed)]
-    if not setting.small:
-        found.append(
-            Estimate("mean absolute difference", float(np.abs(ours - printed).mean()), n=len(both), percent=False)
-        )
-    return found
-
-
-def _fewer(found: Categories) -> list[str]:
-    if len(found) >= 6:
-        return []
-    listed = ", ".join(_title(n, k) for n, k in couples(len(found)))
-    return [f"{len(found)} categories have {LEAST} members or more, not six, so the groups are {listed}"]
-
-
 @experiment(
     "table3",
     "does it hurt to represent some categories more than others?",
-    claim="Substituting corruptions of (6,2) benchmarks so that they get less balanced lowers the correlation from 0.740 "
-    "to 0.680; the same for (5,3) and (6,3). Each group has more than 200 benchmarks.",
+    claim="Substituting corruptions of (6,2) benchmarks so that they get less balanced lowers the correlation from "
+    "0.740 to 0.680; the same for (5,3) and (6,3). Each group has more than 200 benchmarks.",
     minutes=0.5,
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
@@ -437,9 +340,9 @@ def table3(setting: Setting) -> Outcome:
     printed = {title: title.replace("std ", "std_") for title in groups}
     wide = correlation_table(synthetic.values, synthetic.names, groups, columns)
     means = group_means(synthetic.values, synthetic.names, groups, columns, seed=setting.seed)
-    summary = [_summary(means, group, groups, printed, "syn2nat-table3") for group in groups]
+    summary = [summary_row(means, group, groups, printed, "syn2nat-table3") for group in groups]
     titles = list(groups)
-    lost = means.difference(titles[0], titles[-1])
+    gain = means.difference(titles[-1], titles[0])
     others = []
     for n_other, k in ((n - 1, 3), (n, 3)):
         further = imbalance_groups(found, n_other, k, setting.seed)
@@ -448,105 +351,58 @@ def table3(setting: Setting) -> Outcome:
         change = shifted.difference(ends[0], ends[-1])
         others.append(
             {
-                "from": _title(n_other, k),
+                "from": title_of(n_other, k),
                 "to": ends[-1],
                 "change of mean r": change.value,
                 "low": change.low,
                 "high": change.high,
             }
         )
-    sizes = group_sizes()
+    sizes = plausible_sizes(setting.seed)
+    least, most = (choose(row["std 2.2"] for row in sizes) for choose in (min, max))
     verdict = (
-        f"from {titles[0]} to {titles[-1]} the mean correlation changes by {lost.value:+.3f} "
-        f"[{lost.low:+.3f}, {lost.high:+.3f}] (the paper: −0.060 from 0.0 to 2.2): "
-        f"{_says(Estimate(lost.name, -lost.value, -_end(lost.high), -_end(lost.low), percent=False))}; twelve corruptions of "
-        f"six categories can have {len(sizes) - 1} unbalanced values of std, as printed, but the most unbalanced group has "
-        f"{min(row['std 2.2'] for row in _plausible(setting.seed))} to {max(row['std 2.2'] for row in _plausible(setting.seed))} "
-        "benchmarks for plausible sizes of the categories, not more than 200"
+        f"from {titles[-1]} to {titles[0]} the mean correlation changes by {gain.value:+.3f} "
+        f"[{gain.low:+.3f}, {gain.high:+.3f}] (the paper: +0.060 from 2.2 to 0.0), balance {says(gain)}; twelve "
+        f"corruptions of six categories can have {len(group_sizes()) - 1} values of std above 0, as printed, but the "
+        f"group of 2.2 has {least} to {most} benchmarks for plausible sizes of the categories, not more than 200"
     )
     return Outcome(
         verdict,
         {
-            "table3": _beside(wide.to_dicts(), printed, "syn2nat-table3", setting),
+            "table3": beside_published(wide.to_dicts(), printed, "syn2nat-table3", setting),
             "means": summary,
             "other_sizes": others,
-            "group_sizes": _plausible(setting.seed),
+            "group_sizes": sizes,
         },
-        agreement=_agreements(summary, setting),
-        differs=_differs(setting, *_fewer(found), f"groups with fewer than {GROUP} benchmarks are left out"),
+        agreement=agreements(summary, setting),
+        differs=_differs(setting, *fewer_categories(found), f"groups with fewer than {GROUP} benchmarks are left out"),
         figures={"table3": plot_correlation(wide)},
     )
 
 
-def imbalance_groups(found: Categories, n: int, k: int, seed: int, *, least: int = GROUP) -> Groups:
-    """Balanced benchmarks and what one to five substitutions make of them, by standard deviation (section 5.2)."""
-    start = balanced(found, n, k, count=min(BENCHMARKS, possible_benchmarks(found, n, k)), seed=seed)
-    grouped = by_imbalance([*start, *unbalanced(start, found, seed=seed)], found)
-    return {f"std {std:.1f}": group for std, group in grouped.items() if len(group) >= least or std == 0}
-
-
-def group_sizes(total: int = 12, parts: int = 6) -> list[float]:
-    """All values of std that a benchmark of so many corruptions from so many categories can have."""
-    found = Categories({str(part): tuple(f"{part}.{number}" for number in range(total)) for part in range(parts)})
-    splits = [cuts for cuts in combinations(range(1, total), parts - 1)]
-    counts = {tuple(sorted(np.diff((0, *cuts, total)).tolist())) for cuts in splits}
-    return sorted(
-        {
-            imbalance([f"{part}.{number}" for part, count in enumerate(one) for number in range(count)], found)
-            for one in counts
-        }
-    )
-
-
-PLAUSIBLE = ((3, 7, 7, 7, 8, 8), (3, 5, 6, 7, 8, 11), (3, 4, 5, 8, 9, 11), (3, 3, 4, 7, 10, 13))
-"""Sizes of six categories that fit what the paper says: forty corruptions, the smallest category has three."""
-
-
-def _plausible(seed: int) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for sizes in PLAUSIBLE:
-        found = Categories({str(i): tuple(f"{i}.{j}" for j in range(size)) for i, size in enumerate(sizes)})
-        groups = imbalance_groups(found, 6, 2, seed, least=0)
-        counts = {f"std {std:.1f}": len(groups.get(f"std {std:.1f}", ())) for std in group_sizes()}
-        rows.append({"sizes of the categories": ", ".join(map(str, sizes)), **counts, "published each": "> 200"})
-    return rows
-
-
 @experiment(
-    "syn2nat",
+    "picking",
     "picking one benchmark, ImageNet-Syn2Nat",
-    claim="Of the (6,3) benchmarks the one whose same-category corruptions overlap least predicts as well as the mean of "
-    "them, 0.748.",
+    claim="Of the (6,3) benchmarks the one whose same-category corruptions overlap least predicts as well as the mean "
+    "of them, 0.748.",
     minutes=0.3,
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
 )
-def syn2nat(setting: Setting) -> Outcome:
+def picking(setting: Setting) -> Outcome:
     """Pick the least overlapping benchmark, and place it among all that were drawn."""
     overlap, found = _categories(setting)
     n = min(6, len(found))
-    drawn = _drawn(found, setting)[_title(n, LEAST)]
-    picked = _picked(found, overlap, setting)
+    drawn = drawn_groups(found, setting.seed)[title_of(n, LEAST)]
+    picked = picked_benchmark(found, overlap, setting.seed)
     synthetic, natural, _ = _paired(setting, {})
-    each = {
-        "drawn": correlation_rows(synthetic.values, synthetic.names, {"drawn": drawn}, natural.columns())[
-            "mean_r"
-        ].mean(),
-        "picked": correlation_rows(synthetic.values, synthetic.names, {"picked": [picked]}, natural.columns())[
-            "mean_r"
-        ].mean(),
-    }
-    single = group_means(
-        synthetic.values,
-        synthetic.names,
-        {str(i): [one] for i, one in enumerate(drawn)},
-        natural.columns(),
-        resamples=1,
-    ).values
+    groups: Groups = {"drawn": drawn, PICKED: [picked], **{str(number): [one] for number, one in enumerate(drawn)}}
+    means = group_means(synthetic.values, synthetic.names, groups, natural.columns(), resamples=1)
+    mean, ours, single = means.values[0], means.values[1], means.values[2:]
     overlaps = same_category_overlaps([picked, *drawn], overlap, found)
-    rank = float((single < each["picked"]).mean())
+    rank = float((single < ours).mean())
     published = published_categories()
-    printed = set(published.names[:0]) | {name for group in published.members.values() for name in group[:3]}
+    printed = {name for group in published.members.values() for name in group[:LEAST]}
     rows = [
         {"category": found.of(name), "corruption": name, "published in ImageNet-Syn2Nat": name in printed}
         for name in sorted(picked, key=lambda one: (found.of(one), one))
@@ -554,17 +410,17 @@ def syn2nat(setting: Setting) -> Outcome:
     verdict = (
         f"{len(picked)} corruptions, {LEAST} of each of {n} categories, with a mean same-category overlap of "
         f"{overlaps[0]:.2f} (all drawn: {np.nanmean(overlaps[1:]):.2f}); it correlates with the natural sets by "
-        f"{each['picked']:.3f} (the mean of all drawn: {each['drawn']:.3f}; published 0.748 and 0.748) and is better than "
-        f"{rank:.0%} of them; {sum(name in printed for name in picked)} of its corruptions are in ImageNet-Syn2Nat"
+        f"{ours:.3f} (the mean of all drawn: {mean:.3f}; published 0.748 and 0.748) and is better "
+        f"than {rank:.0%} of them; {sum(name in printed for name in picked)} of its corruptions are in ImageNet-Syn2Nat"
     )
-    return Outcome(verdict, {"picked": rows}, differs=_differs(setting, *_fewer(found)))
+    return Outcome(verdict, {"picked": rows}, differs=_differs(setting, *fewer_categories(found)))
 
 
 @experiment(
     "findings",
     "the three findings, put to the test",
-    claim="A benchmark predicts natural shifts better (1) the more categories it represents, (2) the more balanced they "
-    "are, (3) the more corruptions it has; and so better than ImageNet-C and ImageNet-P.",
+    claim="A benchmark predicts natural shifts better (1) the more categories it represents, (2) the more balanced "
+    "they are, (3) the more corruptions it has; and so better than ImageNet-C and ImageNet-P.",
     minutes=0.3,
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
@@ -577,10 +433,10 @@ def findings(setting: Setting) -> Outcome:
     synthetic, natural, groups = _paired(setting, groups)
     means = group_means(synthetic.values, synthetic.names, groups, natural.columns(), seed=setting.seed)
     stds = [title for title in groups if title.startswith("std ")]
-    tests = [("1 categories", a, b) for a, b in _same_size(couples(len(found)))]
+    tests = [("1 categories", a, b) for a, b in same_size(couples(len(found)))]
     tests += [("2 balance", stds[number + 1], stds[0]) for number in range(len(stds) - 1)]
-    tests += [("3 size", _title(n, a), _title(n, b)) for a, b in ((1, 2), (2, 3), (1, 3))]
-    tests += [("existing benchmarks", other, _title(n, LEAST)) for other in (C, P)]
+    tests += [("3 size", title_of(n, a), title_of(n, b)) for a, b in ((1, 2), (2, 3), (1, 3))]
+    tests += [("existing benchmarks", other, title_of(n, LEAST)) for other in (C, P)]
     rows, decisive = [], {}
     for finding, worse, better in tests:
         change = means.difference(worse, better)
@@ -592,48 +448,19 @@ def findings(setting: Setting) -> Outcome:
                 "change of mean r": change.value,
                 "low": change.low,
                 "high": change.high,
-                "the paper's finding": _says(change),
-                "published change": _published_change(worse, better),
+                "the paper's finding": says(change),
+                "published change": published_change(worse, better),
             }
         )
         decisive[finding] = (rows[-1], change)  # the last of a finding is its widest contrast
     parts = [
-        f"({finding}) {_says(change)}: {row['from']} → {row['to']} {change.value:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
+        f"({finding}) {says(change)}: {row['from']} → {row['to']} {change.value:+.3f} "
+        f"[{change.low:+.3f}, {change.high:+.3f}]"
         for finding, (row, change) in decisive.items()
     ]
     verdict = f"over {means.models} models and {len(natural.names)} natural sets: " + "; ".join(parts)
-    differs = _differs(setting, *_fewer(found), "intervals resample the models; the paper gives none")
+    differs = _differs(setting, *fewer_categories(found), "intervals resample the models; the paper gives none")
     return Outcome(verdict, {"contrasts": rows, "drops_on_natural_sets": _drop_rows(natural)}, differs=differs)
-
-
-def _same_size(pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
-    """Pairs of groups with the same number of corruptions and growing numbers of categories, the widest last."""
-    contrasts = [(a, b) for a in pairs for b in pairs if a[0] * a[1] == b[0] * b[1] and a[0] < b[0]]
-    contrasts.sort(key=lambda pair: pair[1][0] / pair[0][0])
-    return [(_title(*a), _title(*b)) for a, b in contrasts]
-
-
-def _end(value: float | None) -> float:
-    assert value is not None
-    return value
-
-
-def _says(change: Estimate) -> str:
-    """What an interval of a gain says about a finding."""
-    return "holds" if _end(change.low) > 0 else "is reversed" if _end(change.high) < 0 else "cannot be told"
-
-
-def _published_change(first: str, second: str) -> float | None:
-    values = []
-    for group in (first, second):
-        std = group.startswith("std ")
-        table, column = (
-            ("syn2nat-table3", group.replace("std ", "std_"))
-            if std
-            else ("syn2nat-table2", PUBLISHED_GROUPS.get(group, ""))
-        )
-        values.append(_published(table, column))
-    return None if values[0] is None or values[1] is None else values[1] - values[0]
 
 
 def _drop_rows(natural: Drops) -> list[dict[str, Any]]:

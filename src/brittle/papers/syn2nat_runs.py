@@ -7,8 +7,10 @@ augmentations, and natural shifts drawn by the bundled demo pipeline.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -38,8 +40,8 @@ CANDIDATES = "syn2nat-candidates"
 SIDE = 32
 """Clothes of 28 px get a black edge, as those that the demo pipeline draws."""
 
-TRAINING_IMAGES, TUNING_IMAGES, TEST_IMAGES = 4000, 2000, 500
-OVERLAP_IMAGES, C_IMAGES, SEQUENCES, SEEDS = 400, 200, 30, 8
+TRAINING_IMAGES, TUNING_IMAGES, TEST_IMAGES = 4000, 1500, 400
+OVERLAP_IMAGES, C_IMAGES, SEQUENCES, SEEDS = 300, 150, 25, 8
 """At small scale: test images of the overlap and under ImageNet-C, sequences of each perturbation, and pictures of each
 class and shift."""
 
@@ -83,6 +85,27 @@ NETWORK = "timm:resnet18"
 """The network of all overlaps in the paper."""
 
 
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+Measurement = Callable[Concatenate[Setting, Given], Value]
+
+
+def _once(measure: Measurement[Given, Value]) -> Measurement[Given, Value]:
+    """Keep what was measured for as long as the process lives: the experiments of a paper share nearly all of it."""
+    kept: dict[tuple[Any, ...], Value] = {}
+
+    @wraps(measure)
+    def call(setting: Setting, /, *arguments: Given.args, **options: Given.kwargs) -> Value:
+        where = (setting.folder.absolute(), setting.scale, setting.seed, setting.device, *setting.paths.items())
+        key = (*where, arguments, *options.items())
+        if key not in kept:
+            kept[key] = measure(setting, *arguments, **options)
+        return kept[key]
+
+    return call
+
+
+@_once
 def clothes(setting: Setting, count: int, *, train: bool = False) -> Dataset:
     """Images of Fashion-MNIST, evenly over the set, with black edges to 32×32."""
     data = setting.data("fashion-mnist", train=train, limit=count)
@@ -107,8 +130,8 @@ def overlap_plan(setting: Setting) -> Plan:
 
     if setting.small:
         return training_plan(
-            network="small:8",
-            standard_epochs=6,
+            network="small:4",
+            standard_epochs=4,
             train_limit=TUNING_IMAGES,
             batch_size=64,
             seed=setting.seed,
@@ -118,6 +141,7 @@ def overlap_plan(setting: Setting) -> Plan:
     return training_plan(mode="scratch", network=NETWORK, preset="noc", seed=setting.seed, settings=seen)
 
 
+@_once
 def measured_overlap(setting: Setting) -> OverlapMatrix:
     """The overlaps of the forty candidates, without those that hardly changed the network trained with them."""
     from brittle.design import correct_cube, measure_overlap
@@ -167,6 +191,7 @@ def trained_classifiers(setting: Setting) -> list[Model]:
     return models
 
 
+@_once
 def tested_models(setting: Setting) -> list[Model]:
     """The models whose drops are correlated: our classifiers, or the 21 of Table 1."""
     if setting.small:
@@ -199,17 +224,20 @@ def _run(setting: Setting, data: Dataset, benchmark: Any, folder: Path) -> Resul
     )
 
 
+@_once
 def candidate_results(setting: Setting) -> Results:
     """Every model on the clean test images and under each of the forty candidates."""
     data = clothes(setting, TEST_IMAGES) if setting.small else setting.data("imagenet")
     return _run(setting, data, candidates(setting), setting.work("candidates"))
 
 
+@_once
 def candidate_drops(setting: Setting) -> Drops:
     """The drop of every model under each of the forty candidates: the residual robustness of the paper."""
     return drops_of(candidate_results(setting), corruptions=[entry.id for entry in candidates(setting).entries])
 
 
+@_once
 def imagenet_c_drops(setting: Setting) -> Drops:
     """The drop of every model under each corruption of ImageNet-C, the mean of five severities."""
     recipe = load_benchmark("cifar10-c" if setting.small else "imagenet-c").cut(seed=setting.seed)
@@ -218,6 +246,7 @@ def imagenet_c_drops(setting: Setting) -> Drops:
     return drops_of(load_results(setting.work("imagenet-c")), corruptions=[entry.id for entry in recipe.entries])
 
 
+@_once
 def imagenet_p_flips(setting: Setting) -> Drops:
     """The flip probability of every model under each perturbation of ImageNet-P, drawn in memory."""
     recipe = load_sequence_benchmark("cifar10-p" if setting.small else "imagenet-p").cut(seed=setting.seed)
@@ -225,6 +254,7 @@ def imagenet_p_flips(setting: Setting) -> Drops:
     return flip_rates(_run(setting, data, recipe, setting.work("imagenet-p")))
 
 
+@_once
 def natural_drops(setting: Setting) -> Drops:
     """The drop of every model on each natural set, from clean images of the same classes."""
     clean = candidate_results(setting)
