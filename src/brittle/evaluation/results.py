@@ -267,7 +267,7 @@ class Results:
         return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
 
 
-def load_results(*folders: str | Path) -> Results:
+def load_results(*runs: str | Path) -> Results:
     """The rows of one or more runs, concatenated.
 
     >>> import brittle, tempfile
@@ -276,9 +276,9 @@ def load_results(*folders: str | Path) -> Results:
     ...     brittle.load_results(folder).models
     ['demo-standard']
     """
-    if not folders:
+    if not runs:
         raise BrittleError("name at least one run to load")
-    stores = [Store(folder) for folder in folders]
+    stores = [Store(folder) for folder in runs]
     about = tuple(store.about() for store in stores)
     sequences = scan(stores, kind=SEQUENCES) if any(map(has_sequences, stores)) else None
     if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):

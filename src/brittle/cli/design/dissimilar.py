@@ -111,7 +111,7 @@ def dissimilar_verb(
             recipe,
             baseline,
             output.with_suffix(".scan"),
-            samples=corruption_samples,
+            corruption_samples=corruption_samples,
             batch_size=batch_size,
             progress=follow(bar),
         )

@@ -78,12 +78,27 @@ def sample_verb(
     the settings beside the images. The same command again draws only what is missing.
     """
     from brittle._parallel import check_engine
-    from brittle.sliders import SCALES, TINY, choose_pipeline, parse_seeds, pick_sliders, sample_sliders
-    from brittle.sliders import sampling_settings as settings
+    from brittle.sliders import (
+        SCALES,
+        TINY,
+        choose_pipeline,
+        parse_seeds,
+        pick_sliders,
+        sample_sliders,
+        sampling_settings,
+    )
 
     check_engine(engine, address)
-    sampling = settings(
-        pipeline, guidance=guidance, steps=denoising_steps, scheduler=scheduler, size=image_size, side=output_size
+    settings = sampling_settings(
+        pipeline,
+        active=active,
+        guidance=guidance,
+        denoising_steps=denoising_steps,
+        scheduler=scheduler,
+        image_size=image_size,
+        output_size=output_size,
+        batch_size=batch_size,
+        image_format=image_format,
     )
     if two_prompts and scales:
         raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scale")
@@ -107,10 +122,7 @@ def sample_verb(
             engine=engine,
             address=address,
             progress=follow(bar),
-            active=active,
-            sampling=sampling,
-            batch_size=batch_size,
-            file_format="jpg" if image_format == "jpeg" else image_format,
+            **settings,
         )
     console().print(f"{drawn.drawn:,} images drawn, {drawn.existing:,} existed, of {len(picks)} classes in shifts")
     clip = TINY if pipeline == TINY else "clip-vit-base-patch16"
