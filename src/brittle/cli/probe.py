@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import (
-    choose_benchmark,
-    compile_first,
-    console,
-    print_json,
-    progress_bar,
-)
+from brittle.cli.console import QUIET, choose_benchmark, compile_first, console, print_json, progress_bar
 from brittle.cli.inputs import DEVICE, MEAN, STD, load_models, tell_models
 from brittle.cli.options import option
 
@@ -120,6 +114,7 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
 
     trained = input_side(model)
     screen = console(stderr=True)
+    screen.quiet = QUIET.get() and (trained in (None, side) or resizes_images(model))
     if trained is None:
         why = "" if given else f", as {model.name} does not say its input size (--image-size sets another)"
         screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)

@@ -11,9 +11,11 @@ from brittle.cli.console import (
     choose_benchmark,
     compile_first,
     console,
+    hint,
     print_json,
     resumable_progress,
     say_next,
+    with_options,
 )
 from brittle.cli.inputs import (
     CLASSES,
@@ -191,14 +193,14 @@ def tell_guessing(results: Results, models: list[str]) -> None:
 
     classes = next((run.classes for run in results.runs if run.classes), ())
     for name, guess in guessing_models(results, models).items():
-        console().print(Text(guessing_warning(name, guess, classes), "yellow"))
+        console().print(Text(with_options(guessing_warning(name, guess, classes)), "yellow"))
 
 
 def tell_batches(results: Results) -> None:
     """Print the batch size of the last call, if it computed anything."""
     sizes = [call.batch_size for run in results.runs for call in run.calls if call.batch_size]
     if sizes:
-        console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
+        hint(f"batches of {sizes[-1]} images (--batch-size)")
 
 
 def tell_skipped(results: Results) -> None:

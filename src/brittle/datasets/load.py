@@ -257,7 +257,7 @@ def load_training_set(
         all_classes: keep the 1000 classes of ImageNet as labels, even if some have no folder.
     """
     if train_data is None and labelled and "train" not in dataset_options(data):
-        raise BrittleError(f"{str(data)!r} has no training part; name training images by train_data (--train-data)")
+        raise BrittleError(f"{str(data)!r} has no training part; name training images by `train_data`")
     options = {"train": True} if train_data is None and has_training_part(data) else {}
     dataset = _photos(train_data or data, prepare, photo_prepare, {**options, **({"partial": True} if partial else {})})
     if held_out and is_split(data, train_data):

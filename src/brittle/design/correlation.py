@@ -311,7 +311,7 @@ def load_shift_drops(
     if is_table(synthetic):
         raise BrittleError(
             "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
-            "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
+            "synthetic runs, or the natural drops as a .csv too (`natural_csv`)"
         )
     usual, others = load_results(*synthetic), {name: load_results(run) for name, run in (clean or {}).items()}
     sides = {name: others.get(name, usual) for name in shifts}

@@ -98,7 +98,7 @@ def repeated_images(
     count = len(models) if repeats is None else repeats
     if count < len(models):
         raise BrittleError(
-            f"--repeats {repeats} leaves out some of {len(models)} models; give at least one run a model"
+            f"`repeats={repeats}` leaves out some of {len(models)} models; give at least one run a model"
         )
     names = [model.name for model in models]
     for name in names:

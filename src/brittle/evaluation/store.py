@@ -62,7 +62,7 @@ OURS = {
 DATA = "brittle.data"
 """The key under which a file of rows names its data."""
 
-WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
+WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
 
 class Store:
@@ -212,7 +212,7 @@ class Store:
                     raise BrittleError(
                         f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
                         f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
-                        "--overwrite (overwrite=True)"
+                        "`overwrite=True`"
                     )
             for cell in self._of_other_code(plan(benchmark)):
                 raise BrittleError(

@@ -175,7 +175,7 @@ def guess_format(path: str | Path) -> Format:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BrittleError(
-            f"{str(path)!r} does not say which format it is; name it {', '.join(SUFFIXES)}, or give --format "
+            f"{str(path)!r} does not say which format it is; name it {', '.join(SUFFIXES)}, or give `format` "
             f"({', '.join(FORMATS)})"
         )
     return SUFFIXES[suffix]

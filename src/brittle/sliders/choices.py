@@ -68,7 +68,7 @@ def find_shifts(shifts: Sequence[str], pipeline: str = "", *, any_shift: bool = 
         if shift not in known and not any_shift:
             kind = "bundled" if pipeline == TINY else "published"
             raise BrittleError(
-                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Shifts in any words: --any-shift"
+                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Others: `any_shift=True`"
             )
     return folders
 
@@ -213,12 +213,12 @@ def pick_sliders(
     if sliders is None:
         if not two_prompts:
             raise BrittleError(
-                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts"
+                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or `two_prompts=True`"
             )
         pipeline = TINY if chosen.base.folder == str(demo_part("pipeline")) else ""
         targets, folders = chosen.find_classes(classes), find_shifts(shifts, pipeline, any_shift=any_shift)
         if not targets or not folders:
-            raise BrittleError("two prompts without sliders need a --class and a --shift")
+            raise BrittleError("two prompts without sliders need `classes` and `shifts`")
         return [Pick(target, shift) for shift in folders for target in targets]
     numbers = [target.number for target in chosen.find_classes(classes)]
     tokens = chosen.tokens()

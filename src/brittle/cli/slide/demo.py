@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
-from brittle.cli.console import console, resumable_progress, split_commas, tell_files
+from brittle.cli.console import console, hint, resumable_progress, split_commas, tell_files
 from brittle.cli.inputs import follow, save_table
 from brittle.cli.options import option
 from brittle.cli.slide.filter import filter_table, quality_table, score_figure
@@ -57,7 +57,7 @@ def demo_verb(
     kept = _filter(pipeline, scores, output)
     _evaluate(pipeline, output, kept)
     _report(output)
-    console().print(f"[dim]{(monotonic() - began) / 60:.1f} minutes; run again, it does nothing twice[/]")
+    hint(f"{(monotonic() - began) / 60:.1f} minutes; run again, it does nothing twice")
 
 
 def _train(pipeline: DemoPipeline, classes: Any, shifts: list[str], folder: Path, training: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, resumable_progress, say_next, split_commas, split_numbers
+from brittle.cli.console import console, hint, resumable_progress, say_next, split_commas, split_numbers
 from brittle.cli.inputs import DEVICE, follow
 from brittle.cli.options import ImageFormat, Scheduler, option
 from brittle.cli.slide import inputs as shared
@@ -128,4 +128,4 @@ def sample_verb(
     clip = TINY if pipeline == TINY else "clip-vit-base-patch16"
     say_next("slide", "measure", output, "--clip", clip, "-o", "measured", after=output)
     if clip != TINY:
-        console().print(f"[dim]{clip}: the folder of a CLIP of transformers[/]")
+        hint(f"{clip}: the folder of a CLIP of transformers")
