@@ -163,7 +163,7 @@ def format_table(
         raise BrittleError(f"there is no format {form!r}; {did_you_mean(str(form), FORMATS)}")
     from rich.console import Console
 
-    screen = Console(width=width or 80, highlight=False, emoji=False, color_system=None)
+    screen = Console(width=width or 80, highlight=False, emoji=False, color_system=None, force_jupyter=False)
     with screen.capture() as captured:
         for part in table_parts(table, width=width or 80, intervals=intervals, bold_best=bold_best):
             screen.print(part)
