@@ -63,8 +63,8 @@ OPTIONS = {
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
     "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
-        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; `224x224`: resize to that; "
-        "or `none`."
+        "Preparation of images: `imagenet`, short side to 256 px and central 224×224; `342,299`, the same with these; "
+        "`224x224`, resize to that; or `none`."
     ),
     "--classes": Meaning(
         "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"

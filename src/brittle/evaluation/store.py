@@ -320,7 +320,7 @@ class Store:
             what = "empty or cut off; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
-                f"{what if (self.folder / RUN).is_file() else 'missing'}"
+                f"{what if (self.folder / RUN).is_file() else 'missing; give the folder that a run wrote'}"
             )
         return known
 
