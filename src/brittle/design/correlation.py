@@ -340,25 +340,25 @@ def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
     return BenchmarkCorrelations(r, np.asarray(betainc((len(natural) - 2) / 2, 0.5, 1 - r * r)), len(natural))
 
 
-def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
+def load_drops(runs: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
     """The drops of models under corruptions, from one .csv file or from runs; only under `wanted`, if given.
 
     From runs, only models with complete results are taken.
     """
-    if is_table(given):
-        table = read_drops(given[0])
+    if is_table(runs):
+        table = read_drops(runs[0])
         names = table.names if wanted is None else members_in(wanted, table.names)
         columns = table.columns()
         values = [[columns[name][row] for name in names] for row in range(len(table.models))]
         return Drops(table.models, tuple(wanted or names), np.array(values))
-    results = load_results(*given)
+    results = load_results(*runs)
     flips = None if results.sequences is None else flip_rates(results)
     if flips is not None and wanted is None and not {cell.corruption for cell in results.cells} - {CLEAN}:
         return flips
     available = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
     if not available:
-        runs = ", ".join(map(str, given))
-        raise BrittleError(f"{runs} holds clean results only; run the models through a benchmark first")
+        named = ", ".join(map(str, runs))
+        raise BrittleError(f"{named} holds clean results only; run the models through a benchmark first")
     names = available if wanted is None else members_in(wanted, available)
     models = results.models_with([cell for cell in results.cells if cell.corruption in {CLEAN, *names}])
     drops = drops_of(results, models=models or None, corruptions=names)
@@ -391,7 +391,7 @@ def load_shift_drops(
     if is_table(synthetic):
         raise BrittleError(
             "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
-            "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
+            "synthetic runs, or the natural drops as a .csv too (`natural_csv`)"
         )
     usual, others = load_results(*synthetic), {name: load_results(run) for name, run in (clean or {}).items()}
     sides = {name: others.get(name, usual) for name in shifts}

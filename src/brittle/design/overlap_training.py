@@ -156,16 +156,16 @@ def training_plan(
     tuning = replace(usual.tuning, **{name: getattr(standard, name) for name in SEEN_BY})
     batch_size = standard.batch_size if batch_size is None else batch_size
     if standard_epochs is not None and (mode == "scratch" or start is not None):
-        reason = "is trained as all others, so use --epochs" if mode == "scratch" else "exists already by --start"
-        raise BrittleError(f"--standard-epochs {standard_epochs} does not apply: the standard model {reason}")
+        reason = "is trained as all others, so use `epochs`" if mode == "scratch" else "exists already by `start`"
+        raise BrittleError(f"`standard_epochs={standard_epochs}` does not apply: the standard model {reason}")
     if epochs is not None and mode == "batchnorm":
-        raise BrittleError(f"batchnorm takes one pass over the images and no --epochs, got {epochs}; use --train-limit")
+        raise BrittleError(f"batchnorm takes one pass over the images and no `epochs`, got {epochs}; use `train_limit`")
     if train_limit is not None and train_limit < batch_size:
         raise BrittleError(
-            f"--train-limit {train_limit} does not fill a batch of {batch_size}; lower --batch-size or take more images"
+            f"`train_limit={train_limit}` does not fill a batch of {batch_size}; lower `batch_size` or take more images"
         )
     if mode != "finetune" and lr is not None:
-        raise BrittleError(f"--lr {lr:g} is that of fine-tuning, and --mode is {mode}; leave it out")
+        raise BrittleError(f"`lr={lr:g}` is that of fine-tuning, and the `mode` is {mode}; leave it out")
     full = epochs if mode == "scratch" else standard_epochs
     short = epochs if mode == "finetune" else None
     shared: dict[str, Any] = {"batch_size": batch_size, "seed": seed}

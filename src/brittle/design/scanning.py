@@ -110,7 +110,7 @@ def repeated_images(
     count = len(models) if repeats is None else repeats
     if count < len(models):
         raise BrittleError(
-            f"--repeats {repeats} leaves out some of {len(models)} models; give at least one run a model"
+            f"`repeats={repeats}` leaves out some of {len(models)} models; give at least one run a model"
         )
     names = [model.name for model in models]
     for name in names:
@@ -130,7 +130,7 @@ def scan_runs(
     baseline: Benchmark,
     folder: str | Path,
     *,
-    samples: int,
+    corruption_samples: int,
     feature_models: Sequence[Model] = (),
     draw_per_image: bool = False,
     batch_size: int = 128,
@@ -151,7 +151,7 @@ def scan_runs(
     for run, run_images in enumerate(images):
         i = run % len(models)
         recipes = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
-        feature_options = {"samples": samples, "folder": Path(folder) / "features", **options}
+        feature_options = {"samples": corruption_samples, "folder": Path(folder) / "features", **options}
         feature_options |= {"draw_per_image": draw_per_image}
         results, name = measured[i][0], models[i].name
         runs.append(scan_candidates(features[i], run_images, results, name, *recipes, **feature_options))

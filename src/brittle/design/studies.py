@@ -433,7 +433,7 @@ def mixing_study(
     first, second = Corrupted(target, share=1.0), _other_scheme(benchmark, far, severity)
     mixtures = {f"share {share:g}": mixture_of(first, second, share) for share in shares}
     if len(mixtures) < 2:
-        raise BrittleError(f"mixtures are compared, so give two shares or more; got {', '.join(map(str, shares))}")
+        raise BrittleError(f"mixtures are compared, so give two `shares` or more; got {', '.join(map(str, shares))}")
     # models are named by their shares alone, so those of another mixture would be taken for these
     about = {"near": near, "far": far, "severity": severity, "recipe": target.hash}
     claim(folder / "mixing.json", about, "mixtures")

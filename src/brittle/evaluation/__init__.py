@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
     from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
-    from brittle.evaluation.photo_probe import PhotoProbe, load_photo, photo_side, probe_photo
+    from brittle.evaluation.photo_probe import PhotoProbe, photo_side, probe_photo
     from brittle.evaluation.predictions import import_predictions, read_predictions
     from brittle.evaluation.probing import Flip, Probe, probe
     from brittle.evaluation.published_set import evaluate_stored
@@ -146,7 +146,6 @@ _LAZY = {
     "WandbCallback": "loggers",
     "load_callback": "loggers",
     "PhotoProbe": "photo_probe",
-    "load_photo": "photo_probe",
     "photo_side": "photo_probe",
     "probe_photo": "photo_probe",
     "import_predictions": "predictions",
@@ -288,7 +287,6 @@ __all__ = [
     "load_callback",
     "load_evidence",
     "load_failure_points",
-    "load_photo",
     "load_results",
     "load_rules",
     "markdown_summary",

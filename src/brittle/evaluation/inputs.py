@@ -123,8 +123,8 @@ def _fill(
         if image.shape != array.shape[1:]:
             raise BrittleError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
-                "a model sees batches, so bring all images to one size with --prepare imagenet (in Python "
-                "prepare='imagenet')"
+                "a model sees batches, so bring all images to one size with "
+                "`prepare='imagenet'`"
             )
         array[len(kept)] = image
         kept.append(index)

@@ -8,6 +8,7 @@ from functools import cached_property
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +72,9 @@ class Results:
         models, cells = self.models, self.cells
         named = ", ".join(models[:4]) + (f" and {len(models) - 4} more" if len(models) > 4 else "")
         counts = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
-        runs = [f"{run.folder}: {run.images:,} images of {run.data!r}" for run in self.runs]
+        temporary = [Path(run.folder).parent == Path(gettempdir()) for run in self.runs]
+        places = ["" if hidden else f"{run.folder}: " for run, hidden in zip(self.runs, temporary, strict=True)]
+        runs = [f"{place}{run.images:,} images of {run.data!r}" for place, run in zip(places, self.runs, strict=True)]
         more = [f"and {len(runs) - 1} more runs"] if len(runs) > 2 else runs[1:]
         return "\n  ".join([f"<Results: {counts}", *runs[:1], *more]) + ">"
 
@@ -280,7 +283,7 @@ def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
     return lambda values: np.asarray(np.asarray(values) @ weights)
 
 
-def load_results(*folders: str | Path) -> Results:
+def load_results(*runs: str | Path) -> Results:
     """The rows of one or more runs, concatenated.
 
     >>> import brittle, tempfile
@@ -289,9 +292,9 @@ def load_results(*folders: str | Path) -> Results:
     ...     brittle.load_results(folder).models
     ['demo-standard']
     """
-    if not folders:
+    if not runs:
         raise BrittleError("name at least one run to load")
-    about = tuple(Store(folder).about() for folder in folders)
+    about = tuple(Store(folder).about() for folder in runs)
     return _read(about, about)
 
 

@@ -117,13 +117,13 @@ def guessing_warning(model: str, guess: Guessing, classes: Sequence[str]) -> str
     )
     if guess.order is None or guess.fitted is None or not classes:
         return (
-            f"{sentence}. Are its classes in another order than the data's (--classes), or its images prepared "
-            "otherwise (--mean, --std, --size, --crop)?"
+            f"{sentence}. Are its classes in another order than the data's (`classes`), or its images prepared "
+            "otherwise (`mean`, `std`, `size`, `crop`)?"
         )
     names = ", ".join(classes[number] for number in guess.order[:30]) + (" …" if len(guess.order) > 30 else "")
     return (
         f"{sentence}, but its predictions fit to {guess.fitted:.1%} if its outputs are in this order: {names}. If so, "
-        "write these names into a file, one a line, and give it as --classes FILE (classes=[…] in Python)."
+        "write these names into a file, one a line, and give it as `classes`."
     )
 
 

@@ -65,7 +65,7 @@ OURS = {
 DATA, SAMPLES = "brittle.data", "brittle.samples"
 """The keys under which a file of rows names its data, and a digest of its samples in their order."""
 
-WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
+WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
 
 class Store:
@@ -215,7 +215,7 @@ class Store:
                     raise BrittleError(
                         f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
                         f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
-                        "--overwrite (overwrite=True)"
+                        "`overwrite=True`"
                     )
             for cell in self._of_other_code(plan(benchmark)):
                 raise BrittleError(
@@ -325,7 +325,7 @@ class Store:
             what = "empty or cut off; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
-                f"{what if (self.folder / RUN).is_file() else 'missing'}"
+                f"{what if (self.folder / RUN).is_file() else 'missing; give the folder that a run wrote'}"
             )
         return known
 

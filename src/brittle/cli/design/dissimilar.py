@@ -126,7 +126,7 @@ def dissimilar_verb(
             recipe,
             baseline,
             output.with_suffix(".scan"),
-            samples=corruption_samples,
+            corruption_samples=corruption_samples,
             feature_models=extractors,
             draw_per_image=draw_per_image,
             batch_size=batch_size,
