@@ -77,7 +77,7 @@ def c_bar(setting: Setting) -> Outcome:
         candidates,
         baseline,
         setting.work("c-bar"),
-        samples=scale.scan_samples,
+        corruption_samples=scale.scan_samples,
         feature_models=extractors,
         progress=setting.progress,
     )
