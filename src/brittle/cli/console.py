@@ -81,10 +81,10 @@ def _json_value(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int) else str(value)
 
 
-def hint(text: str) -> None:
-    """Print a hint, unless --quiet."""
+def hint(text: str, *, wrap: bool = False) -> None:
+    """Print a hint, unless --quiet; one to be copied is not wrapped."""
     if not QUIET.get():
-        console().print(f"[dim]{text}[/]", soft_wrap=True)
+        console().print(f"[dim]{text}[/]", soft_wrap=not wrap)
 
 
 def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:

@@ -165,7 +165,7 @@ def paired_drops(
     `clean` are runs on clean images of the same classes, for shifts that have only some of those of the synthetic runs.
     """
     if (natural_csv is None) == (not natural):
-        raise BrittleError("give the natural shifts as runs by `natural`, or all of them in the file `natural_csv`")
+        raise BrittleError("give the natural shifts as `natural`, each NAME=RUN, or all in the file `natural_csv`")
     corrupted = load_drops(synthetic)
     shifted = load_shift_drops(natural or {}, synthetic, clean) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in corrupted.models if model in shifted.models]
