@@ -11,7 +11,7 @@ from brittle import BrittleError
 from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import expected_calibration_error, failure_points
 from brittle.models import from_callable
-from brittle.report import report_html, write_report
+from brittle.report import page_templates, report_html, write_report
 from tests.report.report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
 from tests.report.shown_numbers import parse, shown_numbers
 from tests.report.strict_html import StrictHtml
@@ -317,3 +317,11 @@ def test_two_runs_of_one_name_and_different_weights_stay_apart(tmp_path: Path) -
     assert len(results.models) == 2
     text = StrictHtml(report_html(results)).text
     assert all(name in text for name in results.models)
+
+
+def test_other_pages_put_their_own_into_the_blocks() -> None:
+    own_main = '{% extends "base.html" %}{% block main %}<p>something else</p>{% endblock %}'
+    page = page_templates().overlay().from_string(own_main).render(title="Ours") + "\n"
+    read = StrictHtml(page)
+    assert "something else" in read.text
+    assert "Methods" not in read.text

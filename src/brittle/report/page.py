@@ -130,7 +130,7 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
         "parts": made,
         "versions": ", ".join(sorted(versions)),
     }
-    return page_templates().get_template("page.html").render({**given, **about}) + "\n"
+    return page_templates().get_template("base.html").render({**given, **about}) + "\n"
 
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:

@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 def page_templates() -> jinja2.Environment:
     """The templates of the report, with its filters; what a template is given is escaped.
 
-    `page.html` is the document, `macros.html` has what sections share: tables, legends, charts, switches and pictures.
+    `base.html` is the report and, by its blocks, any other document; `macros.html` has what sections share.
     """
     import jinja2
 
