@@ -5,6 +5,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
+from brittle.corruptions import get_corruption
 from brittle.datasets import load_dataset
 from brittle.design.calibration import calibrate, calibrated
 from brittle.evaluation import evaluate
@@ -49,6 +50,18 @@ def test_a_value_that_is_never_reached_gives_the_end_of_the_axis() -> None:
     zeros = DATA.subset(np.flatnonzero(DATA.labels == 0))
     found = calibrate("noc/brightness", steady, zeros, (0.5,), benchmark=RECIPE)
     assert (found.severities, found.reached, found.robustness) == ((5.0,), (False,), (1.0,))
+
+
+def test_a_range_leaves_the_published_one_if_asked() -> None:
+    within = calibrate("noc/brightness", MODEL, DATA, (0.95, 0.2), benchmark=RECIPE, tolerance=0.05)
+    further = calibrate("noc/brightness", MODEL, DATA, (0.95, 0.2), benchmark=RECIPE, tolerance=0.05, beyond=True)
+    assert (within.reached, within.beyond) == ((True, False), False)
+    assert (further.reached, further.beyond) == ((True, True), True)
+    assert further.severities[0] == within.severities[0]
+    assert 5 < further.severities[1] <= get_corruption("noc/brightness").highest_severity
+    recipe = calibrated(RECIPE, [further, calibrate("noc/rotation", MODEL, DATA, benchmark=RECIPE)], name="ours")
+    assert recipe.entries[0].levels[0][1] > 5
+    assert recipe.apply(IMAGES[0], "noc/brightness", recipe.entries[0].levels[0], "a").shape == IMAGES[0].shape
 
 
 def test_a_calibrated_recipe_draws_from_the_ranges() -> None:

@@ -17,6 +17,8 @@ from brittle.design import (
 from brittle.metrics import Estimate, balance, published_table
 from brittle.papers.experiments import Outcome, Setting, experiment
 from brittle.papers.noc_setup import (
+    IMAGES,
+    LONGER,
     NEEDS,
     SHARED,
     SMALL_NEEDS,
@@ -288,7 +290,8 @@ def table1(setting: Setting) -> Outcome:
         f"ImageNet-NOC, and not on {listed(worse)} (the paper: hue and border)."
     )
     more = (
-        "mINOC and mIC are fine-tuned for three passes over 6,000 images, and the standard model divides, not AlexNet"
+        f"mINOC and mIC are fine-tuned for {LONGER} passes over {IMAGES['longer']:,} images, and the standard model "
+        "divides, not AlexNet"
     )
     return Outcome(verdict, tables, agreement, differences(setting, *([more] if setting.small else [])))
 

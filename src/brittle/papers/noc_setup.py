@@ -39,16 +39,16 @@ NETWORKS = {
 }
 """The architectures: first that of all trained models, then those with which overlaps are measured again."""
 
-IMAGES = {"first": 20_000, "tuning": 4_000, "longer": 6_000, "test": 500}
+IMAGES = {"first": 10_000, "tuning": 2_500, "longer": 5_000, "test": 300}
 """The numbers of images at small scale: to train the first model, to fine-tune it, to do so longer, and to test."""
 
-LONGER = 3
+LONGER = 2
 """The number of passes of models that must learn several corruptions at once, at small scale."""
 
 NEEDS, SMALL_NEEDS = ("imagenet-100",), ("cifar10",)
 SHARED = "models of fig3"
 
-SMALL_LEVELS = (2.0, 4.0)
+SMALL_LEVELS = (3.0,)
 """The levels of ImageNet-C's corruptions at small scale, of which each training image draws one."""
 
 SMALL = {"epochs": 8, "schedule": "cosine"}
@@ -278,7 +278,7 @@ def differences(setting: Setting, *more: str, trained: bool = True) -> list[str]
         f"CIFAR-10 at 32 px in place of ImageNet-100 at 224 px, {IMAGES['test']} test images",
         f"the network {NETWORKS['small'][0]}, first trained for {SMALL['epochs']} epochs of {IMAGES['first']:,} images",
         f"fine-tuned for one pass over {IMAGES['tuning']:,} images in place of 40 epochs from scratch",
-        f"corruptions of CIFAR-10-C at the levels {', '.join(f'{level:g}' for level in SMALL_LEVELS)} of five",
+        f"corruptions of CIFAR-10-C at {', '.join(f'{level:g}' for level in SMALL_LEVELS)} of the five levels",
         "NOC's ranges calibrated again for 32 px (cifar10-noc-candidates)",
     ]
     return [*(general if trained else general[:1]), *more]
