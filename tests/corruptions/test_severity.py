@@ -121,7 +121,7 @@ def test_candidates_can_be_drawn_beyond_their_range(corruption: brittle.corrupti
         drawn = corruption(photo, highest, sample="a")
         assert (drawn.shape, drawn.dtype) == (photo.shape, photo.dtype)
         assert (drawn != photo).any()
-    with pytest.raises(BrittleError, match=naming(f"{highest + 1:g}")):
+    with pytest.raises(BrittleError, match=naming(f"{highest:g}", highest + 1)):
         corruption(photo, highest + 1)
 
 

@@ -53,15 +53,16 @@ def test_a_value_that_is_never_reached_gives_the_end_of_the_axis() -> None:
 
 
 def test_a_range_leaves_the_published_one_if_asked() -> None:
-    within = calibrate("noc/brightness", MODEL, DATA, (0.95, 0.2), benchmark=RECIPE, tolerance=0.05)
-    further = calibrate("noc/brightness", MODEL, DATA, (0.95, 0.2), benchmark=RECIPE, tolerance=0.05, beyond=True)
-    assert (within.reached, within.beyond) == ((True, False), False)
+    recipe = Benchmark("candidates", (Entry("noc/salt_pepper", ((1, 5),)),))
+    options = {"benchmark": recipe, "tolerance": 0.5}
+    within = calibrate("noc/salt_pepper", MODEL, DATA, (0.95, 0.5), **options)
+    further = calibrate("noc/salt_pepper", MODEL, DATA, (0.95, 0.5), beyond=True, **options)
+    assert (within.severities, within.reached, within.beyond) == ((5, 5), (False, False), False)
     assert (further.reached, further.beyond) == ((True, True), True)
-    assert further.severities[0] == within.severities[0]
-    assert 5 < further.severities[1] <= get_corruption("noc/brightness").highest_severity
-    recipe = calibrated(RECIPE, [further, calibrate("noc/rotation", MODEL, DATA, benchmark=RECIPE)], name="ours")
-    assert recipe.entries[0].levels[0][1] > 5
-    assert recipe.apply(IMAGES[0], "noc/brightness", recipe.entries[0].levels[0], "a").shape == IMAGES[0].shape
+    assert 5 < further.severities[0] < further.severities[1] < get_corruption("noc/salt_pepper").highest_severity
+    level = calibrated(recipe, [further], name="ours").entries[0].levels[0]
+    assert level == pytest.approx(further.severities, abs=0.005)
+    assert recipe.apply(IMAGES[0], "noc/salt_pepper", level, "a").shape == IMAGES[0].shape
 
 
 def test_a_calibrated_recipe_draws_from_the_ranges() -> None:

@@ -57,6 +57,9 @@ class Setting:
     progress: Progress | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash((self.folder, self.scale, self.seed, *sorted(self.paths.items())))
+
     @property
     def small(self) -> bool:
         """Whether two cores must finish this in minutes."""

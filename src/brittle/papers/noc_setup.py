@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +160,12 @@ def relative_ce(
     return scores
 
 
+@lru_cache(maxsize=3)
 def overlaps(setting: Setting, network: str | None = None, recipe: Benchmark | None = None) -> Overlaps:
-    """The overlaps of the candidates with one architecture; models that another experiment trained are used again."""
+    """The overlaps of the candidates with one architecture; models that another experiment trained are used again.
+
+    The experiments of one call share them in memory, later calls read them from the shared folder.
+    """
     network, candidates = network or NETWORKS[setting.scale][0], recipe or all_candidates(setting)
     training, test = noc_data(setting)
     folder = setting.work("overlap") / network.replace(":", "-") / candidates.name
