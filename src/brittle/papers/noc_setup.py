@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import Dataset
@@ -30,7 +31,7 @@ from brittle.design import (
 )
 from brittle.evaluation import Cell, Results, by_corruption, evaluate
 from brittle.metrics import Estimate, Table, published_table, relative_corruption_errors, spearman
-from brittle.models import load_model
+from brittle.models import find_weights, load_model
 from brittle.papers.experiments import Setting
 from brittle.training import train_network
 
@@ -39,6 +40,9 @@ NETWORKS = {
     "paper": ("timm:resnet18", "timm:densenet121", "timm:wide_resnet50_2"),
 }
 """The architectures: first that of all trained models, then those with which overlaps are measured again."""
+
+DEMO_NETWORKS = ("small", "small:20")
+"""The network of the bundled model: at small scale that is its first model, which is not trained again."""
 
 IMAGES = {"first": 10_000, "tuning": 2_500, "longer": 5_000, "test": 300}
 """The numbers of images at small scale: to train the first model, to fine-tune it, to do so longer, and to test."""
@@ -52,7 +56,7 @@ SHARED = "models of fig3"
 SMALL_LEVELS = (3.0,)
 """The levels of ImageNet-C's corruptions at small scale, of which each training image draws one."""
 
-SMALL = {"epochs": 8, "schedule": "cosine"}
+SMALL: dict[str, Any] = {"epochs": 8, "schedule": "cosine"}
 """The training of the first model at small scale."""
 
 
@@ -175,6 +179,7 @@ def overlaps(setting: Setting, network: str | None = None, recipe: Benchmark | N
         candidates,
         folder,
         noc_plan(setting, network),
+        start=find_weights("demo:standard", network, 10) if setting.small and network in DEMO_NETWORKS else None,
         cache=setting.work("images"),
         engine=setting.engine,
         address=setting.address,
@@ -323,9 +328,24 @@ def _known(value: float) -> float | None:
 
 
 def matrix_agreement(ours: OverlapMatrix, other: OverlapMatrix, what: str) -> list[Estimate]:
-    """Spearman's correlation and the mean absolute difference of two matrices, with intervals over corruptions."""
-    found = compare_overlaps(ours, other.subset(ours.names))
+    """Spearman's correlation and the mean absolute difference of two matrices, with intervals over corruptions.
+
+    There is none if too few pairs are known in both.
+    """
+    try:
+        found = compare_overlaps(ours, other.subset(ours.names))
+    except BrittleError:
+        return []
     return [replace(one, name=f"{one.name}, {what}") for one in (found.spearman, found.mean_absolute)]
+
+
+def agreed(found: Sequence[Estimate]) -> str:
+    """An agreement of matrices as part of a sentence."""
+    if not found:
+        return "have too few known pairs in common to be compared"
+    rank, gap = found[:2]
+    ends = "" if rank.low is None or rank.high is None else f" [{rank.low:.2f}, {rank.high:.2f}]"
+    return f"agree with a Spearman correlation of {rank.value:.2f}{ends} and differ by {gap.value:.2f} on average"
 
 
 def masked_note(matrix: OverlapMatrix) -> str:
