@@ -5,6 +5,7 @@ import pytest
 
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
+from brittle.corruptions import get_corruption
 from brittle.datasets import load_dataset
 from brittle.design.calibration import calibrate, calibrated
 from brittle.evaluation import evaluate
@@ -49,6 +50,19 @@ def test_a_value_that_is_never_reached_gives_the_end_of_the_axis() -> None:
     zeros = DATA.subset(np.flatnonzero(DATA.labels == 0))
     calibration = calibrate("noc/brightness", steady, zeros, (0.5,), benchmark=RECIPE)
     assert (calibration.severities, calibration.reached, calibration.robustness) == ((5.0,), (False,), (1.0,))
+
+
+def test_a_range_leaves_the_published_one_if_asked() -> None:
+    recipe = Benchmark("candidates", (Entry("noc/salt_pepper", ((1, 5),)),))
+    options = {"benchmark": recipe, "tolerance": 0.5}
+    within = calibrate("noc/salt_pepper", MODEL, DATA, (0.95, 0.5), **options)
+    further = calibrate("noc/salt_pepper", MODEL, DATA, (0.95, 0.5), beyond=True, **options)
+    assert (within.severities, within.reached, within.beyond) == ((5, 5), (False, False), False)
+    assert (further.reached, further.beyond) == ((True, True), True)
+    assert 5 < further.severities[0] < further.severities[1] < get_corruption("noc/salt_pepper").highest_severity
+    level = calibrated(recipe, [further], name="ours").entries[0].levels[0]
+    assert level == pytest.approx(further.severities, abs=0.005)
+    assert recipe.apply(IMAGES[0], "noc/salt_pepper", level, "a").shape == IMAGES[0].shape
 
 
 def test_a_calibrated_recipe_draws_from_the_ranges() -> None:

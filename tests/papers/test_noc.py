@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from brittle.benchmarks import Benchmark, load_benchmark
-from brittle.design import Reference, published_overlap
+from brittle.design import Reference
 from brittle.metrics import balance, published_table
 from brittle.papers import Finding, Setting, list_experiments, noc_models, noc_setup, reproduce
 from brittle.papers.noc_setup import (
@@ -88,9 +88,10 @@ def found(tiny_cifar10: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(noc_setup, "load_benchmark", cut)
-        patch.setattr(noc_setup, "IMAGES", {"first": 800, "tuning": 128, "longer": 128, "test": 60})
-        patch.setattr(noc_setup, "SMALL", {"epochs": 12, "schedule": "cosine"})
-        patch.setattr(noc_setup, "SMALL_LEVELS", (4.0,))
+        for name, size in {"first": 800, "tuning": 192, "longer": 192, "test": 50}.items():
+            patch.setitem(noc_setup.IMAGES, name, size)
+        patch.setitem(noc_setup.SMALL, "batch_size", 32)
+        patch.setitem(noc_setup.NETWORKS, "small", ("small", "small:20"))  # both begin with the bundled weights
         folder = tmp_path_factory.mktemp("found")
         again = {}
         for _ in range(2):  # the second time nothing is done
@@ -120,16 +121,12 @@ def test_the_balance_of_the_printed_tables_is_the_papers(found: dict[str, Findin
         assert row["published, in the text"] == text
 
 
-def test_algorithm_1_on_table_8(found: dict[str, Finding]) -> None:
+def test_algorithm_1_on_table_8_gives_imagenet_noc(found: dict[str, Finding]) -> None:
     ours, eight, fifteen = found["algorithm1"].tables["sets"]
     assert ours["candidates"] <= 10
-    assert eight["members"].split(", ") == [
-        name.rpartition("/")[2]
-        for name in published_overlap("noc-table8").names
-        if name.rpartition("/")[2] in eight["members"]
-    ]
-    assert eight["size"] == len(eight["members"].split(", "))
-    assert fifteen["candidates"] == 15
+    assert {*eight["members"].split(", ")} == {name.rpartition("/")[2] for name in EIGHT}
+    assert (eight["size"], eight["sets of that size"], eight["of ImageNet-NOC"]) == (8, 1, 8)
+    assert (fifteen["candidates"], fifteen["size"]) == (15, 3)
 
 
 def test_published_columns_stand_beside_ours(found: dict[str, Finding]) -> None:
@@ -138,7 +135,7 @@ def test_published_columns_stand_beside_ours(found: dict[str, Finding]) -> None:
     assert row["published mIC, standard = 100"] == pytest.approx(100 * 117 / 88)
     models = {row["model"]: row for row in found["table3"].tables["models"]}
     assert models["ResNet-50"]["published ImageNet-NOC"] == 81
-    assert models["small:8"]["ImageNet-C"] == pytest.approx(100)
+    assert models["small"]["ImageNet-C"] == pytest.approx(100)
     assert found["table8"].tables["published"][0]["published mean"] == pytest.approx(88.5)
 
 

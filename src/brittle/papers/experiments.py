@@ -57,6 +57,9 @@ class Setting:
     progress: Progress | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash((self.folder, self.scale, self.seed, *sorted(self.paths.items())))
+
     @property
     def small(self) -> bool:
         """Whether two cores must finish this in minutes."""
@@ -146,6 +149,11 @@ class Experiment:
         """The name with the paper's, such as `noc/table7`."""
         return f"{self.paper}/{self.name}"
 
+    @property
+    def module(self) -> str:
+        """The module that it stands in."""
+        return self.run.__module__
+
     def missing(self, setting: Setting) -> list[str]:
         """The data for which a path is still to be given."""
         needs = self.small_needs if setting.small else self.needs
@@ -214,7 +222,12 @@ def list_experiments(paper: str | None = None) -> list[Experiment]:
     for name in PAPERS:
         for module in _modules(name):
             import_module(f"brittle.papers.{module}")
-    return [one for name in PAPERS if paper in (None, name) for one in _EXPERIMENTS.values() if one.paper == name]
+    found = []
+    for name in PAPERS if paper is None else [paper]:
+        order = [f"brittle.papers.{module}" for module in _modules(name)]
+        of_paper = [one for one in _EXPERIMENTS.values() if one.paper == name]
+        found += sorted(of_paper, key=lambda one: order.index(one.module) if one.module in order else len(order))
+    return found
 
 
 @cache

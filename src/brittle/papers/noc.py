@@ -17,6 +17,8 @@ from brittle.design import (
 from brittle.metrics import Estimate, balance, published_table
 from brittle.papers.experiments import Outcome, Setting, experiment
 from brittle.papers.noc_setup import (
+    IMAGES,
+    LONGER,
     NEEDS,
     SHARED,
     SMALL_NEEDS,
@@ -80,10 +82,16 @@ def fig1(setting: Setting) -> Outcome:
         for model, right, share in zip(models, accuracy, robustness, strict=True)
     ]
     gains = robustness[1:] - robustness[0]
+    score = measured.matrix[first, second]
     verdict = (
-        f"Training with {plain(second)} gives {gains[1, 0] / gains[0, 0]:.0%} of the robustness to {plain(first)} that "
-        f"training with {plain(first)} gives, and the other way round {gains[0, 1] / gains[1, 1]:.0%}: the overlap is "
-        f"{measured.matrix[first, second]:.2f}, their mean."
+        f"Training with {plain(first)} adds {gains[0, 0]:+.2f} to the robustness to {plain(first)}, and training with "
+        f"{plain(second)} {gains[1, 0]:+.2f}; to that to {plain(second)} they add {gains[0, 1]:+.2f} and "
+        f"{gains[1, 1]:+.2f}. "
+    )
+    verdict += (
+        f"The mean of the two ratios is the overlap, {score:.2f}."
+        if np.isfinite(score)
+        else "One of them gains too little on its own corruption, so that the overlap is masked."
     )
     return Outcome(verdict, {"steps": rows}, differs=differences(setting, "the paper shows no numbers here"))
 
@@ -288,7 +296,8 @@ def table1(setting: Setting) -> Outcome:
         f"ImageNet-NOC, and not on {listed(worse)} (the paper: hue and border)."
     )
     more = (
-        "mINOC and mIC are fine-tuned for three passes over 6,000 images, and the standard model divides, not AlexNet"
+        f"mINOC and mIC are fine-tuned for {LONGER} passes over {IMAGES['longer']:,} images, and the standard model "
+        "divides, not AlexNet"
     )
     return Outcome(verdict, tables, agreement, differences(setting, *([more] if setting.small else [])))
 

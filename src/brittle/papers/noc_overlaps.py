@@ -24,6 +24,7 @@ from brittle.papers.noc_setup import (
     NETWORKS,
     SHARED,
     SMALL_NEEDS,
+    agreed,
     agreement_of,
     differences,
     imagenet_c,
@@ -92,8 +93,7 @@ def fig4(setting: Setting) -> Outcome:
     ]
     rows = pair_rows(matrices[first], {f"overlap, {second}": matrices[second]})
     verdict = (
-        f"The overlaps of {first} and {second} agree with a Spearman correlation of {agreement[0].value:.2f} "
-        f"[{agreement[0].low:.2f}, {agreement[0].high:.2f}] and differ by {agreement[1].value:.2f} on average. "
+        f"The overlaps of {first} and {second} {agreed(agreement)}. "
         f"Under 0.1 they allow {benchmarks[0]['size']} and {benchmarks[1]['size']} corruptions, "
         f"{len(chosen[0] & chosen[1])} shared (the paper: 8 and 7; it says six are shared, its lists share five)."
     )
@@ -250,17 +250,17 @@ def fig8(setting: Setting) -> Outcome:
         matrices[network] = overlaps(setting, network, recipe).matrix.subset([*c, *noc])
     first = networks[0]
     rows: list[dict[str, Any]] = []
-    agreement = []
+    agreement, told = [], []
     for network, matrix in matrices.items():
         found = [] if network == first else matrix_agreement(matrices[first], matrix, f"{first} and {network}")
         agreement += found
+        told += [] if network == first else [f"{network} {agreed(found)}"]
         row = {"network": network, "mean, ImageNet-C": known_mean(matrix.subset(c))}
         row |= {"mean, ImageNet-NOC": known_mean(matrix.subset(noc)), "masked": len(matrix.unlearned or ())}
         rows.append(row | {"Spearman with the first": found[0].value if found else None})
-    ranks = ", ".join(f"{network} {row.value:.2f}" for network, row in zip(networks[1:], agreement[::2], strict=True))
     lower = [row["network"] for row in rows if row["mean, ImageNet-NOC"] < row["mean, ImageNet-C"]]
     verdict = (
-        f"Spearman correlations with the matrix of {first}: {ranks}. ImageNet-NOC overlaps less than ImageNet-C on "
+        f"The overlaps of {first} and {'; those and '.join(told)}. ImageNet-NOC overlaps less than ImageNet-C on "
         f"average with {len(lower)} of {len(rows)} architectures."
     )
     others = {network: matrix for network, matrix in matrices.items() if network != first}

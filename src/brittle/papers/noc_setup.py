@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.datasets import Dataset
@@ -29,7 +31,7 @@ from brittle.design import (
 )
 from brittle.evaluation import Cell, Results, by_corruption, evaluate
 from brittle.metrics import Estimate, Table, published_table, relative_corruption_errors, spearman
-from brittle.models import load_model
+from brittle.models import find_weights, load_model
 from brittle.papers.experiments import Setting
 from brittle.training import train_network
 
@@ -39,19 +41,22 @@ NETWORKS = {
 }
 """The architectures: first that of all trained models, then those with which overlaps are measured again."""
 
-IMAGES = {"first": 20_000, "tuning": 4_000, "longer": 6_000, "test": 500}
+DEMO_NETWORKS = ("small", "small:20")
+"""The network of the bundled model: at small scale that is its first model, which is not trained again."""
+
+IMAGES = {"first": 10_000, "tuning": 2_500, "longer": 5_000, "test": 300}
 """The numbers of images at small scale: to train the first model, to fine-tune it, to do so longer, and to test."""
 
-LONGER = 3
+LONGER = 2
 """The number of passes of models that must learn several corruptions at once, at small scale."""
 
 NEEDS, SMALL_NEEDS = ("imagenet-100",), ("cifar10",)
 SHARED = "models of fig3"
 
-SMALL_LEVELS = (2.0, 4.0)
+SMALL_LEVELS = (3.0,)
 """The levels of ImageNet-C's corruptions at small scale, of which each training image draws one."""
 
-SMALL = {"epochs": 8, "schedule": "cosine"}
+SMALL: dict[str, Any] = {"epochs": 8, "schedule": "cosine"}
 """The training of the first model at small scale."""
 
 
@@ -159,8 +164,12 @@ def relative_ce(
     return scores
 
 
+@lru_cache(maxsize=3)
 def overlaps(setting: Setting, network: str | None = None, recipe: Benchmark | None = None) -> Overlaps:
-    """The overlaps of the candidates with one architecture; models that another experiment trained are used again."""
+    """The overlaps of the candidates with one architecture; models that another experiment trained are used again.
+
+    The experiments of one call share them in memory, later calls read them from the shared folder.
+    """
     network, candidates = network or NETWORKS[setting.scale][0], recipe or all_candidates(setting)
     training, test = noc_data(setting)
     folder = setting.work("overlap") / network.replace(":", "-") / candidates.name
@@ -170,6 +179,7 @@ def overlaps(setting: Setting, network: str | None = None, recipe: Benchmark | N
         candidates,
         folder,
         noc_plan(setting, network),
+        start=find_weights("demo:standard", network, 10) if setting.small and network in DEMO_NETWORKS else None,
         cache=setting.work("images"),
         engine=setting.engine,
         address=setting.address,
@@ -278,7 +288,7 @@ def differences(setting: Setting, *more: str, trained: bool = True) -> list[str]
         f"CIFAR-10 at 32 px in place of ImageNet-100 at 224 px, {IMAGES['test']} test images",
         f"the network {NETWORKS['small'][0]}, first trained for {SMALL['epochs']} epochs of {IMAGES['first']:,} images",
         f"fine-tuned for one pass over {IMAGES['tuning']:,} images in place of 40 epochs from scratch",
-        f"corruptions of CIFAR-10-C at the levels {', '.join(f'{level:g}' for level in SMALL_LEVELS)} of five",
+        f"corruptions of CIFAR-10-C at {', '.join(f'{level:g}' for level in SMALL_LEVELS)} of the five levels",
         "NOC's ranges calibrated again for 32 px (cifar10-noc-candidates)",
     ]
     return [*(general if trained else general[:1]), *more]
@@ -318,9 +328,24 @@ def _known(value: float) -> float | None:
 
 
 def matrix_agreement(ours: OverlapMatrix, other: OverlapMatrix, what: str) -> list[Estimate]:
-    """Spearman's correlation and the mean absolute difference of two matrices, with intervals over corruptions."""
-    found = compare_overlaps(ours, other.subset(ours.names))
+    """Spearman's correlation and the mean absolute difference of two matrices, with intervals over corruptions.
+
+    There is none if too few pairs are known in both.
+    """
+    try:
+        found = compare_overlaps(ours, other.subset(ours.names))
+    except BrittleError:
+        return []
     return [replace(one, name=f"{one.name}, {what}") for one in (found.spearman, found.mean_absolute)]
+
+
+def agreed(found: Sequence[Estimate]) -> str:
+    """An agreement of matrices as part of a sentence."""
+    if not found:
+        return "have too few known pairs in common to be compared"
+    rank, gap = found[:2]
+    ends = "" if rank.low is None or rank.high is None else f" [{rank.low:.2f}, {rank.high:.2f}]"
+    return f"agree with a Spearman correlation of {rank.value:.2f}{ends} and differ by {gap.value:.2f} on average"
 
 
 def masked_note(matrix: OverlapMatrix) -> str:
