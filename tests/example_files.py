@@ -259,6 +259,7 @@ VERBS = {
     "run-a": (f"{ELSEWHERE} -o run-a",),
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
+    "benchmarks.csv": ("brittle design build balanced syn2nat -n 6 -k 2 --count 20 -o benchmarks.csv",),
     "overlap": (f"{OVERLAP} -o overlap",),
     "five.toml": ("brittle design build non-overlapping noc-table7 -t 0.2 -o five.toml",),
     "mine.toml": (
