@@ -275,6 +275,7 @@ VERBS = {
     "run-a": (f"{ELSEWHERE} -o run-a",),
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
+    "benchmarks.csv": ("brittle design build balanced syn2nat -n 6 -k 2 --count 20 -o benchmarks.csv",),
     "overlap": (f"{OVERLAP} -o overlap",),
     "cifar10-noc-candidates.toml": (
         "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
