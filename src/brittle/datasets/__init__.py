@@ -57,6 +57,7 @@ from brittle.datasets.load import (
     shift_cells,
     stored_set,
 )
+from brittle.datasets.nuisance_sets import NUISANCES, domainnet, imagenet_d, ood_cv
 from brittle.datasets.sequences import (
     StoredSequences,
     find_sequences,
@@ -71,6 +72,7 @@ __all__ = [
     "CIFAR10_TRAIN_DIGEST",
     "CLASSES_FILE",
     "FORMATS",
+    "NUISANCES",
     "PREPARATIONS",
     "STORED",
     "Dataset",
@@ -92,6 +94,7 @@ __all__ = [
     "dataset_source",
     "dataset_sources",
     "demo",
+    "domainnet",
     "fashion_mnist",
     "fetch_cifar10",
     "find_images",
@@ -106,6 +109,7 @@ __all__ = [
     "imagenet_a",
     "imagenet_a_clean",
     "imagenet_c",
+    "imagenet_d",
     "imagenet_names",
     "imagenet_r",
     "imagenet_r_clean",
@@ -117,6 +121,7 @@ __all__ = [
     "load_training_set",
     "no_labels",
     "objectnet",
+    "ood_cv",
     "photo",
     "preparation_sizes",
     "preparation_text",

@@ -333,7 +333,7 @@ def cohen_kappa(
         raise BrittleError(f"κ is undefined: both annotators label all {len(a)} images as {names[0]!r}")
     count = len(a) if groups is None else len(set(groups))
     low, high = (float((end - chance) / (1 - chance)) for end in wilson(agreement * count, count, level=level))
-    return Estimate("Cohen's κ", (agreement - chance) / (1 - chance), low, high, level, count, "wilson")
+    return Estimate("Cohen's κ", (agreement - chance) / (1 - chance), low, high, level, count, "wilson", percent=False)
 
 
 def annotator_agreement(annotations: pl.DataFrame, *, partial: str = "class", level: float = 0.95) -> pl.DataFrame:
