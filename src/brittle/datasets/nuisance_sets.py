@@ -174,6 +174,8 @@ def imagenet_d(path: str | Path, *, shift: str | None = None) -> Dataset:
     is not checked. Checked with README, loaders and class lists of the repository chenshuang-zhang/imagenet_d.
     """
     root = Path(path)
+    if not root.is_dir():
+        raise FileNotFoundError(f"{str(root)!r} is not a folder; give that of ImageNet-D, with background and texture")
     if shift is not None and shift not in IMAGENET_D:
         raise BrittleError(f"there is no part {shift!r} of ImageNet-D; {did_you_mean(shift, IMAGENET_D)}")
     parts = [shift] if shift is not None else list(IMAGENET_D)
