@@ -151,8 +151,9 @@ def save_tokens(pipeline: Any, folder: str | Path, tokens: Sequence[ClassToken])
     for token in tokens:
         if token.text:
             add_token(pipeline, token)
-    pipeline.tokenizer.save_pretrained(str(root / "tokenizer"))
-    pipeline.text_encoder.save_pretrained(str(root / "text_encoder"))
+    with quiet_libraries("transformers"):
+        pipeline.tokenizer.save_pretrained(str(root / "tokenizer"))
+        pipeline.text_encoder.save_pretrained(str(root / "text_encoder"))
     contents = {
         "tokens": [token.text for token in tokens],
         "initializer_words": [token.initializer for token in tokens],
