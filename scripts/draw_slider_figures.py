@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 import polars as pl
+from PIL import Image as Pil
+from PIL import ImageDraw
 
 import brittle
 from brittle.datasets import cns_bench
@@ -23,7 +25,17 @@ from brittle.plots import (
     save_figure,
 )
 from brittle.report import slide_sheet
-from brittle.sliders import choose_thresholds, find_sliders, held_out_filters, load_slider
+from brittle.sliders import (
+    choose_pipeline,
+    choose_thresholds,
+    find_sliders,
+    held_out_filters,
+    load_slider,
+    pick_sliders,
+    sample_sliders,
+    sampling_settings,
+    train_tokens,
+)
 from brittle.sliders.filtering import labelled
 
 ROOT = Path(__file__).parent.parent
@@ -82,10 +94,43 @@ def draw_filter(images: Path) -> list[Path]:
     ]
 
 
+TOKEN_CLASSES = ("sneaker", "bag")
+
+
+def draw_tokens(work: Path, images: Path, *, seeds: int = 6, steps: int = 200) -> Path:
+    """Tokens trained on snowy images of two classes: these, what their names draw, and what the tokens draw."""
+    base, chosen = choose_pipeline("tiny", device="cpu"), list(TOKEN_CLASSES)
+    drawing = {"names": base.names, "sampling": sampling_settings("tiny"), "batch_size": 6, "file_format": "png"}
+    snowy = pick_sliders(base, None, classes=chosen, shifts=["heavy_snow"], two_prompts=True)
+    sample_sliders(base.base, snowy, work / "two", seeds=range(1, 13), **drawing)
+    data = cns_bench(work / "two", scale=1.0)
+    training = {"steps": steps, "batch_size": 4, "learning_rate": 0.02}
+    train_tokens(base.base, data, base.find_classes(chosen), work / "tokens", names=base.names, **training)
+    trained = choose_pipeline("tiny", tokens=work / "tokens", device="cpu")
+    for place, pipeline in (("name", base), ("token", trained)):
+        picks = pick_sliders(pipeline, None, classes=chosen, unshifted=True)
+        sample_sliders(pipeline.base, picks, work / place, seeds=range(1, seeds + 1), **drawing)
+    side, left = 72, 150
+    sheet = Pil.new("RGB", (left + len(chosen) * (seeds * side + 10), 3 * (side + 4) + 4), "white")
+    rows = (("trained on", work / "two", 1.0), ("drawn with the name", work / "name", 0.0),
+            ("drawn with the token", work / "token", 0.0))  # fmt: skip
+    for row, (title, folder, scale) in enumerate(rows):
+        top, shown = 4 + row * (side + 4), cns_bench(folder, scale=scale)
+        ImageDraw.Draw(sheet).text((6, top + side // 2 - 8), title, fill="black", font_size=14)
+        for column, one in enumerate(base.find_classes(chosen)):
+            places = [i for i, label in enumerate(shown.labels) if label == one.number][:seeds]
+            for number, i in enumerate(places):
+                picture = Pil.fromarray(shown.image(i)).resize((side, side), Pil.Resampling.NEAREST)
+                sheet.paste(picture, (left + column * (seeds * side + 10) + number * side, top))
+    path = images / "sliders-tokens.png"
+    sheet.save(path, optimize=True)
+    return path
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("demo", type=Path, help="a folder of `brittle slide demo`")
     parser.add_argument("-o", "--output", type=Path, default=IMAGES, help="where the figures go")
     options = parser.parse_args()
-    for path in draw(options.demo, options.output):
+    for path in [*draw(options.demo, options.output), draw_tokens(options.demo / "token-figure", options.output)]:
         print(path)

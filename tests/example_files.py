@@ -295,6 +295,7 @@ VERBS = {
     "slides": (f"{SLIDES} -o slides",),
     "more": (f"{SLIDES} -o more",),
     "all-run": ("brittle run -m timm:resnet50 -m timm:vit_base_patch16_224 -d cns-bench:slides/ -o all-run",),
+    "two": ("brittle slide sample sd2/ --two-prompts --tokens tokens/ --class 22 --shift heavy_snow -o two",),
     "measured": ("brittle slide measure slides/ --clip clip/ -o measured",),
     "filtered": (
         "brittle slide filter slides/ --clip clip/ --dino dinov2/ --labels labels.csv --tpr 0.5 --least 1 -o filtered",

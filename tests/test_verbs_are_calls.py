@@ -155,7 +155,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "sliders.keep_labelled",
         "sliders.labelled_accuracy",
     ),
-    "slide measure": ("sliders.shift_curves", "sliders.score_slides"),
+    "slide measure": ("sliders.shift_curves", "sliders.score_slides", "sliders.with_baseline"),
     "slide sample": (
         "sliders.sample_sliders",
         "sliders.pick_sliders",
@@ -163,6 +163,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "sliders.sampling_settings",
         *PIPELINE,
     ),
+    "slide token": ("sliders.train_tokens", *DATA, *PIPELINE),
     "slide train": ("sliders.train_sliders", "sliders.find_shifts", "sliders.training_settings", *PIPELINE),
 }
 """By the verb: the public functions that do its work, and that take what its options name."""
@@ -188,6 +189,7 @@ DIFFERENT = {
     "model": "the first argument of `load_model`, its spec",
     "data": "the first argument of `load_dataset`, its spec",
     "class": "a word of Python; classes",
+    "lr": "learning_rate, as the settings of trainings are called",
     "partial_as": "partial, of the functions of sliders, since --partial means something else",
     "seed": "the seed of the recipe or of the images, of the same name there",
     "partial": "an option of the readers of `load_dataset`",

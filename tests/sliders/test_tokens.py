@@ -1,20 +1,27 @@
 """Class tokens: the published format, and new ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from brittle import BrittleError
+from brittle.datasets import Dataset, arrays
 from brittle.sliders import (
+    TEMPLATES,
+    Base,
     ClassToken,
     Sampling,
     add_token,
     draw_trajectory,
+    find_classes,
     load_token,
     load_tokens,
     save_tokens,
     train_token,
+    train_tokens,
 )
 from tests.errors import naming
 from tests.sliders import tiny_world
@@ -104,8 +111,6 @@ def test_the_published_folder(learnt, tmp_path: Path, slider) -> None:
     assert load_tokens(fresh, tmp_path) == ("<heavy bag-7>", "<sneaker-1>")
     prompt = "a picture of a <heavy bag-7>"
     assert torch.equal(*(each.encode_prompt(prompt, "cpu", 1, False)[0] for each in (fresh, pipeline)))
-    from dataclasses import replace
-
     made = draw_trajectory(fresh, replace(slider, prompt="<heavy bag-7>"), [1.0], [1], sampling=Sampling(steps=2))
     assert made.shape == (1, 1, 16, 16, 3)
     (tmp_path / "text_encoder" / "model.safetensors").unlink()
@@ -114,3 +119,79 @@ def test_the_published_folder(learnt, tmp_path: Path, slider) -> None:
     torch.save({"tokens": ["<nobody-3>"], "initializer_words": [""]}, tmp_path / "tokens.pt")
     with pytest.raises(BrittleError, match=naming(1, "<nobody-3>")):
         load_tokens(fresh, tmp_path)
+
+
+def test_the_captions_are_the_27_published_ones() -> None:
+    assert len(set(TEMPLATES)) == 27
+    assert all(template.count("{}") == 1 for template in TEMPLATES)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    tiny_world.pipeline().save_pretrained(tmp_path / "pipeline")
+    return Base(str(tmp_path / "pipeline"), device="cpu")
+
+
+NAMES = ("shirt", "bag", "sneaker")
+
+
+def pictures(labels: list[int]) -> Dataset:
+    photos = np.stack([tiny_world.photos()[i % 2] for i in range(len(labels))])
+    return arrays(photos, labels, NAMES, name="pictures")
+
+
+def test_tokens_of_some_classes_are_trained_and_saved(base: Base, tmp_path: Path) -> None:
+    data, seen = pictures([0, 1, 1, 2]), []
+    bag, sneaker = find_classes(["bag", "sneaker"], NAMES)
+    trained = train_tokens(base, data, [bag], tmp_path / "tokens", names=NAMES, **QUICK)
+    assert (trained.existing, len(trained.losses[1])) == (0, 5)
+    more = train_tokens(base, data, [bag, sneaker], tmp_path / "tokens", names=NAMES, **QUICK,
+                        progress=lambda *at: seen.append(at))  # fmt: skip
+    assert more.existing == 1
+    assert seen[-1] == ("sneaker", 10, 10)
+    assert not list((tmp_path / "tokens").rglob("*.state"))
+    expected = train_token(tiny_world.pipeline(), [data.image(1), data.image(2)], "bag", 1, **QUICK)
+    kept = load_token(tmp_path / "tokens" / "trained" / "001.safetensors")
+    torch.testing.assert_close(kept.embedding, expected.embedding)
+    tokens = load_tokens(tiny_world.pipeline(), tmp_path / "tokens")
+    assert tokens == ("", "<bag-1>", "<sneaker-2>")
+    assert [one.prompt for one in find_classes(["bag", "2"], NAMES, tokens)] == ["<bag-1>", "<sneaker-2>"]
+    assert {one.number for one in find_classes(["random:2"], NAMES, tokens)} == {1, 2}
+    with pytest.raises(BrittleError, match=naming(0, 2, "`brittle slide token`")):
+        find_classes(["shirt"], NAMES, tokens)
+
+
+def test_bad_input_of_tokens(base: Base, tmp_path: Path) -> None:
+    [bag] = find_classes(["bag"], NAMES)
+    with pytest.raises(BrittleError, match=naming("pictures", "bag")):
+        train_tokens(base, pictures([0, 2]), [bag], tmp_path / "tokens", names=NAMES, **QUICK)
+    with pytest.raises(BrittleError, match=naming("--tokens")):
+        train_tokens(replace(base, tokens="x"), pictures([1]), [bag], tmp_path / "tokens", names=NAMES)
+
+
+def test_tokens_of_another_text_encoder_are_refused(learnt, tmp_path: Path) -> None:
+    pipeline, _, token = learnt
+    save_tokens(pipeline, tmp_path / "tokens", [token])
+    other = tiny_world.pipeline()
+    with torch.no_grad():
+        for parameter in other.text_encoder.parameters():
+            if parameter.ndim == 1:
+                parameter.add_(0.5)
+    with pytest.raises(BrittleError, match=naming("tokens", other.text_encoder.config.hidden_size)):
+        load_tokens(other, tmp_path / "tokens")
+    rounded = tiny_world.pipeline()
+    rounded.text_encoder.to(torch.bfloat16)  # the same one in half precision
+    assert load_tokens(rounded, tmp_path / "tokens") == ("<heavy bag-7>",)
+
+
+def test_random_classes_are_drawn_by_a_seed() -> None:
+    names = [f"class {i}" for i in range(1000)]
+    drawn = find_classes(["random:100"], names)
+    numbers = [one.number for one in drawn]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == 100
+    assert numbers == [one.number for one in find_classes(["random:100"], names, seed=0)]
+    assert numbers != [one.number for one in find_classes(["random:100"], names, seed=1)]
+    for text in ("random:0", "random:1001", "random:many", "random:"):
+        with pytest.raises(BrittleError, match=naming(1000, text)):
+            find_classes([text], names)

@@ -82,7 +82,7 @@ def compare_verb(
     """
     import brittle
     from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
-    from brittle.evaluation import comparable, compare_all, scores
+    from brittle.evaluation import comparable, compare_all, has_nuisances, nuisance_table, scores
 
     request = TableRequest(
         per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals
@@ -121,6 +121,12 @@ def compare_verb(
         if request and not as_json:
             print_tables(request, results, [], reference=reference)
         _compare_slides(results, figure, as_json, quiet=bool(request))
+        return
+    if not recipes and benchmark is None and has_nuisances(results):
+        if as_json:
+            print_json(nuisance_table(results).to_polars())
+        else:
+            print_tables(request, results, [])
         return
     if not recipes:
         complete = ", ".join(recipe.name for recipe in results.benchmarks()) or "none"

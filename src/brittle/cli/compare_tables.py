@@ -54,7 +54,7 @@ def print_tables(
     others: bool = True,
 ) -> None:
     """Print or write the requested tables; those of sequences or slides if there is no recipe."""
-    from brittle.evaluation import sequence_tables, slide_tables
+    from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables, slide_tables
 
     form = request.format()
     tables = published_tables(request.published)
@@ -63,6 +63,8 @@ def print_tables(
         _say_why_not(results, recipes, reference)
     elif results is not None and results.sequences is not None:
         tables = [*sequence_tables(results, reference=reference), *tables]
+    elif results is not None and has_nuisances(results):
+        tables = [nuisance_table(results), *tables]
     elif results is not None:
         tables = [*slide_tables(results, baseline=reference), *tables]
         if reference is None:

@@ -256,7 +256,9 @@ OPTIONS = {
     ),
     "--path": Meaning("Where data are, such as imagenet=/data/imagenet; repeatable.", metavar="NAME=PATH"),
     # generated shifts
-    "--class": Meaning("Classes by number or name, repeated or with commas; or `all`."),
+    "--class": Meaning(
+        "Classes by number or name, repeated or with commas; or `all`, or `random:100`, drawn by --seed."
+    ),
     "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
     "--any-shift": Meaning("Accept shifts that are not published, in any words."),
     "--tokens": Meaning("Learned class tokens: a folder such as encoder_root_imagenet.", metavar="FOLDER"),
@@ -273,6 +275,7 @@ OPTIONS = {
     "--scales": Meaning("Scales of the shift, with commas; 0 is one of them."),
     "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
     "--two-prompts": Meaning("Baseline without sliders: the shift in the prompt, at scale 1 only."),
+    "--baseline": Meaning("Images of --two-prompts, for curves beside those of sliders.", metavar="SLIDES"),
     "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),
     "--guidance": Meaning("Strength of classifier-free guidance; 1 is none."),
     "--scheduler": Meaning("Scheduler of the denoising.", metavar="NAME", choices=Scheduler),

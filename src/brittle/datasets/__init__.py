@@ -57,6 +57,7 @@ from brittle.datasets.load import (
     shift_cells,
     stored_set,
 )
+from brittle.datasets.nuisance_sets import NUISANCES, domainnet, imagenet_d, ood_cv
 from brittle.datasets.pictures import (
     USUAL_SEVERITY,
     check_picture,
@@ -79,6 +80,7 @@ __all__ = [
     "CIFAR10_TRAIN_DIGEST",
     "CLASSES_FILE",
     "FORMATS",
+    "NUISANCES",
     "PREPARATIONS",
     "STORED",
     "USUAL_SEVERITY",
@@ -103,6 +105,7 @@ __all__ = [
     "dataset_source",
     "dataset_sources",
     "demo",
+    "domainnet",
     "fashion_mnist",
     "fetch_cifar10",
     "fetch_dataset",
@@ -119,6 +122,7 @@ __all__ = [
     "imagenet_a",
     "imagenet_a_clean",
     "imagenet_c",
+    "imagenet_d",
     "imagenet_names",
     "imagenet_r",
     "imagenet_r_clean",
@@ -132,6 +136,7 @@ __all__ = [
     "load_training_set",
     "no_labels",
     "objectnet",
+    "ood_cv",
     "photo",
     "preparation_sizes",
     "preparation_text",

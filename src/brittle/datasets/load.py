@@ -31,6 +31,7 @@ from brittle.datasets.imagenet_sets import (
     severities,
     tiny_imagenet_c,
 )
+from brittle.datasets.nuisance_sets import IMAGENET_D, imagenet_d, ood_cv_cells
 
 Cells = Mapping[Cell, Callable[[], Dataset]]
 
@@ -42,6 +43,9 @@ RECIPES = {
     "tiny-imagenet-c": ("tiny-imagenet-c",),
     "cifar-c": ("cifar10-c", "cifar10-c-bar"),
     "cns-bench": (),
+    "ood-cv": (),
+    "ood-cv-imagenet": (),
+    "imagenet-d": (),
 }
 """The recipes that a stored set may hold the pictures of."""
 
@@ -50,6 +54,9 @@ OPTIONS = {
     "tiny-imagenet-c": ("partial",),
     "cifar-c": (),
     "cns-bench": ("classes", "keep"),
+    "ood-cv": ("partial",),
+    "ood-cv-imagenet": ("partial",),
+    "imagenet-d": (),
 }
 """The options of each reader of a stored set."""
 
@@ -139,11 +146,28 @@ def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Colle
     return cells
 
 
+def _nuisance_cells(path: Path, *, imagenet: bool = False, **options: Any) -> Cells:
+    """The cells of OOD-CV; the I.I.D. test set is the clean one."""
+    found = ood_cv_cells(path, imagenet=imagenet, **options)
+    return {Cell(key=STORED) if name == "clean" else Cell(name, 1.0, STORED): read for name, read in found.items()}
+
+
+def _imagenet_d_cells(path: Path) -> Cells:
+    imagenet_d(path)  # all parts, or a sentence about what is missing
+    return {
+        Cell(f"imagenet-d/{shift}", 1.0, STORED): lambda shift=shift: imagenet_d(path, shift=shift).prepared("imagenet")  # type: ignore[misc]
+        for shift in IMAGENET_D
+    }
+
+
 _READERS: dict[str, Callable[..., Cells]] = {
     "imagenet-c": partial(_folder_cells, imagenet_c),
     "tiny-imagenet-c": partial(_folder_cells, tiny_imagenet_c),
     "cifar-c": _array_cells,
     "cns-bench": shift_cells,
+    "ood-cv": _nuisance_cells,
+    "ood-cv-imagenet": partial(_nuisance_cells, imagenet=True),
+    "imagenet-d": _imagenet_d_cells,
 }
 
 
@@ -183,7 +207,7 @@ def dataset_sources() -> dict[str, Callable[..., Dataset]]:
 
 PHOTOGRAPHS = (
     *("imagenet", "imagenet-100", "imagenet-a", "imagenet-a-clean", "imagenet-r", "imagenet-r-clean"),
-    *("imagenet-v2", "imagenet-sketch", "objectnet"),
+    *("imagenet-v2", "imagenet-sketch", "objectnet", "ood-cv", "ood-cv-imagenet", "imagenet-d", "domainnet"),
 )
 """Sets of photographs of all sizes, which are prepared as ImageNet by default."""
 

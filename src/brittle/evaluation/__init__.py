@@ -111,7 +111,7 @@ if TYPE_CHECKING:
         trajectories,
         typical_trajectory,
     )
-    from brittle.evaluation.trajectory_tables import slide_tables
+    from brittle.evaluation.trajectory_tables import has_nuisances, nuisance_table, slide_tables
 
 _LAZY = {
     "Comparison": "comparison",
@@ -192,6 +192,8 @@ _LAZY = {
     "cns_scores": "trajectory_scores",
     "trajectories": "trajectory_scores",
     "typical_trajectory": "trajectory_scores",
+    "has_nuisances": "trajectory_tables",
+    "nuisance_table": "trajectory_tables",
     "slide_tables": "trajectory_tables",
 }
 """Names imported at first use, and the module each is in: what a report or a run does not need is not loaded."""
@@ -277,6 +279,7 @@ __all__ = [
     "guess_format",
     "guessing_models",
     "guessing_warning",
+    "has_nuisances",
     "holds_results",
     "image_shape",
     "import_predictions",
@@ -291,6 +294,7 @@ __all__ = [
     "load_rules",
     "markdown_summary",
     "model_calibration",
+    "nuisance_table",
     "outcome_counts",
     "per_corruption_table",
     "photo_side",

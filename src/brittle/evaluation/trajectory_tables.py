@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from brittle.benchmarks import CLEAN
 from brittle.evaluation.results import Results
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
 from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
 from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores
-from brittle.metrics import Estimate
+from brittle.metrics import Estimate, wilson
+
+NUISANCES = ("ood-cv/", "imagenet-d/")
+"""How the corruptions of sets are called whose images are unusual in one way each."""
 
 OVER_TRAJECTORIES = "95 % intervals over trajectories"
 
@@ -102,3 +106,40 @@ def _by_scale(
     lines.sort(key=lambda line: str(line[0]) in (MEAN, ALL))  # what is over all shifts comes last
     columns = (*map(Column, keys), *(Column(f"scale {scale:g}") for scale in scales))
     return ScoreTable(name, title, columns, tuple(lines), intervals)
+
+
+def has_nuisances(results: Results) -> bool:
+    """Whether results are on images by nuisance, of OOD-CV or ImageNet-D."""
+    return any(cell.corruption.startswith(NUISANCES) for cell in results.cells)
+
+
+def _mean(parts: list[Estimate]) -> Estimate:
+    """The mean of independent shares; how far their ends lie from them adds up as squares."""
+    value = sum(part.value for part in parts) / len(parts)
+    under = sum((part.value - (part.low or 0.0)) ** 2 for part in parts) ** 0.5 / len(parts)
+    over = sum(((part.high or 0.0) - part.value) ** 2 for part in parts) ** 0.5 / len(parts)
+    return Estimate("accuracy", value, value - under, value + over, method="wilson")
+
+
+def nuisance_table(results: Results) -> ScoreTable:
+    """Accuracy of each model on the images of each nuisance of OOD-CV or ImageNet-D, and on the I.I.D. test set.
+
+    The mean is over nuisances, as the authors of OOD-CV score: each counts the same, however many images it has. All
+    models of the table were run on all of them.
+    """
+    cells = [cell for cell in results.cells if cell.corruption.startswith(NUISANCES)]
+    names = sorted({cell.corruption for cell in cells})
+    columns: dict[str, dict[str, Value]] = {model: {} for model in results.models_with(cells)}
+    for model, corruption, _, count, share in results.accuracy().rows():
+        if model in columns and (corruption in names or corruption == CLEAN):
+            low, high = wilson(round(share * count), count)
+            key = "I.I.D. test set" if corruption == CLEAN else corruption.rpartition("/")[2]
+            columns[model][key] = Estimate("accuracy", share, float(low), float(high), n=count, method="wilson")
+    keys = [name.rpartition("/")[2] for name in names]
+    for values in columns.values():
+        each = [value for key in keys if isinstance(value := values[key], Estimate)]
+        values["mean of nuisances"] = _mean(each)
+    first = ["I.I.D. test set"] if any("I.I.D. test set" in values for values in columns.values()) else []
+    title = f"Accuracy in percent by nuisance of {names[0].partition('/')[0]}"
+    caption = Caption("nuisances", title, "95 % intervals (Wilson's) over images")
+    return crossed_table(caption, "nuisance", [*first, *keys, "mean of nuisances"], columns, "higher")

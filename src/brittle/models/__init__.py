@@ -1,7 +1,7 @@
 """Models: their protocol, and how they are loaded."""
 
 from brittle._errors import ModelError
-from brittle.models.diffusion import as_pipeline, from_diffusion, load_pipeline
+from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
 from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
 from brittle.models.load import (
     from_function,
@@ -66,6 +66,7 @@ __all__ = [
     "find_weights",
     "from_callable",
     "from_diffusion",
+    "from_dit",
     "from_function",
     "from_onnx",
     "from_robustbench",

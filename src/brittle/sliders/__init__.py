@@ -29,7 +29,9 @@ from brittle.sliders.clip import (
     load_clip,
     rises_throughout,
     shift_curves,
+    with_baseline,
 )
+from brittle.sliders.data_sheet import data_sheet_text, write_data_sheet
 from brittle.sliders.demo_pipeline import (
     CLASSIFIERS,
     DEMO_CLASSES,
@@ -89,7 +91,7 @@ from brittle.sliders.pipeline import (
 )
 from brittle.sliders.sampling import SCHEDULERS, Sampling, draw_trajectory, two_prompts
 from brittle.sliders.slider import Slider, SliderFile, find_sliders, load_published_slider, load_slider, slider_layers
-from brittle.sliders.tokens import train_token
+from brittle.sliders.tokens import TEMPLATES, TrainedTokens, train_token, train_tokens
 from brittle.sliders.training import (
     TrainedSliders,
     slider_loss,
@@ -99,6 +101,7 @@ from brittle.sliders.training import (
     train_sliders,
 )
 from brittle.sliders.trajectory_files import (
+    UNSHIFTED,
     Pick,
     WrittenTrajectories,
     sample_sliders,
@@ -106,6 +109,7 @@ from brittle.sliders.trajectory_files import (
     write_annotations,
     write_trajectories,
     write_two_prompts,
+    write_unshifted,
 )
 
 __all__ = [
@@ -123,7 +127,9 @@ __all__ = [
     "PAPER_PROMPTS",
     "SCALES",
     "SCHEDULERS",
+    "TEMPLATES",
     "TINY",
+    "UNSHIFTED",
     "Base",
     "ChosenPipeline",
     "ClassToken",
@@ -140,6 +146,7 @@ __all__ = [
     "SliderFile",
     "TargetClass",
     "TrainedSliders",
+    "TrainedTokens",
     "WrittenTrajectories",
     "add_token",
     "annotator_agreement",
@@ -150,6 +157,7 @@ __all__ = [
     "clip_prompts",
     "cohen_kappa",
     "compare_filters",
+    "data_sheet_text",
     "demo_part",
     "draw_trajectory",
     "filter_quality",
@@ -201,14 +209,18 @@ __all__ = [
     "train_slider",
     "train_sliders",
     "train_token",
+    "train_tokens",
     "training_settings",
     "trajectory_dataset",
     "two_prompts",
     "validated_filters",
+    "with_baseline",
     "write_annotations",
+    "write_data_sheet",
     "write_labelling_page",
     "write_labels",
     "write_thresholds",
     "write_trajectories",
     "write_two_prompts",
+    "write_unshifted",
 ]

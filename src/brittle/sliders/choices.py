@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets import cns_bench
 from brittle.sliders.clip import (
@@ -39,7 +41,7 @@ from brittle.sliders.pipeline import (
 )
 from brittle.sliders.sampling import Sampling
 from brittle.sliders.slider import find_sliders
-from brittle.sliders.trajectory_files import Pick
+from brittle.sliders.trajectory_files import UNSHIFTED, Pick
 
 TINY = "tiny"
 """The name of the bundled demo pipeline."""
@@ -51,10 +53,25 @@ def demo_part(part: str) -> Path:
 
 
 def find_classes(
-    classes: Sequence[str], names: Sequence[str], tokens: Sequence[str] | None = None
+    classes: Sequence[str], names: Sequence[str], tokens: Sequence[str] | None = None, *, seed: int = 0
 ) -> list[TargetClass]:
-    """Classes by number or name, of all the class names; `all` are all of them."""
-    texts = map(str, range(len(names))) if list(classes) == ["all"] else classes
+    """Classes by number or name, of all the class names; `all` are all of them, `random:100` a hundred of them.
+
+    Random ones are drawn by `seed`, of those that have a token if there are tokens.
+    """
+    texts: list[str] = []
+    for text in classes:
+        kind, colon, count = str(text).partition(":")
+        if kind != "random" or not colon:
+            texts.append(text)
+            continue
+        known = [number for number in range(len(names)) if tokens is None or (number < len(tokens) and tokens[number])]
+        if not count.isdecimal() or not 1 <= int(count) <= len(known):
+            raise BrittleError(f"random classes are random:N with N from 1 to {len(known)}, got {text!r}")
+        drawn = np.random.default_rng(seed).choice(known, int(count), replace=False)
+        texts += [str(number) for number in sorted(drawn.tolist())]
+    if texts == ["all"]:
+        texts = list(map(str, range(len(names))))
     return [find_class(text, names, tokens) for text in texts]
 
 
@@ -171,9 +188,9 @@ class ChosenPipeline:
         """The learned tokens of the classes, if there are any."""
         return None if self.base.tokens is None else self.base.token_names()
 
-    def find_classes(self, classes: Sequence[str]) -> list[TargetClass]:
-        """Classes by number or name; `all` are all."""
-        return find_classes(classes, self.names, self.tokens())
+    def find_classes(self, classes: Sequence[str], *, seed: int = 0) -> list[TargetClass]:
+        """Classes by number or name; `all` are all, `random:100` a hundred that `seed` draws."""
+        return find_classes(classes, self.names, self.tokens(), seed=seed)
 
 
 def choose_pipeline(
@@ -204,23 +221,35 @@ def pick_sliders(
     shifts: Sequence[str] = (),
     two_prompts: bool = False,
     any_shift: bool = False,
+    unshifted: bool = False,
+    seed: int = 0,
 ) -> list[Pick]:
     """What `sample_sliders` draws: the sliders of a folder, all or those of some classes and shifts.
 
     With `two_prompts` the shift is in the prompt instead of a slider, the baseline; then a folder is not required, and
-    classes and shifts are.
+    classes and shifts are. With `unshifted` images of classes at scale 0 are drawn, without any slider. `seed` draws
+    random classes, see `find_classes`.
     """
+    if unshifted:
+        targets = chosen.find_classes(classes, seed=seed)
+        if sliders is not None or two_prompts or shifts or not targets:
+            raise BrittleError(
+                "images at scale 0 alone need a --class, and no sliders, no --shift and no --two-prompts"
+            )
+        return [Pick(target, UNSHIFTED) for target in targets]
     if sliders is None:
         if not two_prompts:
             raise BrittleError(
-                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or `two_prompts=True`"
+                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or `two_prompts=True`, or "
+                "`scales=(0,)` for images without a shift"
             )
         pipeline = TINY if chosen.base.folder == str(demo_part("pipeline")) else ""
-        targets, folders = chosen.find_classes(classes), find_shifts(shifts, pipeline, any_shift=any_shift)
+        folders = find_shifts(shifts, pipeline, any_shift=any_shift)
+        targets = chosen.find_classes(classes, seed=seed)
         if not targets or not folders:
             raise BrittleError("two prompts without sliders need `classes` and `shifts`")
         return [Pick(target, shift) for shift in folders for target in targets]
-    numbers = [target.number for target in chosen.find_classes(classes)]
+    numbers = [target.number for target in chosen.find_classes(classes, seed=seed)]
     tokens = chosen.tokens()
     return [
         Pick(find_class(str(slider.number), chosen.names, tokens), slider.shift, None if two_prompts else slider)

@@ -360,6 +360,22 @@ def shift_curves(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def with_baseline(curves: pl.DataFrame, baseline: pl.DataFrame, name: str = "two prompts") -> pl.DataFrame:
+    """The curves of sliders and of a baseline such as two prompts in one table, for one figure (CNS-Bench, Fig 3).
+
+    Both are of `shift_curves`; measures of the baseline are called "ΔCLIP shift, two prompts". Shifts that only the
+    baseline has are left out.
+    """
+    group = curves.columns[0]
+    if baseline.columns != curves.columns:
+        raise BrittleError(f"curves by {group!r} cannot stand beside a baseline by {baseline.columns[0]!r}")
+    shared = baseline.filter(pl.col(group).is_in(curves[group].unique().to_list()))
+    if shared.is_empty():
+        both = ", ".join(curves[group].unique().sort().to_list()), ", ".join(baseline[group].unique().sort().to_list())
+        raise BrittleError(f"the baseline has {both[1]}, and none of {both[0]}; draw it for the same ones")
+    return pl.concat([curves, shared.with_columns(pl.format("{}, {}", "measure", pl.lit(name)).alias("measure"))])
+
+
 def rises_throughout(curves: pl.DataFrame, measure: str = "ΔCLIP shift") -> bool:
     """Whether every curve of a measure rises from each scale to the next."""
     group = curves.columns[0]

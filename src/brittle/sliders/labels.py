@@ -38,13 +38,9 @@ def read_labels(path: str | Path) -> dict[str, str]:
     for sample, _, label in rows:
         if labels.setdefault(sample, label) != label:
             annotators = len({annotator for _, annotator, _ in rows})
-            advice = "correct one of them"
-            if annotators > 1:
-                advice = (
-                    f"make one of {annotators} annotators' with `brittle slide label SLIDES --labels {path} --rule …`"
-                )
             raise BrittleError(
-                f"{str(path)!r} labels {sample!r} twice, as {labels[sample]!r} and as {label!r}; {advice}"
+                f"{annotators} annotators of {str(path)!r} label {sample!r} as {labels[sample]!r} and as {label!r}; "
+                f"make one of theirs with `brittle slide label SLIDES --labels {path} --rule majority`"
             )
     return labels
 
@@ -136,7 +132,8 @@ def _read_csv(file: Path, words: Mapping[str, str]) -> list[tuple[str, str, str]
     """(sample, annotator, label) of a plain CSV file; rows without a label are skipped."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no file of labels {str(file)!r}")
-    rows, named, unnamed = [], 0, 0
+    rows: dict[tuple[str, str], str] = {}
+    named, unnamed = 0, 0
     with file.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.DictReader(text)
         if not {"sample", "label"} <= set(reader.fieldnames or ()):
@@ -145,7 +142,13 @@ def _read_csv(file: Path, words: Mapping[str, str]) -> list[tuple[str, str, str]
             label, annotator = (row["label"] or "").strip(), (row.get("annotator") or "").strip()
             if label:
                 named, unnamed = named + bool(annotator), unnamed + (not annotator)
-                rows.append((row["sample"], annotator, _label(label, words, f"line {line} of {str(file)!r}")))
+                label = _label(label, words, f"line {line} of {str(file)!r}")
+                earlier = rows.setdefault((row["sample"], annotator), label)
+                if earlier != label:
+                    raise BrittleError(
+                        f"line {line} of {str(file)!r} labels {row['sample']!r} as {label!r}, and an earlier one as "
+                        f"{earlier!r}; an annotator has one label for an image: remove one of them"
+                    )
     if named and unnamed:
         raise BrittleError(
             f"{str(file)!r} names the annotator of {named} labels and of {unnamed} not; fill the column `annotator` in "
@@ -153,7 +156,7 @@ def _read_csv(file: Path, words: Mapping[str, str]) -> list[tuple[str, str, str]
         )
     if not rows:
         raise BrittleError(f"{str(file)!r} has no labels yet")
-    return [(sample, annotator or file.stem, label) for sample, annotator, label in rows]
+    return [(sample, annotator or file.stem, label) for (sample, annotator), label in rows.items()]
 
 
 def _plain(word: str) -> str:
@@ -333,7 +336,7 @@ def cohen_kappa(
         raise BrittleError(f"κ is undefined: both annotators label all {len(a)} images as {names[0]!r}")
     count = len(a) if groups is None else len(set(groups))
     low, high = (float((end - chance) / (1 - chance)) for end in wilson(agreement * count, count, level=level))
-    return Estimate("Cohen's κ", (agreement - chance) / (1 - chance), low, high, level, count, "wilson")
+    return Estimate("Cohen's κ", (agreement - chance) / (1 - chance), low, high, level, count, "wilson", percent=False)
 
 
 def annotator_agreement(annotations: pl.DataFrame, *, partial: str = "class", level: float = 0.95) -> pl.DataFrame:

@@ -97,7 +97,8 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
         reason = " ".join(str(error).split())[:200]
         raise BrittleError(f"{str(root / 'tokens.pt')!r} is not a list of tokens: {reason}") from error
     tokenizer = _load_pretrained(transformers.CLIPTokenizer, root / "tokenizer")
-    unknown = [token for token in tokens if token not in tokenizer.get_vocab()]
+    vocabulary = tokenizer.get_vocab()
+    unknown = [token for token in tokens if token and token not in vocabulary]
     if unknown:
         raise BrittleError(f"{len(unknown)} tokens of {str(folder)!r} are not in its tokenizer, such as {unknown[0]!r}")
     replaced = pipeline.text_encoder
@@ -107,8 +108,29 @@ def load_tokens(pipeline: Any, folder: str | Path) -> tuple[str, ...]:
             f"the tokens of {str(folder)!r} are for an encoder of width {encoder.config.hidden_size}, and this "
             f"pipeline's has {replaced.config.hidden_size}; load the checkpoint they were trained for"
         )
+    if not _same_encoder(encoder, replaced):
+        raise BrittleError(
+            f"the tokens of {str(folder)!r} are for another text encoder than this pipeline's: it has the same width, "
+            f"{encoder.config.hidden_size}, and other weights; load the checkpoint they were trained for"
+        )
     pipeline.register_modules(tokenizer=tokenizer, text_encoder=encoder.to(replaced.device, replaced.dtype).eval())
     return tokens
+
+
+def _same_encoder(encoder: Any, other: Any) -> bool:
+    """Whether text encoders have the same biases and norms, up to the rounding of half precision.
+
+    Their tables of embeddings differ in length, and all else changes together with these in every training.
+    """
+    torch = require("torch")
+    mine, theirs = (
+        {name: value for name, value in one.named_parameters() if value.ndim == 1} for one in (encoder, other)
+    )
+    return mine.keys() == theirs.keys() and all(
+        value.shape == theirs[name].shape
+        and torch.allclose(value.float().cpu(), theirs[name].float().cpu(), rtol=2e-2, atol=2e-3)
+        for name, value in mine.items()
+    )
 
 
 def _load_pretrained(loader: Any, folder: Path, **options: Any) -> Any:
@@ -121,12 +143,17 @@ def _load_pretrained(loader: Any, folder: Path, **options: Any) -> Any:
 
 
 def save_tokens(pipeline: Any, folder: str | Path, tokens: Sequence[ClassToken]) -> Path:
-    """Add tokens to a pipeline, and write its tokenizer and text encoder in the published format."""
+    """Add tokens to a pipeline, and write its tokenizer and text encoder in the published format.
+
+    Tokens are found by their place, the number of their class; one without a text stands for a class that has none.
+    """
     root = Path(folder)
     for token in tokens:
-        add_token(pipeline, token)
-    pipeline.tokenizer.save_pretrained(str(root / "tokenizer"))
-    pipeline.text_encoder.save_pretrained(str(root / "text_encoder"))
+        if token.text:
+            add_token(pipeline, token)
+    with quiet_libraries("transformers"):
+        pipeline.tokenizer.save_pretrained(str(root / "tokenizer"))
+        pipeline.text_encoder.save_pretrained(str(root / "text_encoder"))
     contents = {
         "tokens": [token.text for token in tokens],
         "initializer_words": [token.initializer for token in tokens],
@@ -179,8 +206,11 @@ def find_class(given: str, names: Sequence[str], tokens: Sequence[str] | None = 
             hint = did_you_mean(text, names) if len(names) <= MAX_LISTED else _closest_or_some(text, names)
             raise BrittleError(f"there is no class {given!r}; {hint}")
         [number] = matches
-    if tokens is not None and number >= len(tokens):
-        raise BrittleError(f"there is no token of class {number}; there are {len(tokens)}")
+    if tokens is not None and (number >= len(tokens) or not tokens[number]):
+        raise BrittleError(
+            f"there is no token of class {number}; there are {sum(map(bool, tokens))}, and `brittle slide token` "
+            "trains more"
+        )
     return TargetClass(number, names[number], names[number] if tokens is None else tokens[number])
 
 

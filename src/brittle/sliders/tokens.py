@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -13,15 +14,21 @@ import numpy as np
 from brittle._errors import BrittleError
 from brittle._optional import require
 from brittle._types import Image
-from brittle.models.diffusion import as_pipeline
+from brittle._types import Progress as NamedProgress
+from brittle.datasets import Dataset
+from brittle.models.diffusion import as_pipeline, load_pipeline
 from brittle.models.preprocessing import central_crop, resize
 from brittle.sliders.pipeline import (
+    Base,
     ClassToken,
+    TargetClass,
     add_token,
     check_prompt,
     find_precision,
     in_precision,
+    load_token,
     pipeline_key,
+    save_tokens,
     token_text,
 )
 from brittle.sliders.training import (
@@ -36,17 +43,15 @@ from brittle.sliders.training import (
 
 PUBLISHED_SIDE = 768
 TEMPLATES = (
-    "a photo of a {}",
-    "a photo of the {}",
-    "a photo of one {}",
-    "a good photo of a {}",
-    "a cropped photo of a {}",
-    "a close-up photo of a {}",
-    "a bright photo of the {}",
-    "a dark photo of the {}",
-    "a photo of a nice {}",
+    *("a photo of a {}", "a photo of the {}", "the photo of a {}", "a photo of one {}", "a photo of my {}"),
+    *("a good photo of a {}", "a good photo of the {}", "a cropped photo of a {}", "a cropped photo of the {}"),
+    *("a close-up photo of a {}", "a close-up photo of the {}", "a bright photo of the {}", "a dark photo of the {}"),
+    *("a photo of a clean {}", "a photo of the clean {}", "a photo of a dirty {}", "a photo of the weird {}"),
+    *("a photo of a nice {}", "a photo of the nice {}", "a photo of a cool {}", "a photo of the cool {}"),
+    *("a photo of a small {}", "a photo of the small {}", "a photo of the large {}"),
+    *("a rendering of a {}", "a rendition of a {}", "a rendition of the {}"),
 )
-"""Captions of brittle; the authors' 27 are similar."""
+"""The 27 captions of dataset-interfaces, with which the tokens of IN* were trained."""
 
 
 def train_token(
@@ -212,3 +217,86 @@ def _square_crops(images: Sequence[Image], side: int) -> Image:
     if not crops:
         raise BrittleError("a token is trained on at least one image, got none")
     return np.stack(crops)
+
+
+@dataclass(frozen=True)
+class TrainedTokens:
+    """The folder of tokens, their classes, how many existed before, and the loss of each step by class number."""
+
+    folder: Path
+    classes: tuple[TargetClass, ...]
+    existing: int
+    losses: dict[int, list[float]]
+
+
+def train_tokens(
+    base: Base,
+    dataset: Dataset,
+    classes: Sequence[TargetClass],
+    folder: str | Path,
+    *,
+    names: Sequence[str],
+    limit: int | None = None,
+    progress: NamedProgress | None = None,
+    **settings: Any,
+) -> TrainedTokens:
+    """Train a token for each class with the images of a dataset, and write them as the published tokens of IN*.
+
+    The folder gets `tokenizer/`, `text_encoder/` and `tokens.pt`, which `load_tokens` and dataset-interfaces read, and
+    trained/<number>.safetensors with each token, which diffusers reads too. Existing ones are not trained again, an
+    interrupted training resumes, and classes may be added later. `settings` are those of `train_token`.
+
+    Args:
+        dataset: images whose labels are the numbers of the classes, of any sizes.
+        names: the names of all classes.
+        limit: the number of images of each class, evenly over them; all by default.
+    """
+    root = Path(folder)
+    (root / TRAINED).mkdir(parents=True, exist_ok=True)
+    labels = dataset.labels
+    if labels is None:
+        raise BrittleError(f"{dataset.name!r} has no labels, so the images of a class cannot be found")
+    if base.tokens is not None:
+        raise BrittleError("tokens are trained on a pipeline without any; leave --tokens out")
+    indices = {one.number: np.flatnonzero(labels == one.number) for one in classes}
+    lacking = [one.name for one in classes if not len(indices[one.number])]
+    if lacking or not classes:
+        what = f"no images of {lacking[0]!r}" if lacking else "to be told a class"
+        raise BrittleError(f"{dataset.name!r} has {what}; give images whose labels are the numbers of the classes")
+    existing = 0
+    losses: dict[int, list[float]] = {}
+    for done, one in enumerate(classes):
+        file, state = root / TRAINED / f"{one.number:03}.safetensors", root / TRAINED / f"{one.number:03}.state"
+        if file.is_file():
+            existing += 1
+            continue
+        chosen = indices[one.number]
+        if limit is not None and limit < len(chosen):
+            chosen = chosen[np.arange(limit) * len(chosen) // limit]
+        losses[one.number] = []
+
+        def tick(step: int, steps: int, loss: float, one: TargetClass = one, done: int = done) -> None:
+            losses[one.number].append(loss)
+            if progress is not None:
+                progress(one.name, done * steps + step, len(classes) * steps)
+
+        images = [dataset.image(int(index)) for index in chosen]
+        pipeline = load_pipeline(base.folder, device=base.device, dtype=base.dtype)
+        token = train_token(pipeline, images, one.name, one.number, checkpoint=state, progress=tick, **settings)
+        token.save(file)
+        state.unlink(missing_ok=True)
+    _write_folder(base, root, names)
+    return TrainedTokens(root, tuple(classes), existing, losses)
+
+
+TRAINED = "trained"
+
+
+def _write_folder(base: Base, root: Path, names: Sequence[str]) -> None:
+    """All trained tokens in the published format, at the places of their classes."""
+    trained = {int(path.stem): load_token(path) for path in sorted((root / TRAINED).glob("*.safetensors"))}
+    pipeline = load_pipeline(base.folder, device="cpu", dtype="float32")
+    beyond = [number for number in trained if number >= len(names)]
+    if beyond:
+        raise BrittleError(f"{str(root)!r} has a token of class {beyond[0]}, and there are {len(names)} classes")
+    save_tokens(pipeline, root, [trained.get(i) or ClassToken("", None, name) for i, name in enumerate(names)])

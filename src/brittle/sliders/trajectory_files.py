@@ -22,6 +22,7 @@ from brittle._types import Progress
 from brittle.datasets.cns import CLASSES_FILE, cns_bench
 from brittle.datasets.load import StoredSet, shift_cells
 from brittle.models.diffusion import as_pipeline
+from brittle.sliders.data_sheet import CARD, write_data_sheet
 from brittle.sliders.pipeline import SCALES, Base, TargetClass, pipeline_key, precision_of, shift_folder, wants_gpu
 from brittle.sliders.sampling import (
     TWO_SCALES,
@@ -65,9 +66,6 @@ def write_annotations(folder: str | Path) -> Path:
     with atomic_write(path) as part:
         part.write_text(json.dumps(annotations, ensure_ascii=False), encoding="utf-8")
     return path
-
-
-CARD = "sampling.json"
 
 
 def check_card(folder: Path, settings: Mapping[str, Any]) -> bool:
@@ -181,6 +179,31 @@ def write_two_prompts(
     return _write(_Files(target, (0.0, 1.0), seeds, file_format), draw, settings, sampling, batch_size, progress)
 
 
+def write_unshifted(
+    pipeline: Any,
+    prompt: str,
+    folder: str | Path,
+    seeds: Sequence[int] = range(1, 51),
+    *,
+    number: int,
+    name: str,
+    sampling: Sampling | None = None,
+    batch_size: int = 1,
+    file_format: str = "jpg",
+    progress: StepProgress | None = None,
+) -> WrittenTrajectories:
+    """Write images of a class without any shift, as those of scale 0 of a shift called "unshifted"."""
+    pipeline = as_pipeline(pipeline)
+    settings = {"unshifted": prompt, **_network_settings(pipeline, prompt)}
+    target = trajectory_folder(folder, UNSHIFTED, number, name)
+    draw = two_prompt_draw(pipeline, prompt, UNSHIFTED, sampling=sampling)
+    return _write(_Files(target, (0.0,), seeds, file_format), draw, settings, sampling, batch_size, progress)
+
+
+UNSHIFTED = "unshifted"
+"""The name of the shift of images that have none."""
+
+
 @dataclass(frozen=True)
 class _Files:
     """The images of a shift and a class that are wanted."""
@@ -276,7 +299,7 @@ IMAGES_PER_TASK = 60
 
 @dataclass(frozen=True)
 class Pick:
-    """A class (`one`) and a shift to draw, with a slider or, without one, with two prompts."""
+    """A class (`one`) and a shift to draw, with a slider or, without one, with two prompts; or no shift at all."""
 
     one: TargetClass
     shift: str
@@ -292,7 +315,9 @@ class Pick:
         return trajectory_folder(root, self.shift, self.one.number, self.one.name)
 
     def scales(self, wanted: Sequence[float]) -> Sequence[float]:
-        """The scales to draw: the requested ones, or 0 and 1 for two prompts."""
+        """The scales to draw: the requested ones, 0 and 1 for two prompts, or only 0 without a shift."""
+        if self.shift == UNSHIFTED:
+            return (0.0,)
         return TWO_SCALES if self.slider is None else wanted
 
 
@@ -309,7 +334,7 @@ def sample_sliders(
     progress: Progress | None = None,
     **settings: Any,
 ) -> WrittenTrajectories:
-    """Write the images of all picks in the layout of CNS-Bench, and `annotations_cns.json`.
+    """Write the images of all picks in the layout of CNS-Bench, `annotations_cns.json` and a data sheet.
 
     `settings` are those of `write_trajectories`: active, sampling, batch_size, file_format. Existing images are not
     drawn again. `names` of classes that are not ImageNet's are written to `classes.txt`. On a Ray cluster workers draw
@@ -349,6 +374,7 @@ def sample_sliders(
 
             _write_pick(base, pick, root, scales, seeds, {**settings, "progress": advance})
     write_annotations(root)
+    write_data_sheet(root)
     return WrittenTrajectories(root, total - existing, existing)
 
 
@@ -359,6 +385,9 @@ def _write_pick(
     pipeline = base.pipeline()
     if pick.slider is None:
         options.pop("active", None)
+    if pick.shift == UNSHIFTED:
+        write_unshifted(pipeline, pick.one.prompt, root, seeds, **options)
+    elif pick.slider is None:
         write_two_prompts(pipeline, pick.one.prompt, pick.shift, root, seeds, **options)
     else:
         write_trajectories(pipeline, pick.slider.load(pipeline, pick.one.prompt), root, scales, seeds, **options)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from brittle._optional import how_to_install
-from tests.cli.slide.slide_cases import Run, good, refusal
+from tests.cli.slide.slide_cases import Run, good, refusal, sample
 from tests.errors import unnamed
 from tests.sliders.cns_folder import cns_folder
 
@@ -25,6 +25,25 @@ def test_curves_are_means_over_trajectories(run: Run, parts: Path) -> None:
     shown = curves.filter(pl.col("measure") == "ΔCLIP shift").sort("scale")["value"].to_numpy()
     np.testing.assert_allclose(shown, (rise - rise[:, :1]).mean(0), atol=1e-9)
     assert "<svg" in Path("measured/curves.svg").read_text()
+
+
+@pytest.mark.usefixtures("slides")
+def test_two_prompts_stand_beside_sliders(run: Run, parts: Path) -> None:
+    shift = ("--two-prompts", "--class", "bag", "--shift", "heavy_snow,heavy_rain")
+    good(sample(run, parts, *shift, out="two"))
+    eyes = ("--clip", parts / "clip")
+    words = good(run("slide", "measure", "slides", *eyes, "--baseline", "two", "-o", "both"))
+    assert "ΔCLIP shift, two prompts" in words
+    both, alone = pl.read_csv("both/curves.csv"), pl.read_csv("both/curves.csv").filter(pl.col("scale") == 2.5)
+    assert set(both["shift"]) == {"heavy_snow"}  # what only the baseline has is left out
+    assert set(alone["measure"]) == {"ΔCLIP shift", "ΔCLIP class"}
+    good(run("slide", "measure", "two", *eyes, "-o", "two-alone"))
+    value = pl.read_csv("two-alone/curves.csv").filter(shift="heavy_snow", scale=1.0, measure="ΔCLIP shift")["value"]
+    assert both.filter(scale=1.0, measure="ΔCLIP shift, two prompts")["value"].equals(value)
+    assert "two prompts" in Path("both/curves.svg").read_text()
+    good(sample(run, parts, "--two-prompts", "--class", "bag", "--shift", "heavy_rain", out="rain"))
+    words = refusal(run("slide", "measure", "slides", *eyes, "--baseline", "rain", "-o", "none"))
+    assert unnamed(words, "heavy_rain", "heavy_snow") == []
 
 
 @pytest.mark.parametrize("scale", ["0000", "1000"])

@@ -15,7 +15,7 @@ from brittle.datasets import cns_bench
 from brittle.sliders import load_slider, parse_seeds
 from brittle.sliders.demo_pipeline import DEMO_CLASSES
 from brittle.sliders.pipeline import _opened
-from tests.cli.slide.slide_cases import SLIDER, Run, good, publish, refusal, sample
+from tests.cli.slide.slide_cases import SAMPLING, SLIDER, Run, good, publish, refusal, sample
 from tests.errors import unnamed
 
 
@@ -167,3 +167,35 @@ def test_a_missing_extra_names_the_command(run: Run, parts: Path, monkeypatch: p
     words = refusal(sample(run, parts, "sliders", out="y"))
     assert "diffusers" in words
     assert how_to_install("sliders") in words
+
+
+def test_images_without_a_shift_of_random_classes(run: Run, parts: Path) -> None:
+    call = ("slide", "sample", parts / "pipeline", "--classes", parts / "names.txt", *SAMPLING, "--scales", 0)
+    words = good(run(*call, "--class", "random:2", "-o", "base"))
+    assert "4 images drawn" in words
+    assert "DATASHEET.md" in {path.name for path in Path("base").iterdir()}
+    assert "without a shift in 2 folders" in Path("base/DATASHEET.md").read_text()
+    names = {path.parent.name for path in Path("base/unshifted").rglob("*.png")}
+    assert len(names) == 2
+    again = good(run(*call, "--class", "random:2", "--seed", 0, "-o", "base"))
+    assert "0 images drawn, 4 existed" in again
+    model = str(parts / "classifiers" / "small.safetensors")
+    assert "4 images without a shift" in good(run("run", "-m", model, "-d", "cns-bench:base", "-o", "run"))
+    assert "--class" in refusal(run(*call, "-o", "none"))
+    assert "--shift" in refusal(run(*call, "--class", "bag", "--shift", "heavy_snow", "-o", "none"))
+
+
+def test_tokens_are_trained_and_drawn_with(run: Run, parts: Path) -> None:
+    named = ("--classes", parts / "names.txt")
+    call = ("slide", "sample", parts / "pipeline", *named, *SAMPLING, "--class", "bag", "--scales", 0)
+    good(run(*call, "-o", "base"))
+    training = ("--class", "bag", "--steps", 2, "--batch-size", 1)
+    words = good(run("slide", "token", parts / "pipeline", "-d", "cns-bench:base", *named, *training, "-o", "tokens"))
+    assert "<bag-8>" in words
+    assert "1 tokens trained, 0 existed" in words
+    good(run(*call, "--tokens", "tokens", "-o", "with"))
+    pictures = [sorted(Path(place).rglob("*.png"))[0].read_bytes() for place in ("base", "with")]
+    assert pictures[0] != pictures[1]
+    assert "sneaker" in refusal(
+        run("slide", "token", parts / "pipeline", "-d", "cns-bench:base", *named, "--class", "sneaker", "-o", "tokens")
+    )

@@ -1,6 +1,6 @@
 """`brittle slide`: shifts that no formula can draw, from training a slider to the filtered images."""
 
-from brittle.cli.slide import demo, label, measure, sample, train
+from brittle.cli.slide import demo, label, measure, sample, token, train
 from brittle.cli.slide import filter as filter_
 
 EXAMPLES = (
@@ -18,6 +18,7 @@ HELP = (
 )
 
 VERBS = (
+    ("token", token.token_verb, token.EXAMPLES),
     ("train", train.train_verb, train.EXAMPLES),
     ("sample", sample.sample_verb, sample.EXAMPLES),
     ("measure", measure.measure_verb, measure.EXAMPLES),

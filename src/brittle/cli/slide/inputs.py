@@ -52,6 +52,9 @@ def print_slides(results: Results, models: list[str] | None = None) -> None:
 
     from brittle.evaluation import cns_scores
 
+    if {cell.severity for cell in results.cells if cell.corruption.startswith("cns/")} == {0.0}:
+        _print_unshifted(results)
+        return
     scores = cns_scores(results, models=models)
     table = scores.accuracy.filter(pl.col("shift") != "all")
     scales = sorted(table["scale"].unique())
@@ -78,3 +81,13 @@ def print_slides(results: Results, models: list[str] | None = None) -> None:
     incomplete = sum(scores.dropped.values())
     note = f"percent right at each scale, 95 % intervals; {complete:,} trajectories"
     console().print(f"[dim]{note}{f', {incomplete:,} incomplete ones left out' if incomplete else ''}[/]")
+
+
+def _print_unshifted(results: Results) -> None:
+    """Accuracy of each model on images without a shift."""
+    from brittle.metrics import wilson
+
+    for model, _, _, count, share in results.accuracy().rows():
+        low, high = wilson(round(share * count), count)
+        interval = f"[dim]\\[{100 * float(low):.1f}, {100 * float(high):.1f}][/]"
+        console().print(f"{model}  {100 * share:.1f} {interval} percent right of {count:,} images without a shift")

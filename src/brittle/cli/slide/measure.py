@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("brittle slide measure slides/ --clip clip-vit-base-patch16/ -o measured", "with the CLIP of the paper"),
     ("brittle slide measure slides/ --clip tiny --by name -o measured", "a curve for each class"),
+    ("brittle slide measure slides/ --clip clip/ --baseline two/ -o measured", "beside images of two prompts"),
 )
 
 SLIDES = Annotated[Path, typer.Argument(metavar="SLIDES", help="A folder of `brittle slide sample`, or CNS-Bench.")]
@@ -30,6 +31,7 @@ def measure_verb(
     slides: SLIDES,
     output: Annotated[Path, option("--output", help="The folder for tables and figure.")],
     clip: CLIP = None,
+    baseline: Annotated[Path | None, option("--baseline")] = None,
     by: Annotated[CurvesBy, option("--by")] = "shift",
     prompts: Annotated[Prompts, option("--prompts")] = "words",
     batch_size: Annotated[int, option("--batch-size")] = 32,
@@ -42,11 +44,15 @@ def measure_verb(
     only shift. The folder gets scores.csv with every image, curves.csv with 95 % intervals, and curves.svg.
     """
     from brittle.plots import check_figure, plot_shift_curves, save_figure
-    from brittle.sliders import rises_throughout, shift_curves
+    from brittle.sliders import rises_throughout, shift_curves, with_baseline
 
     check_figure(output / "curves.svg")
     scores = load_scores(slides, clip, None, prompts, batch_size, device)
-    curves = shift_curves(scores, by=None if by == "all" else by)
+    group = None if by == "all" else by
+    curves = shift_curves(scores, by=group)
+    if baseline is not None:
+        beside = load_scores(baseline, clip, None, prompts, batch_size, device)
+        curves = with_baseline(curves, shift_curves(beside, by=group))
     if as_json:
         print_json(curves)
     else:

@@ -24,6 +24,7 @@ EXAMPLES = (
         "fewer of each",
     ),
     ("brittle slide sample tiny --two-prompts --class bag --shift heavy_fog -o two", "the baseline without a slider"),
+    ("brittle slide sample sd2/ --class random:3 --scales 0 --seeds 4 -o base", "random classes, without any shift"),
 )
 
 
@@ -47,6 +48,7 @@ def sample_verb(
     ] = None,
     seeds: Annotated[str, option("--seeds")] = "50",
     two_prompts: Annotated[bool, option("--two-prompts")] = False,
+    seed: Annotated[int, option("--seed")] = 0,
     tokens: shared.TOKENS = None,
     names: shared.CLASSES = None,
     any_shift: shared.ANY_SHIFT = False,
@@ -75,7 +77,8 @@ def sample_verb(
     """Draw images of each class at growing scales of its sliders, the same noise at every scale.
 
     The folder has the layout of CNS-Bench, SHIFT/NUMBER_NAME/seed_0001_scale_0500.jpg, with annotations_cns.json and
-    the settings beside the images. The same command again draws only what is missing.
+    the settings beside the images, and a data sheet, DATASHEET.md. `--scales 0` without sliders draws images of classes
+    without any shift. The same command again draws only what is missing.
     """
     from brittle._parallel import check_engine
     from brittle.sliders import (
@@ -102,6 +105,7 @@ def sample_verb(
     )
     if two_prompts and scales:
         raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scales")
+    wanted = split_numbers(scales, "scales")
     chosen = choose_pipeline(pipeline, tokens=tokens, classes=names, device=device, dtype=dtype)
     picks = pick_sliders(
         chosen,
@@ -110,13 +114,15 @@ def sample_verb(
         shifts=split_commas(shifts),
         two_prompts=two_prompts,
         any_shift=any_shift,
+        unshifted=sliders is None and not two_prompts and wanted == [0],
+        seed=seed,
     )
     with resumable_progress() as bar:
         drawn = sample_sliders(
             chosen.base,
             picks,
             output,
-            split_numbers(scales, "scales") or SCALES,
+            wanted or SCALES,
             parse_seeds(seeds),
             names=chosen.names if chosen.named else None,
             engine=engine,
@@ -125,6 +131,17 @@ def sample_verb(
             **settings,
         )
     console().print(f"{drawn.drawn:,} images drawn, {drawn.existing:,} existed, of {len(picks)} classes in shifts")
+    if wanted == [0]:
+        say_next(
+            "run",
+            "-m",
+            "tiny:standard" if pipeline == TINY else "timm:resnet50",
+            "-d",
+            f"cns-bench:{output}",
+            "-o",
+            "run",
+        )
+        return
     clip = TINY if pipeline == TINY else "clip-vit-base-patch16"
     say_next("slide", "measure", output, "--clip", clip, "-o", "measured", after=output)
     if clip != TINY:

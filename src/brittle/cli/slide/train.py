@@ -74,7 +74,7 @@ def train_verb(
     check_engine(engine, address)
     targets = find_shifts(split_commas(shifts), pipeline, any_shift=any_shift)
     chosen = choose_pipeline(pipeline, tokens=tokens, classes=names, device=device, dtype=dtype)
-    trained_classes = chosen.find_classes(split_commas(classes))
+    trained_classes = chosen.find_classes(split_commas(classes), seed=seed)
     with resumable_progress() as bar:
         trained = train_sliders(
             chosen.base,
