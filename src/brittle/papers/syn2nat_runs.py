@@ -23,7 +23,7 @@ from brittle.design import (
     VanishingGain,
     drops_of,
     flip_rates,
-    overlap_with_intervals,
+    overlap_matrix,
     shift_drops,
     without_masked,
 )
@@ -144,7 +144,7 @@ def overlap_plan(setting: Setting) -> Plan:
 @_once
 def measured_overlap(setting: Setting) -> OverlapMatrix:
     """The overlaps of the forty candidates, without those that hardly changed the network trained with them."""
-    from brittle.design import correct_cube, measure_overlap
+    from brittle.design import accuracy_table, measure_overlap
 
     recipe, folder = candidates(setting), setting.work("overlap")
     if setting.small:
@@ -165,7 +165,7 @@ def measured_overlap(setting: Setting) -> OverlapMatrix:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VanishingGain)  # the matrix lists them
-        overlap = overlap_with_intervals(correct_cube(results, recipe), recipe, resamples=200)
+        overlap = overlap_matrix(accuracy_table(results, recipe), recipe)
     overlap.save(folder / "overlap.parquet")
     return without_masked(overlap)
 
