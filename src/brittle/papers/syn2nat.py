@@ -448,7 +448,7 @@ def findings(setting: Setting) -> Outcome:
     tests = [("1 categories", a, b) for a, b in same_size(couples(len(found)))]
     tests += [("2 balance", stds[number + 1], stds[0]) for number in range(len(stds) - 1)]
     tests += [("3 size", title_of(n, a), title_of(n, b)) for a, b in ((1, 2), (2, 3), (1, 3))]
-    tests += [("existing benchmarks", other, title_of(n, LEAST)) for other in (C, P)]
+    tests += [(f"better than {other}", other, title_of(n, LEAST)) for other in (C, P)]
     rows, decisive = [], {}
     for finding, worse, better in tests:
         change = means.difference(worse, better)
