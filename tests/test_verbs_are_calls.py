@@ -206,7 +206,10 @@ DIFFERENT_IN = {
         "search_step": "step, of `search_failure_points`",
         "picture": "the file of the sheet that `failure_sheet` draws",
     },
-    "fetch": {"name": "which function is called: `fetch_cifar10` or `fetch_fashion_mnist`", "from": "a word of Python; source"},
+    "fetch": {
+        "name": "which function is called: `fetch_cifar10` or `fetch_fashion_mnist`",
+        "from": "a word of Python; source",
+    },
     "import": {"file": "path, of `import_predictions`", "model_name": "name, of `import_predictions`"},
     "list": {"image_size": "the side for `Corruption.parameters`"},
     "report": {"runs": "the folders of `load_results`"},
