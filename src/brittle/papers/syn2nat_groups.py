@@ -29,6 +29,9 @@ COUPLES = ((2, 3), (3, 2), (6, 1), (4, 3), (6, 2), (6, 3))
 LEAST = 3
 """Members that a category must have to be drawn from: the largest k."""
 
+RULE = 0.5
+"""The mean correlation of same-category overlap vectors at which the number of categories stops to grow."""
+
 BENCHMARKS = 1000
 GROUP = 20
 """Benchmarks that a group of one imbalance must have to be correlated."""
@@ -162,10 +165,18 @@ def agreements(summary: Sequence[Mapping[str, Any]], setting: Setting) -> list[E
 
 
 def fewer_categories(found: Categories) -> list[str]:
-    if len(found) >= 6:
-        return []
-    listed = ", ".join(title_of(n, k) for n, k in couples(len(found)))
-    return [f"{len(found)} categories have {LEAST} members or more, not six, so the groups are {listed}"]
+    """What differs if there are not six categories to draw from, or if the rule alone would have given fewer."""
+    notes = []
+    ruled = next((step.count for step in found.path if step.scc > RULE), None)
+    if ruled is not None and ruled != found.path[-1].count:
+        notes.append(
+            f"the rule stops at K = {ruled}, which leaves too few categories to compare, so that K-means made "
+            f"{found.path[-1].count} here"
+        )
+    if len(found) < 6:
+        listed = ", ".join(title_of(n, k) for n, k in couples(len(found)))
+        notes.append(f"{len(found)} categories have {LEAST} members or more, not six, so the groups are {listed}")
+    return notes
 
 
 def published_change(first: str, second: str) -> float | None:

@@ -23,7 +23,8 @@ from brittle.design import (
     VanishingGain,
     drops_of,
     flip_rates,
-    overlap_with_intervals,
+    load_overlap,
+    overlap_matrix,
     shift_drops,
     without_masked,
 )
@@ -105,6 +106,11 @@ def _once(measure: Measurement[Given, Value]) -> Measurement[Given, Value]:
     return call
 
 
+def _place(setting: Setting, name: str) -> Path:
+    """The folder of something that the experiments share; that of another seed is another one."""
+    return setting.work(name if not setting.seed else f"{name}-seed-{setting.seed}")
+
+
 @_once
 def clothes(setting: Setting, count: int, *, train: bool = False) -> Dataset:
     """Images of Fashion-MNIST, evenly over the set, with black edges to 32×32."""
@@ -144,9 +150,12 @@ def overlap_plan(setting: Setting) -> Plan:
 @_once
 def measured_overlap(setting: Setting) -> OverlapMatrix:
     """The overlaps of the forty candidates, without those that hardly changed the network trained with them."""
-    from brittle.design import correct_cube, measure_overlap
+    from brittle.design import accuracy_table, measure_overlap
 
-    recipe, folder = candidates(setting), setting.work("overlap")
+    recipe, folder = candidates(setting), _place(setting, "overlap")
+    stored = folder / "overlap.parquet"
+    if stored.is_file():
+        return without_masked(load_overlap(stored))
     if setting.small:
         training, test = clothes(setting, TRAINING_IMAGES, train=True), clothes(setting, OVERLAP_IMAGES)
     else:
@@ -165,8 +174,8 @@ def measured_overlap(setting: Setting) -> OverlapMatrix:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VanishingGain)  # the matrix lists them
-        overlap = overlap_with_intervals(correct_cube(results, recipe), recipe, resamples=200)
-    overlap.save(folder / "overlap.parquet")
+        overlap = overlap_matrix(accuracy_table(results, recipe), recipe)
+    overlap.save(stored)
     return without_masked(overlap)
 
 
@@ -175,7 +184,7 @@ def trained_classifiers(setting: Setting) -> list[Model]:
     from brittle import load_model
     from brittle.training import train_network, training_config
 
-    folder = setting.work("models")
+    folder = _place(setting, "models")
     make_folder(folder)
     models: list[Model] = []
     for number, (name, (network, augmentation)) in enumerate(CLASSIFIERS.items()):
@@ -228,7 +237,7 @@ def _run(setting: Setting, data: Dataset, benchmark: Any, folder: Path) -> Resul
 def candidate_results(setting: Setting) -> Results:
     """Every model on the clean test images and under each of the forty candidates."""
     data = clothes(setting, TEST_IMAGES) if setting.small else setting.data("imagenet")
-    return _run(setting, data, candidates(setting), setting.work("candidates"))
+    return _run(setting, data, candidates(setting), _place(setting, "candidates"))
 
 
 @_once
@@ -242,8 +251,8 @@ def imagenet_c_drops(setting: Setting) -> Drops:
     """The drop of every model under each corruption of ImageNet-C, the mean of five severities."""
     recipe = load_benchmark("cifar10-c" if setting.small else "imagenet-c").cut(seed=setting.seed)
     data = clothes(setting, C_IMAGES) if setting.small else setting.data("imagenet")
-    _run(setting, data, recipe, setting.work("imagenet-c"))
-    return drops_of(load_results(setting.work("imagenet-c")), corruptions=[entry.id for entry in recipe.entries])
+    _run(setting, data, recipe, _place(setting, "imagenet-c"))
+    return drops_of(load_results(_place(setting, "imagenet-c")), corruptions=[entry.id for entry in recipe.entries])
 
 
 @_once
@@ -251,7 +260,7 @@ def imagenet_p_flips(setting: Setting) -> Drops:
     """The flip probability of every model under each perturbation of ImageNet-P, drawn in memory."""
     recipe = load_sequence_benchmark("cifar10-p" if setting.small else "imagenet-p").cut(seed=setting.seed)
     data = clothes(setting, SEQUENCES) if setting.small else setting.data("imagenet")
-    return flip_rates(_run(setting, data, recipe, setting.work("imagenet-p")))
+    return flip_rates(_run(setting, data, recipe, _place(setting, "imagenet-p")))
 
 
 @_once
@@ -260,7 +269,8 @@ def natural_drops(setting: Setting) -> Drops:
     clean = candidate_results(setting)
     sets = _generated_sets(setting) if setting.small else _natural_sets(setting)
     shifts = {
-        name: _run(setting, data, None, setting.work("natural") / name.replace(" ", "-")) for name, data in sets.items()
+        name: _run(setting, data, None, _place(setting, "natural") / name.replace(" ", "-"))
+        for name, data in sets.items()
     }
     sides: dict[str, Results] = {}
     for name in shifts:
@@ -269,7 +279,7 @@ def natural_drops(setting: Setting) -> Drops:
             sides[name] = clean
         else:
             data = load_dataset(f"{side}:{setting.path('imagenet')}")
-            sides[name] = _run(setting, data, None, setting.work("natural") / side)
+            sides[name] = _run(setting, data, None, _place(setting, "natural") / side)
     return shift_drops(sides, shifts)
 
 
@@ -281,7 +291,7 @@ def _generated_sets(setting: Setting) -> dict[str, Dataset]:
     """Pictures of clothes by the demo pipeline: in each of its shifts, and in none."""
     from brittle.sliders import DEMO_SAMPLING, Base, Pick, find_classes, load_demo_pipeline, sample_sliders
 
-    demo, folder = load_demo_pipeline(), setting.work("generated")
+    demo, folder = load_demo_pipeline(), _place(setting, "generated")
     make_folder(folder)
     targets = find_classes(["all"], demo.classes)
     sample_sliders(
