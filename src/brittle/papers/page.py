@@ -15,6 +15,9 @@ HERE = Path(__file__).parent
 MARKDOWN_ROWS = 12
 """A longer table is cut in the Markdown, and complete in its CSV."""
 
+LONG = 30
+"""A table with more rows is folded on the page."""
+
 
 def write_page(folder: str | Path) -> Path:
     """Write `index.html` and `findings.md` over all finished experiments of a folder, and return the first."""
@@ -40,7 +43,7 @@ def page_html(folder: Path, found: Sequence[Finding]) -> str:
             papers.append({"name": paper, "title": title, "findings": parts, "left": left})
     template = page_templates().overlay().from_string((HERE / "templates" / "findings.html").read_text("utf-8"))
     count = f"{len(found)} of {len(list_experiments())}"
-    return template.render(title="The papers, repeated", papers=papers, count=count) + "\n"
+    return template.render(title="The papers, repeated", papers=papers, count=count, long=LONG) + "\n"
 
 
 def findings_markdown(found: Iterable[Finding]) -> str:
@@ -87,7 +90,10 @@ def _part(folder: Path, one: Finding) -> dict[str, Any]:
     tables = []
     for name, rows in one.tables.items():
         columns = _columns(rows)
-        heads = [(column, column.startswith("published"), _is_numeric(rows, column)) for column in columns]
+        heads = [
+            (title, column.startswith("published"), _is_numeric(rows, column))
+            for title, column in zip(_titles(columns), columns, strict=True)
+        ]
         cells = [[_cell(row.get(column), column) for column in columns] for row in rows]
         tables.append({"name": name, "heads": heads, "rows": cells, "file": f"{one.paper}/{one.name}/{name}.csv"})
     return {
@@ -108,6 +114,13 @@ def _columns(rows: Rows) -> list[str]:
     return list(dict.fromkeys(column for row in rows for column in row))
 
 
+def _titles(columns: Sequence[str]) -> list[str]:
+    """The heads of columns; where all but the first are published, the table's name says so and they do not."""
+    rest = columns[1:]
+    alike = bool(rest) and all(column.startswith("published ") for column in rest)
+    return [columns[0], *(column.removeprefix("published ") for column in rest)] if alike else list(columns)
+
+
 def _is_numeric(rows: Rows, column: str) -> bool:
     return all(isinstance(row.get(column), int | float | None) for row in rows)
 
@@ -116,7 +129,8 @@ def _text(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+        whole = value == round(value)
+        text = f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
         return text.replace("-", "−")
     return str(value)
 
