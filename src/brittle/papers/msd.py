@@ -112,7 +112,7 @@ def figure_2b(setting: Setting) -> Outcome:
         steps.plan_of(setting),
         start=steps.standard_weights(setting),
         images=steps.images_of(setting),
-        samples=scale.samples if setting.small else 10_000,
+        samples=scale.samples,
         corruption_samples=max(scale.corruption_samples, 20),
         seed=setting.seed,
         **tables.places(setting),
@@ -129,7 +129,7 @@ def figure_2b(setting: Setting) -> Outcome:
         f"{100 * risen['error']:.0f} %: {follows}.",
         {"mixtures": points.with_columns(error=100 * pl.col("error")).to_dicts()},
         [Estimate("Pearson of MMD and share", linear.value, linear.low, linear.high, n=len(points), percent=False)],
-        steps.differs_at(setting, f"{len(points)} shares and {scale.samples if setting.small else 10_000:,} samples"),
+        steps.differs_at(setting, f"{len(points)} shares and {scale.samples:,} samples"),
         {"mixtures": plots.plot_mixing(points)},
     )
 
