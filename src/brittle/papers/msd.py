@@ -16,13 +16,15 @@ STRONG = 0.6
 
 CIFAR = ("cifar10",)
 
+# Figures 1, 3, 4, 5 and MMD share the networks of one study, whose minutes are listed with the first of them.
+
 
 @experiment(
     "fig1",
     "A toy experiment: geometric and colour augmentations against motion blur",
     claim="None of the schemes contains a blur, and yet geometric ones beat the baseline under motion blur by far, "
     "while colour ones gain nothing: overlaid shifted copies look like a blur.",
-    minutes=8,
+    minutes=6,
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -92,7 +94,7 @@ def figure_2a(setting: Setting) -> Outcome:
     "fig2b",
     "A mixture of impulse noise and motion blur, tested on impulse noise",
     claim="As the share of impulse noise falls, MMD grows linearly, while MSD and error stay low until nearly 0 %.",
-    minutes=2,
+    minutes=1,
     needs=CIFAR,
     cost="9 networks",
 )
@@ -112,7 +114,7 @@ def figure_2b(setting: Setting) -> Outcome:
         steps.plan_of(setting),
         start=steps.standard_weights(setting),
         images=steps.images_of(setting),
-        samples=scale.samples if setting.small else 10_000,
+        samples=scale.samples,
         corruption_samples=max(scale.corruption_samples, 20),
         seed=setting.seed,
         **tables.places(setting),
@@ -129,7 +131,7 @@ def figure_2b(setting: Setting) -> Outcome:
         f"{100 * risen['error']:.0f} %: {follows}.",
         {"mixtures": points.with_columns(error=100 * pl.col("error")).to_dicts()},
         [Estimate("Pearson of MMD and share", linear.value, linear.low, linear.high, n=len(points), percent=False)],
-        steps.differs_at(setting, f"{len(points)} shares and {scale.samples if setting.small else 10_000:,} samples"),
+        steps.differs_at(setting, f"{len(points)} shares and {scale.samples:,} samples"),
         {"mixtures": plots.plot_mixing(points)},
     )
 
@@ -148,7 +150,7 @@ def _risen(points: pl.DataFrame, column: str) -> float:
     "MSD against corruption error over the augmentation powerset",
     claim="For 12 of 15 corruptions of CIFAR-10-C the rank correlation of MSD and error is above 0.6; brightness is "
     "the negative example.",
-    minutes=8,
+    minutes=0.3,
     needs=CIFAR,
     cost="514 WideResNets of 100 epochs, 51 million augmentations of 100 images",
 )
@@ -198,7 +200,7 @@ def _correlated(setting: Setting, study: Any, measure: str, published: str) -> O
     "Base augmentations and the corruptions they are similar to",
     claim="Including solarize lowers MSD to impulse noise, including x translation lowers MSD to motion blur; the "
     "dissimilar pairs change little.",
-    minutes=8,
+    minutes=0.3,
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -248,7 +250,7 @@ def _ends(name: str) -> pl.Expr:
     "Augmentations of the literature over the cloud of the powerset",
     claim="Patch Gaussian has low MSD to noise and to glass blur, AutoAugment to contrast and defocus blur; all "
     "follow the trend of the powerset, but for AutoAugment on fog.",
-    minutes=8,
+    minutes=0.3,
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -291,7 +293,7 @@ def _numbers(correlations: pl.DataFrame) -> np.ndarray[Any, Any]:
     "mmd",
     "Appendix B: MMD against corruption error over the augmentation powerset",
     claim="MMD, the distance of the mean augmentation, correlates poorly with corruption error.",
-    minutes=8,
+    minutes=0.3,
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -313,7 +315,7 @@ def appendix_b_mmd(setting: Setting) -> Outcome:
     "Appendix B: adapting the batch normalisation alone",
     claim="If only the batch-norm statistics of a trained network are adapted to the augmentations, MSD still "
     "correlates strongly with error.",
-    minutes=4,
+    minutes=2,
     needs=CIFAR,
     cost="514 adaptations, and the features of fig3",
 )

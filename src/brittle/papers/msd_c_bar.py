@@ -50,7 +50,7 @@ def figure_6(setting: Setting) -> Outcome:
     "Section 5 and appendix D: the ten corruptions farthest from CIFAR-10-C",
     claim="Of 30 new corruptions the ten that move data sets of the same error farthest away make CIFAR-10-C-bar; in "
     "a run one network measures errors and another gives features.",
-    minutes=4,
+    minutes=3,
     needs=CIFAR,
     cost="10 runs of two WideResNets; 375 cells with 10,000 images and 10,000 features each",
 )
@@ -127,7 +127,7 @@ JSD = 12.0
     "Errors of augmentation methods on CIFAR-10-C and CIFAR-10-C-bar",
     claim="Every method is worse on C-bar than on C, the baseline is not: by +1.6 (AutoAugment), +4.9 (AugMix, "
     "printed as +5.9) and +6.8 points (Patch Gaussian), and their ranks change.",
-    minutes=4,
+    minutes=3,
     needs=CIFAR,
     cost="40 WideResNets of 100 epochs",
 )
@@ -301,7 +301,7 @@ ROBUST = {
     "Robust models that do not rely on augmentation, on both benchmarks",
     claim="Models that are robust by other means than augmentation show no consistent loss on ImageNet-C-bar (−3.4 to "
     "+1.1 points), so C-bar is not harder in general.",
-    minutes=1,
+    minutes=0.5,
     needs=IMAGENET,
     cost="five pre-trained networks, 125 cells of 50,000 images",
 )
@@ -364,7 +364,7 @@ def table_2(setting: Setting) -> Outcome:
     "Section 6: do augmentations of the literature anticipate the benchmark?",
     claim="A model may owe its score to augmentations that are similar to the test's corruptions, and a dissimilar "
     "set of corruptions shows it; the paper asks for such a check and gives no numbers.",
-    minutes=2,
+    minutes=0.6,
     needs=CIFAR,
     cost="features of five augmentations",
 )
