@@ -114,7 +114,8 @@ def run_verb(
         if difficulty is not None:
             raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
     kept = {} if keep is None else {"keep": read_kept_samples(keep)}
-    stored = stored_set(data, **({"partial": True} if partial else {}), **kept)
+    of_set = partial and not data.startswith("cns-bench:")  # else it is of --clean, which may be a part of ImageNet
+    stored = stored_set(data, **({"partial": True} if of_set else {}), **kept)
     if stored is None:
         _refuse(data, clean=clean, keep=keep)
     else:

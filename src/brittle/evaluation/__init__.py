@@ -102,7 +102,16 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
-    from brittle.evaluation.trajectory_scores import SCALE, SHIFT, CnsScores, Trajectories, cns_scores, trajectories
+    from brittle.evaluation.trajectory_ranks import grouped_drops, read_model_axes
+    from brittle.evaluation.trajectory_scores import (
+        SCALE,
+        SHIFT,
+        CnsScores,
+        Trajectories,
+        clean_accuracies,
+        cns_scores,
+        trajectories,
+    )
     from brittle.evaluation.trajectory_tables import has_nuisances, nuisance_table, slide_tables
 
 _LAZY = {
@@ -180,6 +189,9 @@ _LAZY = {
     "SHIFT": "trajectory_scores",
     "CnsScores": "trajectory_scores",
     "Trajectories": "trajectory_scores",
+    "grouped_drops": "trajectory_ranks",
+    "read_model_axes": "trajectory_ranks",
+    "clean_accuracies": "trajectory_scores",
     "cns_scores": "trajectory_scores",
     "trajectories": "trajectory_scores",
     "has_nuisances": "trajectory_tables",
@@ -246,6 +258,7 @@ __all__ = [
     "by_corruption_table",
     "check_rules",
     "checked_scores",
+    "clean_accuracies",
     "cns_scores",
     "common_batch_size",
     "comparable",
@@ -263,6 +276,7 @@ __all__ = [
     "find_reference",
     "fitted",
     "format_table",
+    "grouped_drops",
     "guess_format",
     "guessing_models",
     "guessing_warning",
@@ -294,6 +308,7 @@ __all__ = [
     "published_index",
     "published_rows",
     "rank_table",
+    "read_model_axes",
     "read_predictions",
     "rules_hold",
     "score_list",
