@@ -1,12 +1,22 @@
 """The scores of CNS-Bench against numbers worked out by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 from brittle import BrittleError
-from brittle.evaluation import cns_scores, trajectories
+from brittle.evaluation import (
+    clean_accuracies,
+    cns_scores,
+    grouped_drops,
+    read_model_axes,
+    slide_tables,
+    trajectories,
+)
 from brittle.evaluation.results import Results
+from brittle.evaluation.trajectory_ranks import ranking_table
 from brittle.evaluation.trajectory_scores import Trajectories, accuracy_table, margin_table, rce_table
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
 from tests.errors import naming
@@ -96,6 +106,78 @@ def test_rankings_and_how_they_change(cns) -> None:
     agreement = pick(cns.agreement, shift="fog")
     assert agreement["kendall"][0] == pytest.approx(1)
     assert agreement["models"].to_list() == [3, 3, 3]
+
+
+def test_rankings_by_drop_are_the_papers() -> None:
+    """A falls from 80 to 60 %, B from 70 to 55 %: A is better, and B has lost less."""
+    correct = {"A": (8, 6, 6), "B": (7, 6, 5.5)}
+    rows = []
+    for model, right in correct.items():
+        for scale, share in zip(SCALES, right, strict=True):
+            for i in range(20):
+                sample = f"fog/001_goldfish/seed_{i:04}_scale_{int(scale * 1000):04}.jpg"
+                rows.append((model, "cns/fog", scale, sample, i < 2 * share))
+    columns = ["model", "corruption", "level", "sample", "correct"]
+    data = Results(pl.DataFrame(rows, schema=columns, orient="row").lazy())
+    by_accuracy = pick(cns_scores(data, resamples=50).rankings, scale=1.0)
+    assert by_accuracy.select("model", "rank").rows() == [("A", 1), ("B", 2)]
+    scores = cns_scores(data, resamples=50, rank_by="drop")
+    assert scores.rank_by == "drop"
+    assert set(scores.rankings["scale"]) == {0.5, 1.0}  # at 0 nothing has dropped
+    last = pick(scores.rankings, scale=1.0)
+    assert last.select("model", "rank", "fallen").rows() == [("B", 1, 0), ("A", 2, 0)]
+    assert last["drop"].to_list() == pytest.approx([0.15, 0.2])
+    for row in scores.rankings.iter_rows(named=True):
+        assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= 2
+        assert row["fallen_low"] <= row["fallen"] <= row["fallen_high"]
+    first = pick(scores.rankings, scale=0.5)
+    assert set(first["fallen_low"]) == set(first["fallen_high"]) == {0}
+    with pytest.raises(BrittleError, match=naming("accuracy", "drop", "rank")):
+        cns_scores(data, rank_by="rank")
+    names = [table.name for table in slide_tables(data)]
+    assert {"slides-ranks", "slides-ranks-by-drop"} <= set(names)
+
+
+def test_the_interval_of_a_rank_holds_what_resamples_have() -> None:
+    """Models that are equally good on different images change ranks; one that is far better never does."""
+    numbers = np.random.default_rng(1)
+    correct = np.stack([numbers.random((60, 3)) < 0.5, numbers.random((60, 3)) < 0.5, np.ones((60, 3), bool)])
+    table = ranking_table([Trajectories("fog", ["a", "b", "best"], np.array(SCALES), correct, [""] * 60, 0)])
+    for row in table.iter_rows(named=True):
+        expected = (1, 1) if row["model"] == "best" else (2, 3)
+        assert (row["rank_low"], row["rank_high"]) == expected
+
+
+def test_the_id_axis_is_named() -> None:
+    known = {"alexnet": 0.5, "deit": 0.8, "vit": 0.7}
+    assert cns_scores(results(), resamples=10).id_axis == "scale 0"
+    assert cns_scores(results(clean=True), resamples=10).id_axis == "clean images"
+    assert cns_scores(results(), id_accuracy=known, resamples=10).id_axis == "given"
+    assert clean_accuracies(results(clean=True)) == pytest.approx(known)
+    titles = [table.title for table in slide_tables(results(), id_accuracy=known) if table.name == "slides-slopes"]
+    assert "on other images" in titles[0]
+    with pytest.raises(BrittleError, match=naming("imagenet:val")):
+        clean_accuracies(results())
+
+
+def test_models_are_grouped_by_what_they_have_in_common(tmp_path: Path) -> None:
+    file = tmp_path / "models.csv"
+    file.write_text("model,architecture,size\nalexnet,CNN,small\ndeit,transformer,\nvit,transformer,large\n")
+    axes = read_model_axes(file)
+    assert axes["size"] == {"alexnet": "small", "vit": "large"}
+    scores = cns_scores(results(), resamples=10)
+    table = grouped_drops(scores, axes["architecture"])
+    for shift in ("fog", "snow"):
+        mine = pick(table, group="transformer", shift=shift, scale=1.0).row(0, named=True)
+        drops = [matrix(model, shift)[:, 0].mean() - matrix(model, shift)[:, 2].mean() for model in ("deit", "vit")]
+        assert (mine["models"], mine["drop"]) == (2, pytest.approx(np.mean(drops)))
+        assert (mine["least"], mine["most"]) == pytest.approx((min(drops), max(drops)))
+    with pytest.raises(BrittleError, match=naming("resnet", "vit")):
+        grouped_drops(scores, {"resnet": "CNN"})
+    for text, values in (("name\nvit\n", ("name", "model")), ("model,size\na,1\na,2\n", ("a", 2))):
+        file.write_text(text)
+        with pytest.raises(BrittleError, match=naming(*values)):
+            read_model_axes(file)
 
 
 def test_slopes_of_ood_on_id_accuracy(cns) -> None:

@@ -46,6 +46,9 @@ def compare_verb(
         str | None,
         option("--reference", show_default="the published one, where it is comparable"),
     ] = None,
+    id_accuracy: Annotated[
+        Path | None, option("--id-accuracy", show_default="scale 0, or clean images of the run")
+    ] = None,
     no_published: Annotated[bool, option("--no-published")] = False,
     figure: Annotated[
         Path | None,
@@ -82,7 +85,7 @@ def compare_verb(
     """
     import brittle
     from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
-    from brittle.evaluation import comparable, compare_all, has_nuisances, nuisance_table, scores
+    from brittle.evaluation import clean_accuracies, comparable, compare_all, has_nuisances, nuisance_table, scores
 
     request = TableRequest(
         per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals
@@ -118,9 +121,10 @@ def compare_verb(
     if not recipes and benchmark is None and has_slides(results):
         if as_json and request.published:
             raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")
-        if request and not as_json:
-            print_tables(request, results, [], reference=reference)
-        _compare_slides(results, figure, as_json, quiet=bool(request))
+        if (request or id_accuracy) and not as_json:
+            known = None if id_accuracy is None else clean_accuracies(brittle.load_results(id_accuracy))
+            print_tables(request, results, [], reference=reference, id_accuracy=known)
+        _compare_slides(results, figure, as_json, quiet=bool(request or id_accuracy))
         return
     if not recipes and benchmark is None and has_nuisances(results):
         if as_json:

@@ -52,6 +52,7 @@ def print_tables(
     *,
     reference: str | None = None,
     others: bool = True,
+    id_accuracy: dict[str, float] | None = None,
 ) -> None:
     """Print or write the requested tables; those of sequences or slides if there is no recipe."""
     from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables, slide_tables
@@ -66,7 +67,7 @@ def print_tables(
     elif results is not None and has_nuisances(results):
         tables = [nuisance_table(results), *tables]
     elif results is not None:
-        tables = [*slide_tables(results, baseline=reference), *tables]
+        tables = [*slide_tables(results, baseline=reference, id_accuracy=id_accuracy), *tables]
         if reference is None:
             console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
     tables = _named_apart(tables)

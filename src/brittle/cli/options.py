@@ -76,7 +76,7 @@ OPTIONS = {
     "--std": Meaning("Standard deviation of each channel that images are normalised with."),
     "--size": Meaning("Side in pixels that models resize images to; with --crop, the shorter side."),
     "--crop": Meaning("Side in pixels of the central square that models see."),
-    "--clean": Meaning("Clean images that belong to published corrupted ones."),
+    "--clean": Meaning("Clean images that belong to published corrupted ones, or of the classes of generated ones."),
     "--keep": Meaning(
         "Use only these samples of cns-bench: kept.csv of `brittle slide filter` or `label`.", metavar="FILE"
     ),
@@ -293,6 +293,7 @@ OPTIONS = {
         "Labels made by hand, on the labelling page or with VIA; one file for each annotator where they are merged.",
         metavar="FILE",
     ),
+    "--id-accuracy": Meaning("Run on clean images, the ID accuracy of the slopes of slides.", metavar="RUN"),
     "--rule": Meaning("Rule that makes one label of several annotators'.", metavar="RULE", choices=MergeRule),
     "--word": Meaning("Another word for a label, such as ooc='not class'; repeatable.", metavar="WORD=LABEL"),
     "--unlabelled": Meaning("Label that images without one count as.", metavar="LABEL", choices=UnlabelledAs),

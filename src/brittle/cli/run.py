@@ -115,7 +115,8 @@ def run_verb(
         recipe = choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
         if difficulty is not None:
             raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
-    stored = stored_set(data, keep=keep, **({"partial": True} if partial else {}))
+    of_set = partial and not data.startswith("cns-bench:")  # else it is of --clean, which may be a part of ImageNet
+    stored = stored_set(data, keep=keep, **({"partial": True} if of_set else {}))
     if stored is None:
         _refuse(data, clean=clean, keep=keep)
     else:

@@ -95,7 +95,9 @@ def evaluate_stored(
 ) -> Results:
     """Every cell of a stored set, each a unit of work as in `evaluate`; images that cannot be read are left out.
 
-    `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need.
+    `clean` adds the clean images, which such sets do not hold, and which the accuracy drop and relative mCE need. For
+    generated images it is any set of the same classes, such as ImageNet's validation set, whose accuracy is then the ID
+    accuracy of slopes.
     Before anything is computed or reused every cell's files are checked (see `cell_keys`), and a run on other files
     is refused; a copy of the set resumes the run of the original. `overwrite` removes the run that the folder
     holds, and starts from scratch.
@@ -108,7 +110,9 @@ def evaluate_stored(
     check(chosen, first, batch_size)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
-    if clean is not None:
+    if clean is not None and stored.scheme == "cns-bench":
+        _check_classes(clean, first)  # generated images have no clean ones: these are for the ID accuracy
+    elif clean is not None:
         _check_clean(clean, first)
     if not overwrite:
         check_cells(store, known, keys)
@@ -154,6 +158,15 @@ def _check_clean(clean: Dataset, corrupted: Dataset) -> None:
         raise BrittleError(
             f"the clean images {clean.name!r} ({len(clean)}) are not those of the corrupted ones ({len(corrupted)}): "
             f"samples and labels must be the same; ids are {clean.ids[0]!r} and {corrupted.ids[0]!r}"
+        )
+
+
+def _check_classes(clean: Dataset, generated: Dataset) -> None:
+    """Raise unless clean images have the classes of generated ones."""
+    if clean.labels is None or clean.outputs != generated.outputs:
+        raise BrittleError(
+            f"the clean images {clean.name!r} have {clean.outputs or 'no'} classes, and the generated ones "
+            f"{generated.outputs}; give images of the same classes"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,13 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 from brittle.benchmarks import Cell
 from brittle.evaluation import Results
+from brittle.evaluation.trajectory_ranks import agreement_table, ranking_table
 from brittle.metrics import (
     Statistic,
     bootstrap,
     failure_points,
     gap_interval,
     id_ood_slope,
-    kendall,
     mean_interval,
     resampled_means,
     shift_rce,
@@ -217,36 +217,6 @@ def _mean_rows(
     return rows
 
 
-def ranking_table(shifts: Sequence[Trajectories]) -> pl.DataFrame:
-    """Models by accuracy at each scale, and how far each has fallen since scale 0."""
-    rows = []
-    for part in shifts:
-        accuracy = part.correct.mean(1)
-        ranks = 1 + (accuracy[:, None] < accuracy[None]).sum(1)
-        for i, scale in enumerate(part.scales):
-            for number, model in enumerate(part.models):
-                rank = int(ranks[number, i])
-                fallen = rank - int(ranks[number, 0])
-                rows.append((part.shift, scale, model, float(accuracy[number, i]), rank, fallen))
-    table = pl.DataFrame(rows, schema=["shift", "scale", "model", "accuracy", "rank", "fallen"], orient="row")
-    return table.sort("shift", "scale", "rank", "model", maintain_order=True)
-
-
-def agreement_table(shifts: Sequence[Trajectories], *, level: float) -> pl.DataFrame:
-    """Kendall's τ-b of the accuracies at each scale with those at scale 0; null for fewer than three models."""
-    rows: list[tuple[str, float, float | None, float | None, float | None, int]] = []
-    for part in shifts:
-        accuracy = part.correct.mean(1)
-        for i, scale in enumerate(part.scales):
-            try:
-                tau = kendall(accuracy[:, 0], accuracy[:, i], level=level)
-                rows.append((part.shift, float(scale), tau.value, tau.low, tau.high, len(part.models)))
-            except ValueError:
-                rows.append((part.shift, float(scale), None, None, None, len(part.models)))
-    schema = {"shift": pl.String, "scale": pl.Float64, "kendall": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-    return pl.DataFrame(rows, schema={**schema, "models": pl.Int64}, orient="row")
-
-
 def slope_table(
     shifts: Sequence[Trajectories],
     models: Sequence[str],
@@ -368,11 +338,13 @@ class CnsScores:
         margins: model, shift: trajectories, how many are wrong at 0 and how many never fail, and the mean margin
             3 − failure point, where those that never fail count as 3.
         rce: model, shift and "mean": rCE with its interval; empty without a baseline.
-        rankings: shift, scale, model: the rank by accuracy from 1, ties sharing the better one, and how many places it
-            has fallen since scale 0.
-        agreement: shift, scale: Kendall's τ between the ranking there and at scale 0; null where it is undefined.
+        rankings: shift, scale, model: the rank by accuracy, or by its drop, from 1, ties sharing the better one, and
+            how many places it has fallen since scale 0, or since the next one; with intervals.
+        agreement: shift, scale: Kendall's τ between the ranking there and the first one; null where it is undefined.
         slopes: shift, scale: the line of OOD on ID accuracy over models; empty with fewer than three.
         dropped: incomplete trajectories of each shift, which count nowhere.
+        id_axis: what the ID accuracy of the slopes is: "clean images", "scale 0" of the same shift, or "given".
+        rank_by: what models are ranked by: "accuracy" or "drop".
     """
 
     accuracy: pl.DataFrame
@@ -383,6 +355,8 @@ class CnsScores:
     agreement: pl.DataFrame
     slopes: pl.DataFrame
     dropped: Mapping[str, int]
+    id_axis: str = "scale 0"
+    rank_by: str = "accuracy"
 
 
 def cns_scores(
@@ -393,6 +367,7 @@ def cns_scores(
     id_accuracy: Mapping[str, float] | None = None,
     slope_models: Sequence[str] | None = None,
     axes: str = "linear",
+    rank_by: str = "accuracy",
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -406,6 +381,7 @@ def cns_scores(
             at scale 0 of the same shift.
         slope_models: those the line is fitted over; the paper takes 16 trained with labels on ImageNet alone.
         axes: of the line, "linear" as in the paper, "probit" or "logit".
+        rank_by: "accuracy" at a scale, or its "drop" since scale 0, which the paper ranks models by.
     """
     shifts = trajectories(results, models=models)
     names = shifts[0].models
@@ -423,10 +399,12 @@ def cns_scores(
         failure_points=failure_table(with_pooled, level=level),
         margins=margin_table(with_pooled),
         rce=rce_table(shifts, baseline, **options),  # type: ignore[arg-type]
-        rankings=ranking_table(with_pooled),
-        agreement=agreement_table(with_pooled, level=level),
+        rankings=ranking_table(with_pooled, rank_by=rank_by, **options),  # type: ignore[arg-type]
+        agreement=agreement_table(with_pooled, level=level, rank_by=rank_by),
         slopes=slope_table(with_pooled, fitted, known, axes=axes, level=level),
         dropped={part.shift: part.dropped for part in shifts},
+        id_axis="given" if id_accuracy is not None else "scale 0" if known is None else "clean images",
+        rank_by=rank_by,
     )
 
 
@@ -446,3 +424,19 @@ def _clean(results: Results, models: Sequence[str]) -> Mapping[str, float] | Non
     if not set(models) <= set(results.models_with([Cell()])):
         return None
     return {model: results.clean_accuracy(model) for model in models}
+
+
+def clean_accuracies(results: Results) -> dict[str, float]:
+    """The accuracy of each model on the clean images of a run, such as ImageNet's, for `id_accuracy`."""
+    models = results.models_with([Cell()])
+    if not models:
+        raise BrittleError("these results have no clean images; run the models on the clean set, such as imagenet:val")
+    return {model: results.clean_accuracy(model) for model in models}
+
+
+def ranked_by_drop(results: Results, scores: CnsScores) -> CnsScores:
+    """The same scores with rankings by the accuracy drop, as `cns_scores(rank_by="drop")` gives them."""
+    shifts = trajectories(results, models=scores.accuracy["model"].unique(maintain_order=True).to_list())
+    with_pooled = [*shifts, *([_pooled(shifts)] if len(shifts) > 1 else [])]
+    agreement = agreement_table(with_pooled, level=0.95, rank_by="drop")
+    return replace(scores, rankings=ranking_table(with_pooled, rank_by="drop"), agreement=agreement, rank_by="drop")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from brittle.benchmarks import CLEAN
 from brittle.evaluation.results import Results
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
 from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
-from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores
+from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores, ranked_by_drop
 from brittle.metrics import Estimate, wilson
 
 NUISANCES = ("ood-cv/", "imagenet-d/")
@@ -19,17 +19,21 @@ NUISANCES = ("ood-cv/", "imagenet-d/")
 OVER_TRAJECTORIES = "95 % intervals over trajectories"
 
 
-def slide_tables(results: Results, *, baseline: str | None = None) -> list[ScoreTable]:
+def slide_tables(
+    results: Results, *, baseline: str | None = None, id_accuracy: Mapping[str, float] | None = None
+) -> list[ScoreTable]:
     """What CNS-Bench reports, as tables: accuracy drops, failure points, ranks, slopes; with a baseline, rCE.
 
-    See `cns_scores`, which computes them; `baseline` is the model whose errors divide those of others in rCE.
+    See `cns_scores`, which computes them; `baseline` is the model whose errors divide those of others in rCE, and
+    `id_accuracy` that of models on other images, such as ImageNet's, for the slopes. Ranks are by the accuracy drop,
+    which the paper ranks models by, and by accuracy.
     """
-    scores = cns_scores(results, baseline=baseline)
+    scores = cns_scores(results, baseline=baseline, id_accuracy=id_accuracy)
     count = sum(row["trajectories"] for row in scores.margins.iter_rows(named=True) if row["shift"] != ALL)
     count //= max(1, scores.margins["model"].n_unique())
     lost = sum(scores.dropped.values())
     about = f"{count:,} trajectories" + (f", {lost:,} incomplete ones left out" if lost else "")
-    return list(_slide_tables(scores, about, baseline))
+    return [*_slide_tables(scores, about, baseline), _rank_table(ranked_by_drop(results, scores), about)]
 
 
 def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterator[ScoreTable]:
@@ -60,29 +64,41 @@ def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterat
         OVER_TRAJECTORIES,
         ("At scale 0 are those that were never right.",),
     )
-    ranks = scores.rankings.filter(pl.col("shift") == (ALL if ALL in scores.rankings["shift"] else shifts[0]))
+    yield _rank_table(scores, about)
+    if len(scores.slopes):
+        known = {"clean images": "on clean images", "given": "on other images"}.get(scores.id_axis, "at scale 0")
+        title = f"Slope of accuracy under a shift on accuracy {known} over {len(models)} models, {about}"
+        yield _by_scale("slides-slopes", title, scores.slopes, ("slope", "low", "high"), "slope", OVER_MODELS)
+
+
+def _rank_table(scores: CnsScores, about: str) -> ScoreTable:
+    """Ranks at each scale, with the intervals of resampled trajectories, and τ to the first ranking."""
+    models = scores.accuracy["model"].unique(maintain_order=True).to_list()
+    shift = ALL if ALL in scores.rankings["shift"] else scores.rankings["shift"][0]
     taus = {
-        (row["shift"], row["scale"]): Estimate("τ", row["kendall"], row["low"], row["high"], percent=False)
-        for row in scores.agreement.iter_rows(named=True)
+        row["scale"]: Estimate("τ", row["kendall"], row["low"], row["high"], percent=False)
+        for row in scores.agreement.filter(pl.col("shift") == shift).iter_rows(named=True)
         if row["kendall"] is not None
     }
     lines = []
-    for part in ranks.partition_by("scale", maintain_order=True):
-        rank_of = dict(zip(part["model"], part["rank"], strict=True))
-        key = (part["shift"][0], part["scale"][0])
-        lines.append((f"scale {key[1]:g}", *(rank_of[model] for model in models), taus.get(key)))
-    yield ScoreTable(
-        "slides-ranks",
-        f"Rank of each model by accuracy at each scale, all shifts together, {about}",
-        (Column("scale"), *(Column(model, "lower") for model in models), Column("Kendall's τ")),
+    for part in scores.rankings.filter(pl.col("shift") == shift).partition_by("scale", maintain_order=True):
+        rank_of = {
+            row["model"]: Estimate("rank", *(float(row[f"rank{end}"]) for end in ("", "_low", "_high")), percent=False)
+            for row in part.iter_rows(named=True)
+        }
+        scale = part["scale"][0]
+        lines.append((f"scale {scale:g}", *(rank_of[model] for model in models), taus.get(scale)))
+    by_drop = scores.rank_by == "drop"
+    what, first = ("accuracy drop", "the first scale after 0") if by_drop else ("accuracy", "scale 0")
+    return ScoreTable(
+        "slides-ranks-by-drop" if by_drop else "slides-ranks",
+        f"Rank of each model by {what} at each scale, all shifts together, {about}",
+        (Column("scale"), *(Column(model, "lower", digits=0) for model in models), Column("Kendall's τ")),
         tuple(lines),
-        f"{OVER_MODELS} (τ)",
-        ("τ is Kendall's τ-b to the ranking at scale 0; it needs three models.",),
+        f"{OVER_TRAJECTORIES} (ranks), {OVER_MODELS} (τ)",
+        (f"τ is Kendall's τ-b to the ranking at {first}; it needs three models.",),
         "row",
     )
-    if len(scores.slopes):
-        title = f"Slope of accuracy under a shift on accuracy without it over {len(models)} models, {about}"
-        yield _by_scale("slides-slopes", title, scores.slopes, ("slope", "low", "high"), "slope", OVER_MODELS)
 
 
 def _by_scale(

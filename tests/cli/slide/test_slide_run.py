@@ -83,6 +83,28 @@ def test_kept_samples_alone_are_run(run: Run, cns: Path) -> None:
     assert "sample" in refusal(run(*call, "-d", f"cns-bench:{cns}"))
 
 
+def test_accuracy_on_clean_images_is_the_id_axis(run: Run, cns: Path) -> None:
+    """`weak` sees scale 0.5 in its clean images, `fair` and `strong` see no difference."""
+    clean = Path("clean")
+    for number, wnid in enumerate(("n01440764", "n01484850", "n01614925")):  # classes 0, 2 and 22
+        source = sorted(cns.glob("heavy_snow/*"))[number]
+        for seed, scale in ((1, "0000"), (2, "0500"), (34, "0000")):
+            (clean / wnid).mkdir(parents=True, exist_ok=True)
+            shutil.copy(source / f"seed_{seed:04}_scale_{scale}.jpg", clean / wnid / f"{seed}.jpg")
+    call = ("run", *NETS, "-d", f"cns-bench:{cns}")
+    good(run(*call, "-o", "run"))
+    plain = good(run("compare", "run", "--format", "markdown"))
+    assert "on accuracy at scale 0 over 3 models" in plain
+    assert "Rank of each model by accuracy drop at each scale" in plain
+    good(run(*call, "--clean", "imagenet:clean", "--partial", "--prepare", "none", "-o", "with-clean"))
+    assert "on accuracy on clean images over 3 models" in good(run("compare", "with-clean", "--format", "markdown"))
+    good(run("run", *NETS, "-d", "imagenet:clean", "--partial", "--prepare", "none", "-o", "val-run"))
+    words = good(run("compare", "run", "--id-accuracy", "val-run"))
+    assert "on accuracy on other images over 3 models" in words
+    assert "imagenet:val" in refusal(run("compare", "run", "--id-accuracy", "run"))
+    assert unnamed(refusal(run(*call, "--clean", "demo", "-o", "other")), "demo", 10, 1000) == []
+
+
 @pytest.mark.usefixtures("slides")
 def test_a_diffusion_model_classifies(run: Run, parts: Path) -> None:
     model = f"diffusion:{parts / 'pipeline'}"

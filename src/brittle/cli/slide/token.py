@@ -12,7 +12,7 @@ from brittle.cli.slide import inputs as shared
 EXAMPLES = (
     ("brittle slide token sd2/ -d imagenet:val --class random:2 -o my-tokens", "as the tokens of IN* were trained"),
     (
-        "brittle slide token tiny -d cns-bench:slides/ --class bag --steps 300 -o bag-token",
+        "brittle slide token sd2/ -d cns-bench:slides/ --class 22 --steps 300 --batch-size 4 -o eagle-token",
         "what the images of a class have in common, also what no word says",
     ),
 )
