@@ -83,7 +83,7 @@ def _rank_table(scores: CnsScores, about: str) -> ScoreTable:
     lines = []
     for part in scores.rankings.filter(pl.col("shift") == shift).partition_by("scale", maintain_order=True):
         rank_of = {
-            row["model"]: Estimate("rank", row["rank"], row["rank_low"], row["rank_high"], percent=False)
+            row["model"]: Estimate("rank", float(row["rank"]), row["rank_low"], row["rank_high"], percent=False)
             for row in part.iter_rows(named=True)
         }
         scale = part["scale"][0]
