@@ -80,6 +80,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, weights: Path) -> None:
         network="wide-resnet-10-1",
         preset="msd-cifar",
         start=None,
+        mode="scratch",
         schemes=5,
         seeds=1,
         second="wide-resnet-10-1",

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 class Scale:
     """The numbers that a scale consists of; None takes all there are, or what the preset says.
 
-    `start` are the weights of the standard network, which is trained by the preset without them; `tuning_images` are
-    those of fine-tuning. `second` is the network of a run that gives features alone, and `second_training` what differs
+    `mode` is "scratch" or "finetune". `start` are the weights of the standard network, which is trained by the preset,
+    or for `standard_epochs`, without them; `tuning_images` and `lr` are those of fine-tuning. `second` is the network of a run that gives features alone, and `second_training` what differs
     in its training from the preset. `choices` are the numbers of augmentations of appendix A.
     """
 
     network: str
     preset: str
+    mode: str
     start: str | None
     tuning_images: int
     test_images: int | None
@@ -53,20 +54,23 @@ class Scale:
     table_images: int | None
     epochs: int | None = None
     batch_size: int | None = None
+    standard_epochs: int | None = None
+    lr: float | None = None
 
 
 SCALES = {
     "small": Scale(
-        network="small",
+        network="small:8",
         preset="cifar-small",
-        start="demo:standard",
-        tuning_images=2560,
-        test_images=160,
+        mode="finetune",
+        start=None,
+        tuning_images=10_000,
+        test_images=500,
         severities=(1.0, 3.0, 5.0),
-        schemes=16,
-        samples=150,
-        corruption_samples=10,
-        feature_images=40,
+        schemes=20,
+        samples=400,
+        corruption_samples=15,
+        feature_images=50,
         shares=(1.0, 0.5, 0.1, 0.01, 0.0),
         choices=(5, 75),
         seeds=2,
@@ -77,10 +81,13 @@ SCALES = {
         scanned_images=150,
         scan_samples=5,
         table_images=100,
+        standard_epochs=6,
+        lr=0.02,
     ),
     "paper": Scale(
         network="wide-resnet-40-2",
         preset="msd-cifar",
+        mode="scratch",
         start=None,
         tuning_images=50_000,
         test_images=None,
@@ -119,7 +126,8 @@ def differs_at(setting: Setting, *more: str) -> list[str]:
         return list(more)
     scale = scale_of(setting)
     return [
-        f"networks are fine-tuned from {scale.start} (nine layers) for one epoch over {scale.tuning_images:,} images; "
+        f"networks of nine layers ({scale.network}) are trained once for {scale.standard_epochs} epochs, and fine-tuned "
+        f"for one epoch over {scale.tuning_images:,} images; "
         "the paper trains WideResNet-40-2 from scratch for 100 epochs",
         *more,
     ]
@@ -128,13 +136,15 @@ def differs_at(setting: Setting, *more: str) -> list[str]:
 def plan_of(setting: Setting, *, mode: str | None = None, seed: int | None = None, jsd: float = 0.0) -> design.Plan:
     """How networks are trained; `jsd` is the weight of AugMix's consistency loss."""
     scale = scale_of(setting)
-    mode = mode or ("scratch" if scale.start is None else "finetune")
+    mode = mode or scale.mode
     plan = design.training_plan(
         mode=mode,
         network=scale.network,
         epochs=None if mode == "batchnorm" else scale.epochs,
         batch_size=scale.batch_size,
         train_limit=None if mode == "scratch" else scale.tuning_images,
+        standard_epochs=None if mode == "scratch" or scale.start else scale.standard_epochs,
+        lr=scale.lr if mode == "finetune" else None,
         start=scale.start,
         preset=scale.preset,
         seed=setting.seed if seed is None else seed,
@@ -353,7 +363,7 @@ def distance_noise(setting: Setting, benchmark: Benchmark, *, repeats: int = 4, 
 def pairs_of_networks(setting: Setting) -> tuple[list[TorchModel], list[TorchModel]]:
     """For each run of C-bar's construction one network for errors, and one for features."""
     scale = scale_of(setting)
-    if scale.start is not None:
+    if scale.mode == "finetune":
         return [standard_model(setting)], [second_network(setting)]
     networks = [second_network(setting, number) for number in range(2 * scale.runs)]
     return networks[: scale.runs], networks[scale.runs :]
