@@ -26,7 +26,7 @@ from brittle.papers.noc_setup import (
 from brittle.training import deviations
 from tests.errors import naming
 
-C = ("gaussian_noise", "defocus_blur", "fog", "contrast")
+C = ("gaussian_noise", "defocus_blur", "snow", "frost", "fog", "contrast")
 EIGHT = tuple(entry.id for entry in load_benchmark("imagenet-noc").entries)
 
 

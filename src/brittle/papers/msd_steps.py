@@ -27,8 +27,9 @@ class Scale:
     """The numbers that a scale consists of; None takes all there are, or what the preset says.
 
     `mode` is "scratch" or "finetune". `start` are the weights of the standard network, which is trained by the preset,
-    or for `standard_epochs`, without them; `tuning_images` and `lr` are those of fine-tuning. `second` is the network of a run that gives features alone, and `second_training` what differs
-    in its training from the preset. `choices` are the numbers of augmentations of appendix A.
+    or for `standard_epochs`, without them; `tuning_images` and `lr` are those of fine-tuning. `second` is the network
+    of a run that gives features alone, and `second_training` what differs in its training from the preset. `choices`
+    are the numbers of augmentations of appendix A.
     """
 
     network: str
@@ -126,8 +127,8 @@ def differs_at(setting: Setting, *more: str) -> list[str]:
         return list(more)
     scale = scale_of(setting)
     return [
-        f"networks of nine layers ({scale.network}) are trained once for {scale.standard_epochs} epochs, and fine-tuned "
-        f"for one epoch over {scale.tuning_images:,} images; "
+        f"a network of nine layers ({scale.network}) is trained for {scale.standard_epochs} epochs, and fine-tuned with "
+        f"each augmentation for one epoch over {scale.tuning_images:,} images; "
         "the paper trains WideResNet-40-2 from scratch for 100 epochs",
         *more,
     ]
