@@ -51,7 +51,7 @@ def main(data: str, which: str, work: str = "demo-training") -> None:
     model = from_torch(network, name=which, mean=RECIPE.mean, std=RECIPE.std, device="cpu")
     right = np.concatenate([model.scores(part).argmax(1) for part in np.split(images, 20)]) == labels
     about = {"accuracy": f"{right.mean():.4f}", "recipe": repr(RECIPE), "augmentation": repr(AUGMENT[which])}
-    save_weights(network, DEMO_WEIGHTS / f"{which}.safetensors", about)
+    save_weights(network, DEMO_WEIGHTS / f"{which}.safetensors", about, half=True)
     print(f"{which}: {100 * right.mean():.2f} % of the 10,000 test images")
 
 

@@ -263,7 +263,8 @@ SLIDES = "brittle slide sample sd2/ sliders/ --tokens tokens/ --batch-size 6"
 RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --limit 40"
 ELSEWHERE = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d cifar10:cifar10 --limit 40 -b cifar10-c"
 OVERLAP = (
-    "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3"
+    "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3 "
+    "--batch-size 16"
 )
 
 VERBS = {
@@ -274,7 +275,16 @@ VERBS = {
     "run-a": (f"{ELSEWHERE} -o run-a",),
     "run-b": (f"{ELSEWHERE} -o run-b",),
     "run-r": (f"{ELSEWHERE} -o run-r",),
+    "benchmarks.csv": ("brittle design build balanced syn2nat -n 6 -k 2 --count 20 -o benchmarks.csv",),
     "overlap": (f"{OVERLAP} -o overlap",),
+    "cifar10-noc-candidates.toml": (
+        "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
+        "-o cifar10-noc-candidates.toml",
+    ),
+    "far.toml": (
+        "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c "
+        "-m demo:standard -d cifar10:cifar10 -o far.toml",
+    ),
     "five.toml": ("brittle design build non-overlapping noc-table7 -t 0.2 -o five.toml",),
     "mine.toml": (
         "brittle design build non-overlapping overlap/ -t 0.2 --levels-from cifar10-noc-candidates -o mine.toml",

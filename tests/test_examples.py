@@ -43,7 +43,6 @@ LESS = {
     "--train-limit": 200,
     "--epochs": 1,
     "--standard-epochs": 1,
-    "--schemes": 4,
     "--datasets": 200,
     "--steps": 2,
     "--denoising-steps": 2,
@@ -58,9 +57,7 @@ LESS_OF = {
     "import": {"--limit": None},
     "augment train": {"--train-limit": 40},
     "design build dissimilar": {"--limit": 40, "--repeats": 1},
-    "design overlap": {"--limit": 100},
-    "augment study distance": {"--limit": 100},
-    "augment study mixing": {"--limit": 100},
+    "design overlap": {"--limit": 100, "--batch-size": 50},
     "slide sample": {"--scales": "0,1,2.5", "--seeds": 14},
 }
 """The same for one verb; None leaves an option out."""
@@ -78,13 +75,13 @@ ELSEWHERE = {
     "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
-    "--schemes 24": "trains 24 networks; the other example of `study distance` trains 4",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo --class trouser,sneaker,bag": "takes half an hour, as it says; the same demo runs with its defaults",
     "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",
     "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
+    "brittle reproduce msd": "takes minutes to half an hour; tests/papers/test_msd.py runs each on tiny data",
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
 """Examples that are not run here, and why."""
@@ -122,6 +119,10 @@ OF_PAGES = {page.name: lines for page in PAGES if (lines := commands(page.read_t
 
 
 RECIPE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "explanation" / "recipes.md").read_text(), re.S)[0]
+
+
+MADE_BY = {lines[0]: name for name, lines in VERBS.items() if len(lines) == 1}
+"""Lines that make what lies on the shelf, each alone."""
 
 
 @pytest.fixture(autouse=True)
@@ -190,6 +191,14 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def follow(self, line: str, place: Path) -> None:
+        """Run a line in a folder; what several pages make by the very same line is made once, and copied."""
+        if line in MADE_BY:
+            self.put(MADE_BY[line], place, line)
+        else:
+            self.provide(line, place)
+            run(line, place)
+
     def provide(self, line: str, place: Path) -> None:
         """Put what a line names, and is not there, into the folder it is run in."""
         words = shlex.split(line)
@@ -238,7 +247,7 @@ def run(line: str, place: Path) -> None:
     if "--start" in words:  # a network that is good already; any other sees a little more, so that it is right at times
         for flag in {"--limit", "--train-limit"} & set(words):
             words[words.index(flag) + 1] = "16"
-        less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--lr": 1e-4}
+        less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--batch-size": 16, "--lr": 1e-4}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
     for flag, most in MOST.items():
@@ -282,13 +291,11 @@ def test_examples_of_help(line: str, shelf: Shelf, tmp_path: Path) -> None:
     for part, reason in ELSEWHERE.items():
         if part in line:
             pytest.skip(reason)
-    shelf.provide(line, tmp_path)
-    run(line, tmp_path)
+    shelf.follow(line, tmp_path)
 
 
 @pytest.mark.parametrize("page", OF_PAGES)
 def test_commands_of_a_page_run_one_after_the_other(page: str, shelf: Shelf, tmp_path: Path) -> None:
     for line in OF_PAGES[page]:
         if line not in OF_VERBS and not any(part in line for part in ELSEWHERE):
-            shelf.provide(line, tmp_path)
-            run(line, tmp_path)
+            shelf.follow(line, tmp_path)

@@ -102,7 +102,7 @@ def test_images_of_different_sizes_leave_no_half_array(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     sizes = [rng.integers(0, 255, (side, side, 3), dtype=np.uint8) for side in (8, 9)]
     data = Dataset("odd", sizes.__getitem__, range(2), content=str, labels=[0, 1], classes="ab")
-    with pytest.raises(BrittleError, match=naming("'odd'", "(9, 9, 3)", "(8, 8, 3)", "--prepare imagenet")):
+    with pytest.raises(BrittleError, match=naming("'odd'", "(9, 9, 3)", "(8, 8, 3)", "prepare='imagenet'")):
         decode(data, tmp_path)
     assert not list(tmp_path.iterdir())
 

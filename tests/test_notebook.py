@@ -1,6 +1,7 @@
 """How nouns look in a notebook: whole HTML, names escaped, nothing loaded from anywhere, no colours of one theme."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -95,3 +96,13 @@ def test_a_published_table_shows_its_numbers() -> None:
     table = brittle.published_table("imagenet-c-alexnet")
     assert "0.819324" in table._repr_html_()
     assert "imagenet-c-alexnet" in repr(table)
+
+
+def test_without_widgets_a_notebook_shows_results_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Rich believes to be in a notebook it would warn of a missing ipywidgets, and display empty outputs."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = evaluate({"tones": tones}, DATA, RECIPE, threads=1)
+        for shown in (results, results.scores(), results.by_corruption()):
+            assert "tones" in repr(shown)

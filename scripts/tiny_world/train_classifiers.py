@@ -54,4 +54,4 @@ def train_classifier(name: str, clothes: Clothes, work: Path, folder: Path) -> N
     augment = AugMix() if plan.augmix else None
     train(network, images, labels, recipe, augment=augment, checkpoint=work / f"{name}.pt", progress=progress)
     about = {"recipe": repr(recipe), "augmentation": repr(augment), "shifts": str(plan.shifts)}
-    save_trained(network, file, spec, DEMO_CLASSES, HALF, HALF, about)
+    save_trained(network, file, spec, DEMO_CLASSES, HALF, HALF, about, half=True)

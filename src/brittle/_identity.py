@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import pickle
 import sys
 import sysconfig
@@ -235,6 +236,11 @@ def is_user_code(path: str) -> bool:
     """Whether a file is user code: not of Python, of an installed package or of brittle."""
     if path.startswith("<"):
         return path.startswith(("<stdin>", "<string>", "<ipython-input", "<python-input"))
+    return _is_user_file(os.path.abspath(path))  # noqa: PTH100 - a tenth of the time, and asked of every method
+
+
+@cache
+def _is_user_file(path: str) -> bool:
     full = Path(path).resolve()
     return not any(full.is_relative_to(root) for root in _installed_roots()) and not (
         {"site-packages", "dist-packages"} & set(full.parts)

@@ -1,5 +1,6 @@
 """`brittle design categories`, and balanced benchmarks of them, as a user calls them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,9 +79,21 @@ def test_real_models_are_held_against_categories(run: Run) -> None:
     assert str(agreement(Categories.load("c.toml"), drops.values, drops.names)) in " ".join(printed.split())
 
 
+def test_overlap_matrices_are_compared(run: Run) -> None:
+    whole = published_overlap("noc-table7")
+    whole.subset(whole.names[:6]).save("some.parquet")
+    printed = good(run("design", "agree", "noc-table7", "some.parquet"))
+    assert "some.parquet" in printed
+    assert "1.000" in printed
+    found = json.loads(run("design", "agree", "noc-table7", "some.parquet", "--json").stdout)
+    assert found["some.parquet"]["pairs"] == 15
+
+
 @pytest.mark.parametrize(
     ("arguments", "values"),
     [
+        (["design", "agree", "noc-table7", "noc-table8"], (0, "imagenet-c/gaussian_noise", "noc/quantization")),
+        (["design", "agree", "noc-table7", "nothing"], ("nothing",)),
         (
             ["design", "categories", "noc-table7", "-o", "c.txt"],
             (".toml", ".csv", "c.txt"),

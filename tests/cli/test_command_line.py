@@ -29,7 +29,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("verb", [(), ("list",), ("show",), ("corrupt",)])
-def test_help_teaches_by_example(verb: tuple[str, ...]) -> None:
+def test_help_has_examples(verb: tuple[str, ...]) -> None:
     result = _brittle(*verb, "--help")
     assert result.returncode == 0
     assert "Examples" in result.stdout

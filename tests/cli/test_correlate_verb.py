@@ -63,3 +63,20 @@ CORRELATE = ["design", "correlate", "drops.csv", "-o", "t.csv"]
 )
 def test_a_mistake_is_one_sentence(run: Run, arguments: list[object], values: tuple) -> None:
     refused(run(*arguments, columns=400), *values)
+
+
+def test_benchmarks_of_a_file_and_less_balanced_ones(run: Run) -> None:
+    good(run("design", "build", "balanced", "groups.csv", "-n", 2, "-k", 1, "--count", 3, "-o", "drawn.csv"))
+    how = ["drops.csv", "--natural-csv", "natural.csv", "-b", "drawn.csv"]
+    good(run("design", "correlate", *how, "-o", "t.csv"))
+    rows = pl.read_csv("t.csv")
+    assert rows["group"].unique().to_list() == ["drawn"]
+    assert rows["benchmarks"].to_list() == [3, 3]
+    mine, world = read_drops("drops.csv"), read_drops("natural.csv")
+    drawn = [tuple(line.split(",")) for line in Path("drawn.csv").read_text().split()]
+    wanted = correlation_table(mine.values, mine.names, {"drawn": drawn}, world.columns())
+    assert rows["mean_r"][0] == pytest.approx(wanted["drawn"][0])
+    Path("empty.csv").write_text("\n")
+    refused(run("design", "correlate", *how, "-b", "empty.csv", "-o", "t.csv"), "empty.csv")
+    refused(run("design", "correlate", *how, "-b", "no.csv", "-o", "t.csv"), "no.csv", "design build balanced")
+    refused(run("design", "correlate", *how, "--substitutions", 2, "-o", "t.csv"), "--substitutions", "--nk", 2)

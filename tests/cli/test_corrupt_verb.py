@@ -179,12 +179,12 @@ def test_one_picture_of_data_is_named_by_its_sample(run: Run, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("cat", "b.png", "-c", "fog,snow", "-s", "2"), ("2 by -c", "1 by -s")),
+        (("cat", "b.png", "-c", "fog,snow", "-s", "2"), ("2 corruptions", "1 severities")),
         (("cat", "b.png", "-c", "fog", "-s", "lots"), ("lots",)),
         (("cat", "b.png", "-c", "fog", "-s", "9"), ("9", "5")),
         (("cat", "b.png", "-b", "imagenet-c"), ("--benchmark", "b.png")),
         (("cat", "b.png", "-c", "fog", "--image-size", "0"), ("0",)),
-        (("demo", "b.png", "-c", "fog"), ("--sample", "1,000")),
+        (("demo", "b.png", "-c", "fog"), ("sample", "1,000")),
         (("demo", "b.png", "-c", "fog", "--sample", "none"), ("'none'", "demo")),
         (("nothing.jpg", "b.png", "-c", "fog"), ("nothing.jpg",)),
         (("photos", "out", "-c", "fog", "--sample", "7"), ("--sample", "out")),

@@ -40,6 +40,12 @@ def test_build_dissimilar_writes_a_recipe_that_runs(run: Run) -> None:
     assert set(table.filter(pl.col("picked"))["candidate"]) == {entry.id for entry in recipe.entries}
     assert "shift of the mean distance (SD)" in words_of("sub/mine.svg")
     assert good(run(*how, *few, "--members", 2, "--repeats", 2, "-o", "sub/mine.toml")) == printed
+    two = ["--feature-model", "own.py:net", "--draw-per-image", "--train-data", "train.npz", "--members", 2]
+    other = good(run(*how, *few, *two, "-o", "two.toml"))
+    assert "test images" in " ".join(printed.split())  # test.npz has no training part
+    assert "test images" not in " ".join(other.split())
+    assert [len(entry.levels) for entry in brittle.load_benchmark("two.toml").entries] == [5, 5]
+    refused(run(*how, *few, *two, "-m", "own.py:bare", "-o", "three.toml", columns=400), 2, 1)
 
 
 USUAL = {

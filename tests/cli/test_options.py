@@ -14,10 +14,12 @@ import typer
 from typer.testing import Result
 
 import brittle
+from brittle._errors import BrittleError
+from brittle.benchmarks import choose_benchmark
 from brittle.cli import app
 from brittle.cli.options import OPTIONS, option
 from tests.cli.verb_checks import good, refused
-from tests.errors import naming
+from tests.errors import naming, unnamed
 
 Run = Callable[..., Result]
 ROOT = typer.main.get_command(app)
@@ -138,6 +140,7 @@ def test_quiet_prints_results_only_and_verbose_settings_and_cost(run: Run, tmp_p
     assert quiet.exit_code == 0
     assert quiet.stderr == ""
     assert "next:" not in quiet.stdout
+    assert "batches" not in quiet.stdout
     assert "fog" in quiet.stdout
     loud = run("-v", *CALL, "-o", tmp_path / "b")
     assert "limit = 10" in loud.stderr
@@ -171,3 +174,13 @@ def test_shells_complete_verbs_and_names(typed: str, completed: str) -> None:
     call = [sys.executable, "-m", "brittle"]
     done = subprocess.run(call, env={**os.environ, **words}, capture_output=True, text=True, check=True)
     assert completed in done.stdout.split()
+
+
+def test_a_sentence_of_the_library_names_the_options_of_the_verb(run: Run, tmp_path: Path) -> None:
+    plan = run("design", "overlap", "-d", "demo", "--train-limit", 5, "--batch-size", 64, "-o", tmp_path / "x")
+    assert unnamed(plan.stderr, "--train-limit 5", "--batch-size", 64) == []
+    severities = run("run", "-m", "demo:standard", "-d", "demo", "-s", 3, "-o", tmp_path / "x")
+    assert unnamed(severities.stderr, "--benchmark", "--corruption") == []
+    assert plan.exit_code == severities.exit_code == 2
+    with pytest.raises(BrittleError, match=naming("`benchmark`", "`corruptions`")):
+        choose_benchmark(None, severities=[3])

@@ -99,9 +99,9 @@ def test_somebody_elses_corruption_is_left_alone(monkeypatch: pytest.MonkeyPatch
     def never_drawn(image, rng):  # noqa: ARG001
         raise AssertionError
 
-    own = brittle.get_corruption("mine/never_drawn")
-    assert uncompiled([own]) == []
-    assert compile_corruptions([own]) == 0
+    theirs = brittle.get_corruption("mine/never_drawn")
+    assert uncompiled([theirs]) == []
+    assert compile_corruptions([theirs]) == 0
 
 
 def test_a_number_of_processes_is_at_least_one() -> None:

@@ -1,4 +1,4 @@
-"""Perturbation sequences against the published table and the maths of each film."""
+"""Perturbation sequences against the published table and the maths of each sequence."""
 
 import cv2
 import numpy as np
@@ -19,7 +19,7 @@ TEST = {
 FRAMES = {"motion_blur": (31, 31, 21), "translate": (41, 31, 16)}
 
 
-def film(name: str, image: np.ndarray, **how: object) -> np.ndarray:
+def frames_of(name: str, image: np.ndarray, **how: object) -> np.ndarray:
     return np.asarray(brittle.sequence(image, name, **how)).astype(int)  # type: ignore[arg-type]
 
 
@@ -36,7 +36,7 @@ def test_films_have_the_published_number_of_frames(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_frames_are_addressed(name: str) -> None:
-    """Any frame alone, in any order, of an equal film, is the same frame; another sample is another film."""
+    """Any frame alone, in any order, of an equal sequence, is the same frame; another sample is another sequence."""
     image = photo("cat", 32)
     frames = [frame.tobytes() for frame in brittle.sequence(image, name, sample="a")]
     again = brittle.sequence(image, name, sample="a")
@@ -68,7 +68,7 @@ def test_any_image_can_be_filmed(name: str, shape: tuple[int, ...]) -> None:
 def test_noise_has_the_published_strength_and_is_not_cumulative(name: str, side: int, expected: tuple) -> None:
     image = np.full((side, side, 3), 128, np.uint8)
     for difficulty, sigma in enumerate(expected, start=1):
-        noise = film(name, image, difficulty=difficulty) - 128
+        noise = frames_of(name, image, difficulty=difficulty) - 128
         assert not noise[0].any()
         scale = 255 if name == "gaussian_noise" else 128
         np.testing.assert_allclose(noise[1:].std((1, 2, 3)), sigma * scale, rtol=0.06, atol=0.3)
@@ -77,7 +77,7 @@ def test_noise_has_the_published_strength_and_is_not_cumulative(name: str, side:
 
 def test_brightness_passes_through_the_clean_image() -> None:
     image = photo("cat", 224)
-    greys = film("brightness", image)
+    greys = frames_of("brightness", image)
     np.testing.assert_array_equal(greys[15], image)
     value = greys.max(-1).mean((1, 2))
     assert (np.diff(value) > 0).all()
@@ -86,7 +86,7 @@ def test_brightness_passes_through_the_clean_image() -> None:
 
 def test_translation_is_by_whole_pixels_and_black_outside() -> None:
     image = photo("cat", 224)
-    frames = film("translate", image)
+    frames = frames_of("translate", image)
     np.testing.assert_array_equal(frames[20], image)
     np.testing.assert_array_equal(frames[25][:, 5:], image[:, :-5])
     assert not frames[25][:, :5].any()
@@ -96,31 +96,31 @@ def test_translation_is_by_whole_pixels_and_black_outside() -> None:
 @pytest.mark.parametrize(("name", "clean"), [("rotate", 15), ("tilt", 15), ("shear", 15), ("scale", 24)])
 def test_geometry_passes_through_the_clean_image(name: str, clean: int) -> None:
     image = photo("cat", 224)
-    assert np.abs(film(name, image)[clean] - image).max() <= 1
+    assert np.abs(frames_of(name, image)[clean] - image).max() <= 1
 
 
 def test_rotation_and_scale_do_what_they_say() -> None:
     y, x = np.mgrid[:101, :101] - 50
     ray = ((np.abs(y) < 2) & (x > 0)).astype(np.uint8)[..., None].repeat(3, -1) * 255
-    turned = film("rotate", ray)[25][..., 0]
+    turned = frames_of("rotate", ray)[25][..., 0]
     tip = np.argwhere(turned[:, 90] > 128).mean()
     assert (50 - tip) / 40 == pytest.approx(np.tan(np.radians(10)), abs=0.04)
     white = np.full((100, 100, 3), 255, np.uint8)
-    assert (film("scale", white)[0] > 128).mean() == pytest.approx(0.4**2, abs=0.02)
+    assert (frames_of("scale", white)[0] > 128).mean() == pytest.approx(0.4**2, abs=0.02)
 
 
 def test_zoom_blur_is_a_running_mean() -> None:
     from tests.corruptions.reference import clipped_zoom
 
     image = photo("cat", 64)
-    frames = film("zoom_blur", image)
+    frames = frames_of("zoom_blur", image)
     expected = np.mean([clipped_zoom(image / 255, 1 + 0.004 * i) for i in range(21)], axis=0) * 255
     assert np.abs(frames[20] - np.floor(expected)).max() <= 1
     np.testing.assert_array_equal(frames[0], image)
 
 
 def test_cropping_hides_the_border() -> None:
-    frames = film("rotate", photo("cat", 256), crop=224)
+    frames = frames_of("rotate", photo("cat", 256), crop=224)
     assert frames.shape[1:] == (224, 224, 3)
     np.testing.assert_array_equal(frames[15], photo("cat", 256)[16:240, 16:240].astype(int))
 
@@ -147,7 +147,7 @@ def test_an_index_out_of_range_is_named() -> None:
 def test_published_films_are_read(tmp_path) -> None:
     from brittle.datasets import find_sequences, read_sequence, read_sequence_array
 
-    frames = film("brightness", photo("cat", 64)).astype(np.uint8)
+    frames = frames_of("brightness", photo("cat", 64)).astype(np.uint8)
     (tmp_path / "n01440764").mkdir()
     path = tmp_path / "n01440764" / "val_1.mp4"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 30, (64, 64))
@@ -160,7 +160,7 @@ def test_published_films_are_read(tmp_path) -> None:
     assert np.abs(read.astype(int) - frames).mean() < 6
     np.save(tmp_path / "brightness.npy", frames[None])
     np.testing.assert_array_equal(read_sequence_array(tmp_path / "brightness.npy")[0], frames)
-    (tmp_path / "broken.mp4").write_text("no film")
+    (tmp_path / "broken.mp4").write_text("no video")
     for call, wrong, values in (
         (read_sequence, "broken.mp4", ("broken.mp4", "OpenCV")),
         (read_sequence_array, "n01440764", ("n01440764",)),

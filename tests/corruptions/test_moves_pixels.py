@@ -21,7 +21,7 @@ def smooth_picture() -> np.ndarray:
     return picture
 
 
-def share_of_moved_dots(found: brittle.Corruption) -> float:
+def share_of_moved_dots(tested: brittle.Corruption) -> float:
     """Of dots whose trace is seen: how many left their place, further than their trace is wide.
 
     A dot's trace is the difference between the corrupted pictures with and without it, from the same draws, in one
@@ -29,12 +29,12 @@ def share_of_moved_dots(found: brittle.Corruption) -> float:
     """
     picture, moved = smooth_picture(), []
     for sample in (1, 2, 3):
-        without = found(picture, found.max_severity, sample=sample).astype(np.float32)
+        without = tested(picture, tested.max_severity, sample=sample).astype(np.float32)
         for row, column in DOTS:
             place = slice(row - HALF, row + HALF + 1), slice(column - HALF, column + HALF + 1)
             dotted = picture.copy()
             dotted[place] = np.where(picture[row, column] > 127, 0, 255)
-            difference = np.abs(found(dotted, found.max_severity, sample=sample) - without)
+            difference = np.abs(tested(dotted, tested.max_severity, sample=sample) - without)
             for channel in range(3):
                 trace = cv2.blur(difference[..., channel], (5, 5))
                 if trace.max() < 4:  # hidden, or left the frame
@@ -48,17 +48,17 @@ def share_of_moved_dots(found: brittle.Corruption) -> float:
     return float(np.mean(moved))
 
 
-@pytest.mark.parametrize("found", brittle.list_corruptions(), ids=lambda found: found.id)
-def test_what_is_declared_is_what_happens_to_dots(found: brittle.Corruption) -> None:
-    assert found.moves_pixels == (share_of_moved_dots(found) > 0)
+@pytest.mark.parametrize("tested", brittle.list_corruptions(), ids=lambda tested: tested.id)
+def test_what_is_declared_is_what_happens_to_dots(tested: brittle.Corruption) -> None:
+    assert tested.moves_pixels == (share_of_moved_dots(tested) > 0)
 
 
 def test_geometry_moves_pixels_unless_it_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
     declared = []
-    for family, said in [("geometry", None), ("geometry", False), ("noise", None), ("noise", True)]:
+    for family, moves in [("geometry", None), ("geometry", False), ("noise", None), ("noise", True)]:
 
-        @corruption(family=family, source="mine", moves_pixels=said)
+        @corruption(family=family, source="mine", moves_pixels=moves)
         def same(image: np.ndarray, _: Draws) -> np.ndarray:
             """Nothing happens here."""
             return image

@@ -11,11 +11,12 @@ from tests.errors import naming
 
 
 def test_all_nineteen_are_there_in_their_families() -> None:
-    found = brittle.list_corruptions(source="imagenet-c")
+    corruptions = brittle.list_corruptions(source="imagenet-c")
     families = {
-        family: [c.name for c in found if c.family == family] for family in ("noise", "blur", "weather", "digital")
+        family: [c.name for c in corruptions if c.family == family]
+        for family in ("noise", "blur", "weather", "digital")
     }
-    assert sum(map(len, families.values())) == len(found) >= 19
+    assert sum(map(len, families.values())) == len(corruptions) >= 19
     assert all(len(names) >= 4 for names in families.values())
     assert [c.id for c in brittle.list_corruptions(source="imagenet-c", family="noise")] == [
         f"imagenet-c/{name}_noise" for name in ("gaussian", "impulse", "shot", "speckle")

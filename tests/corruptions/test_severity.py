@@ -102,3 +102,28 @@ def test_whole_numbers_have_equal_shares_of_the_range(first: int, last: int) -> 
     values, counts = np.unique(drawn, return_counts=True)
     assert len(values) == abs(last - first) + 1
     assert counts.min() / counts.max() > 0.97
+
+
+def test_a_parameter_goes_on_to_its_furthest_value_and_no_further() -> None:
+    sigma = evenly(0.5, first=0.1, clean=0, furthest=0.8)
+    assert (sigma.highest, sigma.at(sigma.highest, 224, 1)) == (pytest.approx(8), pytest.approx(0.8))
+    assert evenly(0.5, clean=0).highest == 5
+    count = integers(8, 3, clean=255, furthest=1)
+    assert [count.at(severity, 224, 1) for severity in (5, 5.01, count.highest)] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("corruption", brittle.list_corruptions(source="noc"), ids=lambda one: one.name)
+def test_candidates_can_be_drawn_beyond_their_range(corruption: brittle.corruptions.Corruption) -> None:
+    highest = corruption.highest_severity
+    assert highest >= corruption.max_severity
+    for side in (32, 224):
+        photo = brittle.datasets.photo("cat", side)
+        drawn = corruption(photo, highest, sample="a")
+        assert (drawn.shape, drawn.dtype) == (photo.shape, photo.dtype)
+        assert (drawn != photo).any()
+    with pytest.raises(BrittleError, match=naming(f"{highest:g}", highest + 1)):
+        corruption(photo, highest + 1)
+
+
+def test_published_benchmarks_end_at_their_strongest_level() -> None:
+    assert {one.highest_severity for one in brittle.list_corruptions(source="imagenet-c")} == {5}

@@ -20,10 +20,10 @@ def corrupted(image: np.ndarray, name: str, sample: int = 0, severity: float = 5
 
 
 def test_all_forty_are_there_one_of_them_twice() -> None:
-    found = {c.name: c for c in brittle.list_corruptions(source="syn2nat")}
-    assert len(found) == 40
-    assert found["image_compression"].alias_of == "syn2nat/jpeg_compression"
-    assert {name for name, c in found.items() if c.alias_of is None} == set(REFERENCE) | PIXELWISE_NOISE
+    corruptions = {c.name: c for c in brittle.list_corruptions(source="syn2nat")}
+    assert len(corruptions) == 40
+    assert corruptions["image_compression"].alias_of == "syn2nat/jpeg_compression"
+    assert {name for name, c in corruptions.items() if c.alias_of is None} == set(REFERENCE) | PIXELWISE_NOISE
 
 
 @pytest.mark.parametrize("name", REFERENCE)

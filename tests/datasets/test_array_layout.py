@@ -50,7 +50,7 @@ def test_a_stopped_run_leaves_whole_arrays_and_goes_on(tmp_path: Path) -> None:
 
 def test_other_images_are_not_mixed_in(tmp_path: Path) -> None:
     write_arrays(IMAGES, tmp_path, RECIPE, workers=1)
-    with pytest.raises(BrittleError, match=naming(tmp_path.name, "--overwrite")):
+    with pytest.raises(BrittleError, match=naming(tmp_path.name, "overwrite=True")):
         write_arrays(255 - IMAGES, tmp_path, RECIPE, workers=1)
 
 

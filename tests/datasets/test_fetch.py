@@ -1,5 +1,9 @@
-"""Fetching CIFAR-10: what is there is checked, what cannot be had is explained."""
+"""Fetching CIFAR-10 and Fashion-MNIST: what is there is checked, what cannot be had is explained."""
 
+import gzip
+import os
+import shutil
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from hashlib import md5
@@ -89,12 +93,12 @@ def test_an_archive_is_fetched_checked_and_then_left_alone(tmp_path: Path) -> No
 def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
     Answers.breaks_off = 200_000
     with pytest.raises(ConnectionError, match=naming("archive", "by hand")):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     [part] = tmp_path.glob(".cifar.tar.gz.part")
     there = part.stat().st_size
     assert 0 < there <= 200_000
     Answers.breaks_off = None
-    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", source="archive"))) == 20
+    assert len(fetch.cifar10(fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive"))) == 20
     assert Answers.asked == [None, f"bytes={there}-"]
     assert not list(tmp_path.glob(".*.part"))
 
@@ -103,7 +107,7 @@ def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_an_archive_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "MD5", "0" * 32)
     with pytest.raises(ConnectionError, match=naming("archive", "0" * 32)):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -112,7 +116,7 @@ def test_pictures_with_another_checksum_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConnectionError, match=naming("archive", "checksum", "cifar-10-python.tar.gz", "cifar10:FOLDER")
     ):
-        fetch.fetch_cifar10(tmp_path / "cifar10", source="archive")
+        fetch.fetch_cifar10(tmp_path / "cifar10", mirror="archive")
     assert not (tmp_path / "cifar10").exists()
 
 
@@ -130,4 +134,70 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(BrittleError, match=naming(tmp_path.name, "CIFAR-10")):
         fetch.fetch_cifar10(tmp_path)
     with pytest.raises(BrittleError, match=naming("ftp")):
-        fetch.fetch_cifar10(tmp_path / "new", source="ftp")
+        fetch.fetch_cifar10(tmp_path / "new", mirror="ftp")
+
+
+@pytest.fixture
+def clothes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The four files of Fashion-MNIST with 20 images in each part, at an address of this test."""
+    folder, digests = tmp_path / "site", {}
+    folder.mkdir()
+    images, labels = pixels(20, 28, 28, 1)[..., 0], np.array(LABELS, np.uint8)
+    for part in ("train", "t10k"):
+        for name, values in ((f"{part}-images-idx3-ubyte", images), (f"{part}-labels-idx1-ubyte", labels)):
+            head = bytes((0, 0, 8, values.ndim)) + b"".join(side.to_bytes(4, "big") for side in values.shape)
+            (folder / f"{name}.gz").write_bytes(gzip.compress(head + values.tobytes()))
+            digests[f"{name}.gz"] = md5((folder / f"{name}.gz").read_bytes()).hexdigest()
+    rgb = np.repeat(images[..., None], 3, axis=-1)
+    for name in ("FASHION_TEST_DIGEST", "FASHION_TRAIN_DIGEST"):
+        monkeypatch.setattr(fetch, name, cifar10_digest(rgb, labels))
+    monkeypatch.setattr(fetch, "FASHION_FILES", digests)
+    Answers.folder, Answers.breaks_off = folder, None
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(fetch, "FASHION_ARCHIVE", f"http://127.0.0.1:{server.server_port}")
+        yield folder
+        server.shutdown()
+
+
+@pytest.mark.usefixtures("clothes")
+def test_fashion_mnist_is_fetched_file_by_file_and_then_left_alone(tmp_path: Path) -> None:
+    place = fetch.fetch_fashion_mnist(tmp_path / "new" / "fashion-mnist")
+    assert [len(fetch.fashion_mnist(place, train=train)) for train in (False, True)] == [20, 20]
+    Answers.asked.clear()
+    assert fetch.fetch_fashion_mnist(place) == place
+    assert not Answers.asked
+
+
+def test_fashion_mnist_out_of_reach_names_its_files_and_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "FASHION_ARCHIVE", "http://127.0.0.1:9")
+    monkeypatch.setattr(fetch.shutil, "which", lambda _: None)
+    wanted = ("archive", "debian", "apt-get", "t10k-images-idx3-ubyte.gz", "dataset-fashion-mnist")
+    with pytest.raises(ConnectionError, match=naming(*wanted, "fashion-mnist:FOLDER")):
+        fetch.fetch_fashion_mnist(tmp_path / "clothes")
+    with pytest.raises(BrittleError, match=naming("npm", "archive", "debian")):
+        fetch.fetch_fashion_mnist(tmp_path / "clothes", mirror="npm")
+
+
+def test_a_debian_package_is_unpacked_where_apt_has_it(
+    clothes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("dpkg-deb") is None:
+        pytest.skip("dpkg-deb is not installed")
+    root = tmp_path / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    control = (
+        "Package: dataset-fashion-mnist\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: clothes\n"
+    )
+    (root / "DEBIAN" / "control").write_text(control)
+    shutil.copytree(clothes, root / "usr" / "share" / "datasets" / "fashion-mnist")
+    subprocess.run(["dpkg-deb", "-b", root, tmp_path / "clothes.deb"], check=True, capture_output=True)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "apt-get").write_text(f"#!/bin/sh\ncp {tmp_path / 'clothes.deb'} .\n")
+    (programs / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    place = fetch.fetch_fashion_mnist(tmp_path / "fetched", mirror="debian")
+    assert len(fetch.fashion_mnist(place, train=True)) == 20

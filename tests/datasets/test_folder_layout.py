@@ -99,10 +99,10 @@ def test_two_images_never_share_a_file(images: list[str], outputs: list[str]) ->
     [
         (
             {"benchmark": Benchmark("other", RECIPE.entries, seed=4)},
-            ("'two'", "seed 3", "'other'", "seed 4", "--overwrite"),
+            ("'two'", "seed 3", "'other'", "seed 4", "overwrite=True"),
         ),
-        ({"image_format": "png"}, ("format", "'jpeg'", "'png'", "--overwrite")),
-        ({"prepare": "imagenet"}, ("prepare", "'none'", "'imagenet'", "--overwrite")),
+        ({"image_format": "png"}, ("format", "'jpeg'", "'png'", "overwrite=True")),
+        ({"prepare": "imagenet"}, ("prepare", "'none'", "'imagenet'", "overwrite=True")),
         ({"image_format": "bmp"}, ("image_format", "jpeg", "png", "bmp")),
         ({"prepare": "resize"}, ("prepare", "imagenet", "none", "resize")),
         ({"workers": 0}, ("workers", 1, 0)),
@@ -183,7 +183,7 @@ def test_one_damaged_note_is_named_and_written_again(source: Path, tmp_path: Pat
     other = Benchmark("two", RECIPE.entries, seed=4)
     with (
         pytest.warns(DamagedFile, match=r"recipe\.toml"),
-        pytest.raises(BrittleError, match=naming("out", "--overwrite")),
+        pytest.raises(BrittleError, match=naming("out", "overwrite=True")),
     ):
         write_folders(source, tmp_path / "out", other, workers=1)
 
@@ -192,7 +192,7 @@ def test_pictures_of_an_unknown_recipe_are_not_kept(source: Path, tmp_path: Path
     write_folders(source, tmp_path / "out", RECIPE, workers=1)
     for name in ("recipe.toml", "layout.toml"):
         (tmp_path / "out" / name).write_bytes(b"")
-    with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=naming("recipe.toml", "--overwrite")):
+    with pytest.warns(DamagedFile), pytest.raises(BrittleError, match=naming("recipe.toml", "overwrite=True")):
         write_folders(source, tmp_path / "out", RECIPE, workers=1)
     assert write_folders(source, tmp_path / "out", RECIPE, workers=1, overwrite=True).written == 9
 

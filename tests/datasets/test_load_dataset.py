@@ -143,7 +143,7 @@ def test_other_preparations_are_refused(tmp_path: Path, bad: str) -> None:
 
 def test_classes_in_the_order_of_a_models_outputs(tmp_path: Path) -> None:
     root = photographs(tmp_path / "p", [(4, 4)] * 3, ("dog", "Big_cat", "n01440764"))
-    with pytest.raises(BrittleError, match=naming("'Big_cat'", "'dog'", "--classes FILE", "imagenet=False")):
+    with pytest.raises(BrittleError, match=naming("'Big_cat'", "'dog'", "classes", "imagenet=False")):
         load_dataset(root)  # one folder is a WordNet id, and two are not
     (tmp_path / "names.txt").write_text("\ufefftench\n\nbird\nbig cat\ndog\n", encoding="utf-8")
     for given in (tmp_path / "names.txt", str(tmp_path / "names.txt"), ["tench", "bird", "big cat", "dog"]):

@@ -77,7 +77,7 @@ def test_folders_of_imagenet_v2_are_numbers(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("folders", "values"),
     [
-        (["0", "1", "2"], ("v2", 3, "ImageNet-V2", 1000, "--partial", "partial=True")),
+        (["0", "1", "2"], ("v2", 3, "ImageNet-V2", 1000, "partial=True")),
         (["0", "1000"], ("v2", "'1000'", 0, 999)),
         (["1", "01"], ("v2", "'1'", "'01'")),
         (["0", "n01440764"], ("v2", "'n01440764'", "ImageNet-V2", 0, 999)),

@@ -63,7 +63,7 @@ def test_train_and_val_are_parts_of_one_folder(tmp_path: Path) -> None:
     assert has_training_part(str(root))
     assert not has_training_part(f"imagenet:{root / 'val'}")
     assert not has_training_part("demo")
-    with pytest.raises(BrittleError, match=naming(str(root / "val"), "--train-data")):
+    with pytest.raises(BrittleError, match=naming(str(root / "val"), "train_data")):
         imagenet(root / "val", train=True)
 
 

@@ -50,9 +50,9 @@ def test_each_layout_has_its_benchmark(sources: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options", "named"),
     [
-        ("images.npy", {"image_format": "png"}, "--image-format"),
-        ("images.npy", {"prepare": "imagenet"}, "--prepare"),
-        ("photos", {"array_labels": "labels.npy"}, "--array-labels"),
+        ("images.npy", {"image_format": "png"}, "image_format"),
+        ("images.npy", {"prepare": "imagenet"}, "prepare"),
+        ("photos", {"array_labels": "labels.npy"}, "array_labels"),
         ("photos", {"benchmark": "imagenet-d"}, "imagenet-d"),
     ],
 )

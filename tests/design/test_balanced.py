@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import chain, combinations, product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from brittle.design import (
     NoSubstitution,
     OverlapMatrix,
     balanced,
+    benchmark_groups,
     by_imbalance,
     imbalance,
     least_overlapping,
@@ -53,10 +55,10 @@ def test_all_benchmarks_there_are(n: int, k: int) -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(2, 3), (3, 2), (6, 1), (4, 3), (6, 2), (6, 3)])
 def test_the_groups_of_syn2nat(n: int, k: int) -> None:
-    found = balanced(FORTY, n, k)
-    assert len(set(found)) == len(found) == 1000
-    assert found == balanced(FORTY, n, k) != balanced(FORTY, n, k, seed=1)
-    for benchmark in found:
+    benchmarks = balanced(FORTY, n, k)
+    assert len(set(benchmarks)) == len(benchmarks) == 1000
+    assert benchmarks == balanced(FORTY, n, k) != balanced(FORTY, n, k, seed=1)
+    for benchmark in benchmarks:
         assert list(benchmark) == sorted(benchmark)
         assert sorted(representation(benchmark, FORTY).values()) == [0] * (6 - n) + [k] * n
         assert imbalance(benchmark, FORTY) == 0
@@ -151,3 +153,15 @@ def test_the_least_overlapping(rng: np.random.Generator) -> None:
         least_overlapping([["a0", "z"]], overlap, SMALL)
     with pytest.raises(BrittleError, match=naming("c0")):
         least_overlapping([["a0", "c0"]], overlap, made_up(2, 3))
+
+
+def test_groups_of_substituted_benchmarks_by_name(tmp_path: Path) -> None:
+    FORTY.save(tmp_path / "forty.csv")
+    groups = benchmark_groups(FORTY.names, categories=tmp_path / "forty.csv", nk=[(6, 2)], count=200, substitutions=5)
+    assert next(iter(groups)) == "(6,2)"
+    printed = {"0.6", "0.8", "1.0", "1.2", "1.4", "1.5", "1.8", "2.2"}
+    assert {title.removeprefix("(6,2) std ") for title in list(groups)[1:]} <= printed
+    for title, group in list(groups.items())[1:]:
+        assert {imbalance(one, FORTY) for one in group} == {float(title.rpartition(" ")[2])}
+    with pytest.raises(BrittleError, match=naming("--substitutions", -1)):
+        benchmark_groups(FORTY.names, categories=tmp_path / "forty.csv", nk=[(6, 2)], substitutions=-1)

@@ -27,8 +27,8 @@ def grouped(sizes: tuple[int, ...], seed: int = 0) -> OverlapMatrix:
     return OverlapMatrix(tuple(map(str, names)), scores)
 
 
-def partition(found: Categories) -> set[frozenset[str]]:
-    return {frozenset(group) for group in found.members.values()}
+def partition(grouping: Categories) -> set[frozenset[str]]:
+    return {frozenset(group) for group in grouping.members.values()}
 
 
 def letters(overlap: OverlapMatrix) -> set[frozenset[str]]:
@@ -65,17 +65,17 @@ def test_k_means_finds_the_best_partition(count: int) -> None:
         return sum(((points[labels == k] - points[labels == k].mean(0)) ** 2).sum() for k in set(labels))
 
     best = min(cost(np.array(labels)) for labels in product(range(count), repeat=8) if len(set(labels)) == count)
-    found = k_means(points, count, starts=100, rng=generator(0))
-    assert cost(found) == pytest.approx(best)
-    assert list(dict.fromkeys(found)) == list(range(count))
+    clusters = k_means(points, count, starts=100, rng=generator(0))
+    assert cost(clusters) == pytest.approx(best)
+    assert list(dict.fromkeys(clusters)) == list(range(count))
 
 
 def test_growing_k_stops_at_the_groups() -> None:
     overlap = grouped((9, 8, 7, 6, 6, 4))
-    found = categories(overlap)
-    assert found == categories(overlap)
-    assert [step.count for step in found.path] == list(range(2, len(found) + 1))
-    assert found.path[-1].scc == found.scc > 0.5 >= max(step.scc for step in found.path[:-1])
+    grouping = categories(overlap)
+    assert grouping == categories(overlap)
+    assert [step.count for step in grouping.path] == list(range(2, len(grouping) + 1))
+    assert grouping.path[-1].scc == grouping.scc > 0.5 >= max(step.scc for step in grouping.path[:-1])
     six = categories(overlap, count=6)
     assert partition(six) == letters(overlap) == partition(hierarchical(overlap, count=6))
     assert categories(overlap, count=1).members == {"1": overlap.names}
@@ -83,42 +83,42 @@ def test_growing_k_stops_at_the_groups() -> None:
 
 def test_the_correlations_word_for_word() -> None:
     overlap = published_overlap("noc-table7")
-    for found in (categories(overlap), hierarchical(overlap, min_correlation=0.5)):
+    for grouping in (categories(overlap), hierarchical(overlap, min_correlation=0.5)):
         same, different = [], []
         for i, a in enumerate(overlap.names):
             for j, b in enumerate(overlap.names):
                 if a != b:
                     r = stats.pearsonr(overlap.scores[i], overlap.scores[j]).statistic
-                    (same if found.of(a) == found.of(b) else different).append(r)
-        assert found.scc == pytest.approx(np.mean(same))
-        assert found.dcc == pytest.approx(np.mean(different))
-        assert found.scc > 0.5 > found.dcc
-        assert len({found.of(noise) for noise in ("gaussian_noise", "shot_noise", "impulse_noise")}) == 1
+                    (same if grouping.of(a) == grouping.of(b) else different).append(r)
+        assert grouping.scc == pytest.approx(np.mean(same))
+        assert grouping.dcc == pytest.approx(np.mean(different))
+        assert grouping.scc > 0.5 > grouping.dcc
+        assert len({grouping.of(noise) for noise in ("gaussian_noise", "shot_noise", "impulse_noise")}) == 1
 
 
 def test_agreement_with_models(rng: np.random.Generator) -> None:
     """Models have one skill a category, so their drops agree within categories and not across."""
     overlap = grouped((4, 4, 4))
-    found = categories(overlap, count=3)
+    grouping = categories(overlap, count=3)
     skill = {letter: rng.normal(size=400) for letter in "abc"}
     drops = np.column_stack([skill[name[0]] + rng.normal(size=400) for name in overlap.names])
-    told = agreement(found, drops, overlap.names)
-    assert told.scc == pytest.approx(0.5, abs=0.1)
-    assert told.dcc == pytest.approx(0, abs=0.1)
-    assert told.models == 400
+    agreed = agreement(grouping, drops, overlap.names)
+    assert agreed.scc == pytest.approx(0.5, abs=0.1)
+    assert agreed.dcc == pytest.approx(0, abs=0.1)
+    assert agreed.models == 400
     with pytest.raises(BrittleError, match=naming("'c1'", "c0", "c2")):
-        agreement(found, drops[:, 1:], overlap.names[1:])
+        agreement(grouping, drops[:, 1:], overlap.names[1:])
     with pytest.raises(BrittleError, match=naming("c1")):
-        agreement(found, np.zeros((5, 12)), overlap.names)
+        agreement(grouping, np.zeros((5, 12)), overlap.names)
 
 
 @pytest.mark.parametrize("ending", ["toml", "csv"])
 def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
-    found = categories(grouped((5, 4, 3))).renamed({"1": 'blurs "soft"'})
-    again = Categories.load(found.save(tmp_path / "new" / f"categories.{ending}"))
-    assert again.members == found.members
+    grouping = categories(grouped((5, 4, 3))).renamed({"1": 'blurs "soft"'})
+    again = Categories.load(grouping.save(tmp_path / "new" / f"categories.{ending}"))
+    assert again.members == grouping.members
     if ending == "toml":
-        assert again == found
+        assert again == grouping
     else:
         assert np.isnan(again.scc)
     by_hand = Categories({"x": ("fog",), "y": ("snow", "frost")})
@@ -171,11 +171,11 @@ def test_bad_input(call, values: tuple) -> None:
 
 def test_categories_keep_the_levels_that_were_measured(tmp_path: Path) -> None:
     overlap = published_overlap("noc-table8")
-    found = Categories.load(categories(overlap, count=2).save(tmp_path / "two.toml"))
-    assert found.candidates == overlap.candidates
+    grouping = Categories.load(categories(overlap, count=2).save(tmp_path / "two.toml"))
+    assert grouping.candidates == overlap.candidates
     assert "correlation_within = " in (tmp_path / "two.toml").read_text()
-    assert found == categories(overlap, count=2)
-    assert found.of("rain") == found.of("noc/rain")
-    assert found.renamed({"1": "first"}).candidates == overlap.candidates
+    assert grouping == categories(overlap, count=2)
+    assert grouping.of("rain") == grouping.of("noc/rain")
+    assert grouping.renamed({"1": "first"}).candidates == overlap.candidates
     with pytest.raises(BrittleError, match=naming("imagenet-c/rain")):
-        found.of("imagenet-c/rain")
+        grouping.of("imagenet-c/rain")

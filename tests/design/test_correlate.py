@@ -19,13 +19,13 @@ BENCHMARKS = [["fog"], ["fog", "snow"], ["snow", "blur", "noise"]]
 
 def test_every_correlation_is_scipys(rng: np.random.Generator) -> None:
     drops, natural = rng.random((21, 4)), rng.random(21)
-    found = correlate(drops, NAMES, BENCHMARKS, natural)
+    correlations = correlate(drops, NAMES, BENCHMARKS, natural)
     expected = [stats.pearsonr(drops[:, [NAMES.index(n) for n in b]].mean(1), natural) for b in BENCHMARKS]
-    assert found.r == pytest.approx([e.statistic for e in expected])
-    assert found.p == pytest.approx([e.pvalue for e in expected])
-    assert found.mean_r == pytest.approx(np.mean([e.statistic for e in expected]))
-    assert found.mean_p == pytest.approx(np.mean([e.pvalue for e in expected]))
-    assert found.std == pytest.approx(np.std([e.statistic for e in expected]))
+    assert correlations.r == pytest.approx([e.statistic for e in expected])
+    assert correlations.p == pytest.approx([e.pvalue for e in expected])
+    assert correlations.mean_r == pytest.approx(np.mean([e.statistic for e in expected]))
+    assert correlations.mean_p == pytest.approx(np.mean([e.pvalue for e in expected]))
+    assert correlations.std == pytest.approx(np.std([e.statistic for e in expected]))
 
 
 def test_the_whole_table(rng: np.random.Generator) -> None:
@@ -42,9 +42,9 @@ def test_the_whole_table(rng: np.random.Generator) -> None:
 
 def test_a_benchmark_that_is_the_shift_correlates_perfectly(rng: np.random.Generator) -> None:
     drops = rng.random((8, 4))
-    found = correlate(drops, NAMES, BENCHMARKS, 3 * drops[:, :2].mean(1) + 1)
-    assert found.r[1] == pytest.approx(1)
-    assert found.p[1] == pytest.approx(0, abs=1e-12)
+    correlations = correlate(drops, NAMES, BENCHMARKS, 3 * drops[:, :2].mean(1) + 1)
+    assert correlations.r[1] == pytest.approx(1)
+    assert correlations.p[1] == pytest.approx(0, abs=1e-12)
 
 
 GOOD = np.random.default_rng(0).random((5, 4))
@@ -96,26 +96,26 @@ RUN = {
 
 
 def test_drops_of_results() -> None:
-    found = drops_of(results(RUN))
-    assert (found.models, found.names) == (("m", "n"), ("fog", "snow"))
-    assert found.values == pytest.approx(np.array([[0.3, 0.2], [0.1, -0.1]]))
-    assert found.of(["n"]).values == pytest.approx(np.array([[0.1, -0.1]]))
+    drops = drops_of(results(RUN))
+    assert (drops.models, drops.names) == (("m", "n"), ("fog", "snow"))
+    assert drops.values == pytest.approx(np.array([[0.3, 0.2], [0.1, -0.1]]))
+    assert drops.of(["n"]).values == pytest.approx(np.array([[0.1, -0.1]]))
     assert drops_of(results(RUN), models=["n"], corruptions=["snow"]).values == pytest.approx(-0.1)
     for cell in (("n", "fog", 2), ("m", "clean", 0)):
-        lacking = {key: value for key, value in RUN.items() if key != cell}
+        incomplete = {key: value for key, value in RUN.items() if key != cell}
         with pytest.raises(BrittleError, match=naming(repr(cell[0]), f"{cell[1]} {cell[2]}")):
-            drops_of(results(lacking))
+            drops_of(results(incomplete))
     with pytest.raises(BrittleError, match=naming("snoww", "snow")):
         drops_of(results(RUN), corruptions=["snoww"])
     with pytest.raises(BrittleError, match=naming("o")):
-        found.of(["o"])
+        drops.of(["o"])
 
 
 def test_drops_on_natural_shifts() -> None:
     sketch = results({("n", "clean", 0): 0.3, ("m", "clean", 0): 0.5})
-    found = shift_drops(results(RUN), {"sketch": sketch})
-    assert found.models == ("m", "n")
-    assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
+    drops = shift_drops(results(RUN), {"sketch": sketch})
+    assert drops.models == ("m", "n")
+    assert drops.columns()["sketch"] == pytest.approx([0.4, 0.5])
     with pytest.raises(BrittleError, match=naming("the test set", "m, n", "sketch", "o")):
         shift_drops(results(RUN), {"sketch": results({("o", "clean", 0): 0.3})})
 
@@ -123,9 +123,9 @@ def test_drops_on_natural_shifts() -> None:
 def test_a_shift_may_have_clean_results_of_its_own_classes() -> None:
     natural = results({("n", "clean", 0): 0.3, ("m", "clean", 0): 0.5})
     easy = results({("n", "clean", 0): 1.0, ("m", "clean", 0): 0.9})
-    found = shift_drops({"a": easy, "sketch": results(RUN)}, {"sketch": natural, "a": natural})
-    assert found.columns()["sketch"] == pytest.approx([0.4, 0.5])
-    assert found.columns()["a"] == pytest.approx([0.4, 0.7])
+    drops = shift_drops({"a": easy, "sketch": results(RUN)}, {"sketch": natural, "a": natural})
+    assert drops.columns()["sketch"] == pytest.approx([0.4, 0.5])
+    assert drops.columns()["a"] == pytest.approx([0.4, 0.7])
     with pytest.raises(BrittleError, match=naming("sketch", "a")):
         shift_drops({"a": easy}, {"sketch": natural})
 
@@ -133,9 +133,9 @@ def test_a_shift_may_have_clean_results_of_its_own_classes() -> None:
 def test_drops_from_a_table(tmp_path: Path) -> None:
     path = tmp_path / "drops.csv"
     path.write_text("model,fog,snow\nresnet,0.1,0.2\nvit,0.05,-0.01\n")
-    found = read_drops(path)
-    assert (found.models, found.names) == (("resnet", "vit"), ("fog", "snow"))
-    assert found.values.tolist() == [[0.1, 0.2], [0.05, -0.01]]
+    drops = read_drops(path)
+    assert (drops.models, drops.names) == (("resnet", "vit"), ("fog", "snow"))
+    assert drops.values.tolist() == [[0.1, 0.2], [0.05, -0.01]]
     for text, values in (
         ("model,fog\n", ("drops.csv", "model,<corruption>,…")),
         ("model,fog\nvit,\n", ("drops.csv", "'vit'", "'fog'")),

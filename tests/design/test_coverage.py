@@ -30,11 +30,11 @@ def test_nothing_of_imagenet_noc_covers_the_rest() -> None:
 
 
 def test_who_covers_whom() -> None:
-    found = coverage(OVERLAP, ["a", "b"], of=["c", "d", "b"])
-    assert found.covered_by == {"c": {"b": 0.7}, "d": {}, "b": {"b": 1.0, "a": 0.4}}  # 0.3 is not more than 0.3
-    assert (found.covered, found.uncovered, found.unknown) == (["c", "b"], ["d"], ("d",))
-    assert found.share == 2 / 3
-    assert str(found) == "2 of 3 covered (overlap > 0.3), 1 unknown"
+    covered = coverage(OVERLAP, ["a", "b"], of=["c", "d", "b"])
+    assert covered.covered_by == {"c": {"b": 0.7}, "d": {}, "b": {"b": 1.0, "a": 0.4}}  # 0.3 is not more than 0.3
+    assert (covered.covered, covered.uncovered, covered.unknown) == (["c", "b"], ["d"], ("d",))
+    assert covered.share == 2 / 3
+    assert str(covered) == "2 of 3 covered (overlap > 0.3), 1 unknown"
     assert coverage(OVERLAP, ["a", "b"], of=["c"], threshold=0.2).covered_by == {"c": {"b": 0.7, "a": 0.3}}
 
 

@@ -19,12 +19,12 @@ RNG = np.random.default_rng(4)
 
 
 def scans(count: int = 8, levels: int = 10, *, far: tuple[int, ...] = (), noise: float = 0.0) -> list[Scan]:
-    found = []
+    made = []
     for i in range(count):
         errors = np.sort(RNG.uniform(0.1, 0.6, levels))
         distances = np.full(levels, 3.0 if i in far else 1.0) + noise * RNG.random(levels)
-        found.append(Scan(f"c{i}", tuple(range(1, levels + 1)), errors, distances))
-    return found
+        made.append(Scan(f"c{i}", tuple(range(1, levels + 1)), errors, distances))
+    return made
 
 
 def later_nearest(errors: np.ndarray, centre: int, places: range, wanted: float) -> int:
@@ -34,9 +34,9 @@ def later_nearest(errors: np.ndarray, centre: int, places: range, wanted: float)
 
 def test_severity_sets_are_those_of_the_published_rule() -> None:
     errors, spread = np.array([0.05, 0.1, 0.14, 0.2, 0.24, 0.3, 0.33, 0.41, 0.5, 0.52]), 0.5
-    found = severity_sets(errors, spread)
-    assert len(found) == 6
-    assert [one.error for one in found] == sorted(one.error for one in found)
+    sets = severity_sets(errors, spread)
+    assert len(sets) == 6
+    assert [one.error for one in sets] == sorted(one.error for one in sets)
     expected = {}
     for i in range(3, 9):  # numbered from 1, as the fact sheet has it
         s1 = later_nearest(errors, i, range(1, i - 1), -spread)
@@ -44,8 +44,8 @@ def test_severity_sets_are_those_of_the_published_rule() -> None:
         s5 = later_nearest(errors, i, range(i + 2, 11), spread)
         s4 = later_nearest(errors, i, range(i + 1, s5), spread / 2)
         expected[i - 1] = tuple(j - 1 for j in (s1, s2, i, s4, s5))
-    assert {one.places[2]: one.places for one in found} == expected
-    for one in found:
+    assert {one.places[2]: one.places for one in sets} == expected
+    for one in sets:
         assert one.error == pytest.approx(errors[list(one.places)].mean())
 
 
@@ -89,15 +89,15 @@ def test_pairs_have_no_common_member() -> None:
 
 
 def test_the_farthest_are_picked_with_the_target_error() -> None:
-    found = dissimilar(
+    chosen = dissimilar(
         [scans(far=(1, 4, 5, 6)) for _ in range(3)], 0.32, spread=0.4, k=4, datasets=4000, tolerance=0.05
     )
-    assert set(found.picked) == {"c1", "c4", "c5", "c6"}
-    assert found.error == pytest.approx(0.32, rel=0.05)
-    assert all(len(levels) == 5 and list(levels) == sorted(levels) for levels in found.picked.values())
-    table = found.table()
+    assert set(chosen.picked) == {"c1", "c4", "c5", "c6"}
+    assert chosen.error == pytest.approx(0.32, rel=0.05)
+    assert all(len(levels) == 5 and list(levels) == sorted(levels) for levels in chosen.picked.values())
+    table = chosen.table()
     assert list(table["shift"]) == sorted(table["shift"], reverse=True)
-    assert set(table.filter(table["picked"])["candidate"]) == set(found.picked)
+    assert set(table.filter(table["picked"])["candidate"]) == set(chosen.picked)
     assert table["standard_error"].null_count() == 0
 
 
@@ -105,25 +105,25 @@ def test_shifts_are_mean_distances_in_standard_deviations() -> None:
     """Against a recount over all data sets of two candidates, each of which has one severity set."""
     errors = np.array([0.2, 0.25, 0.3, 0.35, 0.4])
     distances = RNG.uniform(1, 2, 5)
-    mine = [Scan(f"c{i}", (1, 2, 3, 4, 5), errors, np.full(5, d)) for i, d in enumerate(distances)]
-    found = dissimilar([mine], 0.3, spread=0.3, k=2, datasets=60_000)
+    candidates = [Scan(f"c{i}", (1, 2, 3, 4, 5), errors, np.full(5, d)) for i, d in enumerate(distances)]
+    chosen = dissimilar([candidates], 0.3, spread=0.3, k=2, datasets=60_000)
     sets = np.array([[distances[i], distances[j]] for i in range(5) for j in range(5) if i != j]).mean(1)
     which = [(i, j) for i in range(5) for j in range(5) if i != j]
     for i in range(5):
         with_it = np.mean([value for value, pair in zip(sets, which, strict=True) if i in pair])
-        assert found.shifts[0, i] == pytest.approx((with_it - sets.mean()) / sets.std(), abs=0.03)
+        assert chosen.shifts[0, i] == pytest.approx((with_it - sets.mean()) / sets.std(), abs=0.03)
 
 
 def test_if_all_are_equally_far_none_moves_a_data_set() -> None:
-    found = dissimilar([scans(4)], 0.32, spread=0.4, k=4, datasets=200, tolerance=0.2)
-    assert set(found.picked) == {"c0", "c1", "c2", "c3"}
-    np.testing.assert_array_equal(found.shifts, 0)
+    chosen = dissimilar([scans(4)], 0.32, spread=0.4, k=4, datasets=200, tolerance=0.2)
+    assert set(chosen.picked) == {"c0", "c1", "c2", "c3"}
+    np.testing.assert_array_equal(chosen.shifts, 0)
 
 
 def test_distances_are_to_the_nearest_cell() -> None:
-    mine, theirs = RNG.normal(size=(3, 4)), RNG.normal(size=(7, 4))
-    expected = [min(np.linalg.norm(a - b) for b in theirs) for a in mine]
-    np.testing.assert_allclose(nearest_distances(mine, theirs), expected)
+    ours, theirs = RNG.normal(size=(3, 4)), RNG.normal(size=(7, 4))
+    expected = [min(np.linalg.norm(a - b) for b in theirs) for a in ours]
+    np.testing.assert_allclose(nearest_distances(ours, theirs), expected)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_what_cannot_be_built_is_told(how: dict, values: tuple) -> None:
 
 def test_a_candidate_that_is_never_hard_enough_is_left_out() -> None:
     errors = np.linspace(0.15, 0.6, 10)
-    mine = [Scan(f"c{i}", tuple(range(1, 11)), errors, np.full(10, 1.0 + (i < 3))) for i in range(7)]
+    candidates = [Scan(f"c{i}", tuple(range(1, 11)), errors, np.full(10, 1.0 + (i < 3))) for i in range(7)]
     easy = Scan("easy", tuple(range(1, 11)), np.linspace(0.001, 0.01, 10), np.full(10, 9.0))
-    found = dissimilar([[*mine, easy]], 0.4, spread=0.4, k=2, datasets=2000, tolerance=0.1)
-    assert found.unfit == ["easy"]
-    assert set(found.picked) <= {"c0", "c1", "c2"}
-    assert found.table()["candidate"][-1] == "easy"
+    chosen = dissimilar([[*candidates, easy]], 0.4, spread=0.4, k=2, datasets=2000, tolerance=0.1)
+    assert chosen.unfit == ["easy"]
+    assert set(chosen.picked) <= {"c0", "c1", "c2"}
+    assert chosen.table()["candidate"][-1] == "easy"
     with pytest.raises(BrittleError, match=naming("1 halves", "1 corruptions")):
-        dissimilar([[mine[0], easy]], 0.4, spread=0.4, k=2, datasets=50, tolerance=0.1)
+        dissimilar([[candidates[0], easy]], 0.4, spread=0.4, k=2, datasets=50, tolerance=0.1)
 
 
 def test_runs_must_agree_and_errors_must_be_there() -> None:
@@ -184,12 +184,12 @@ def test_a_scan_measures_errors_and_distances(tmp_path) -> None:
     assert spread > 0
     few = feature_images(data, 6)
     how = {"samples": 3, "folder": tmp_path / "features"}
-    found = scan_candidates(model, few, results, model.name, levelled, baseline, **how)
-    assert [scan.candidate for scan in found] == [entry.id for entry in levelled.entries]
-    np.testing.assert_allclose(found[0].distances, 0, atol=1e-6)  # it is the benchmark itself
-    assert (found[1].distances > 0).all()
-    assert found[1].severities == (1, 2, 3, 4, 5)
-    assert found[0].errors[-1] > found[0].errors[0]
+    scanned = scan_candidates(model, few, results, model.name, levelled, baseline, **how)
+    assert [scan.candidate for scan in scanned] == [entry.id for entry in levelled.entries]
+    np.testing.assert_allclose(scanned[0].distances, 0, atol=1e-6)  # it is the benchmark itself
+    assert (scanned[1].distances > 0).all()
+    assert scanned[1].severities == (1, 2, 3, 4, 5)
+    assert scanned[0].errors[-1] > scanned[0].errors[0]
 
 
 def test_the_published_ten_are_among_the_bundled_candidates() -> None:

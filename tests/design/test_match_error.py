@@ -16,18 +16,20 @@ RECIPE = Benchmark("pair", (Entry("noc/brightness", ((1, 5),)), Entry("noc/shear
 
 def errors_on(recipe: Benchmark, folder) -> np.ndarray:
     table = evaluate(MODEL, DATA, recipe, folder).accuracy()
-    found = {(c, x): 1 - a for c, x, a in table.select("corruption", "level", "accuracy").rows()}
-    return np.array([[found[entry.id, level] for level in entry.levels] for entry in recipe.entries])
+    errors = {(c, x): 1 - a for c, x, a in table.select("corruption", "level", "accuracy").rows()}
+    return np.array([[errors[entry.id, level] for level in entry.levels] for entry in recipe.entries])
 
 
 def test_the_mean_error_of_every_corruption_is_the_target(tmp_path) -> None:
-    told = []
-    recipe = match_error(RECIPE, MODEL, DATA, 0.4, spread=0.5, tolerance=0.04, progress=lambda *what: told.append(what))
+    progress = []
+    recipe = match_error(
+        RECIPE, MODEL, DATA, 0.4, spread=0.5, tolerance=0.04, progress=lambda *what: progress.append(what)
+    )
     assert recipe.name == "pair-matched"
     errors = errors_on(recipe, tmp_path / "run")
     np.testing.assert_allclose(errors.mean(axis=1), 0.4, atol=0.03)
     np.testing.assert_allclose(errors, [np.array([0.2, 0.3, 0.4, 0.5, 0.6])] * 2, atol=0.06)
-    assert {corruption for corruption, _, _ in told} == {"noc/brightness", "noc/shear"}
+    assert {corruption for corruption, _, _ in progress} == {"noc/brightness", "noc/shear"}
     for entry in recipe.entries:
         assert np.diff(entry.levels).min() >= 0.09
 

@@ -23,11 +23,11 @@ def _symmetric(square: np.ndarray) -> np.ndarray:
 
 def test_a_matrix_agrees_with_itself_in_any_order() -> None:
     one = matrix()
-    found = compare_overlaps(one, one.subset(NAMES[::-1]))
-    assert found.spearman.value == pytest.approx(1)
-    assert found.mean_absolute.value == pytest.approx(0)
-    assert found.pairs == 28
-    assert "28 pairs" in str(found)
+    agreement = compare_overlaps(one, one.subset(NAMES[::-1]))
+    assert agreement.spearman.value == pytest.approx(1)
+    assert agreement.mean_absolute.value == pytest.approx(0)
+    assert agreement.pairs == 28
+    assert "28 pairs" in str(agreement)
 
 
 def test_noise_shows_in_both_numbers_and_in_the_interval() -> None:
@@ -45,9 +45,9 @@ def test_masked_pairs_are_left_out() -> None:
     scores = matrix().scores.copy()
     scores[2, :] = scores[:, 2] = np.nan
     scores[2, 2] = 1
-    found = compare_overlaps(matrix(), OverlapMatrix(NAMES, scores))
-    assert found.pairs == 21
-    assert found.mean_absolute.value == pytest.approx(0)
+    agreement = compare_overlaps(matrix(), OverlapMatrix(NAMES, scores))
+    assert agreement.pairs == 21
+    assert agreement.mean_absolute.value == pytest.approx(0)
 
 
 def test_other_corruptions_or_too_few_pairs_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""The models of an overlap matrix: made once, in every mode, and better at what they were taught."""
+"""The models of an overlap matrix: made once, in every mode, and better at what they were trained on."""
 
 import shutil
 from pathlib import Path
@@ -31,7 +31,7 @@ QUICK = TrainingConfig(epochs=6, batch_size=32, learning_rate=0.05, crop=0)
 
 
 @pytest.mark.parametrize("mode", ["scratch", "finetune", "batchnorm"])
-def test_every_mode_teaches(mode: str, tmp_path: Path) -> None:
+def test_every_mode_trains(mode: str, tmp_path: Path) -> None:
     plan = Plan(
         mode, "small:4", standard=QUICK, tuning=TrainingConfig(epochs=4, batch_size=32, learning_rate=0.05, crop=0)
     )
@@ -41,7 +41,7 @@ def test_every_mode_teaches(mode: str, tmp_path: Path) -> None:
     assert correct_cube(results, CANDIDATES).shape == (3, 3, 64)
     assert table[0, 0] > 0.9
     if mode != "batchnorm":
-        assert table[2, 2] > table[0, 2]  # who was taught hue is better at it
+        assert table[2, 2] > table[0, 2]  # the model trained with hue is better at it
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
     assert len(stamps) == (3 if mode == "scratch" else 4)  # the cheap modes have a start
     again = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)

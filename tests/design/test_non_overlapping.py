@@ -29,13 +29,13 @@ def overlaps(draw: st.DrawFn) -> OverlapMatrix:
 def by_force(overlap: OverlapMatrix, threshold: float) -> dict[tuple[str, ...], float]:
     """Every largest subset with all pairs under the threshold, and its mean overlap."""
     for size in range(len(overlap), 0, -1):
-        found = {
+        sets = {
             names: float(np.mean([overlap[pair] for pair in combinations(names, 2)] or [0]))
             for names in combinations(overlap.names, size)
             if all(overlap[pair] < threshold for pair in combinations(names, 2))
         }
-        if found:
-            return found
+        if sets:
+            return sets
     raise AssertionError
 
 
@@ -43,15 +43,15 @@ def by_force(overlap: OverlapMatrix, threshold: float) -> dict[tuple[str, ...], 
 @given(overlaps(), st.sampled_from([0.05, 0.1, 0.2, 2.0]))
 def test_against_brute_force(overlap: OverlapMatrix, threshold: float) -> None:
     expected = by_force(overlap, threshold)
-    found = non_overlapping(overlap, threshold, limit=1000)
-    assert found.counted
-    assert found.count == len(expected)
-    assert set(found.ties) == set(expected)
-    assert found.members == found.ties[0]
-    means = [expected[names] for names in found.ties]
+    sets = non_overlapping(overlap, threshold, limit=1000)
+    assert sets.counted
+    assert sets.count == len(expected)
+    assert set(sets.ties) == set(expected)
+    assert sets.members == sets.ties[0]
+    means = [expected[names] for names in sets.ties]
     assert means == pytest.approx(sorted(expected.values()))
-    assert found.size == 1 or found.mean_overlap == pytest.approx(means[0])
-    assert bool(found.notes) == bool(overlap.masked())
+    assert sets.size == 1 or sets.mean_overlap == pytest.approx(means[0])
+    assert bool(sets.notes) == bool(overlap.masked())
 
 
 @settings(max_examples=100, deadline=None)
@@ -62,17 +62,17 @@ def test_the_lightest_of_many_against_all_of_them(overlap: OverlapMatrix, limit:
     weights = np.nan_to_num(overlap.scores[np.ix_(order, order)])
     size = non_overlapping(overlap, 0.2).size
     expected = sorted(weight_of(clique, weights) for clique in cliques_of_size(graph, size))
-    found = lightest_cliques(graph, weights, size, limit)
-    assert [weight_of(clique, weights) for clique in found] == pytest.approx(expected[:limit])
-    assert len(set(found)) == len(found)
+    cliques = lightest_cliques(graph, weights, size, limit)
+    assert [weight_of(clique, weights) for clique in cliques] == pytest.approx(expected[:limit])
+    assert len(set(cliques)) == len(cliques)
 
 
 def test_imagenet_noc_does_not_overlap() -> None:
     overlap = published_overlap("noc-table8")
-    found = non_overlapping(overlap, 0.1)
-    assert found.members == overlap.names
-    assert (found.size, found.count, found.counted, found.notes) == (8, 1, True, ())
-    assert found.mean_overlap == pytest.approx(overlap.mean_pair())
+    sets = non_overlapping(overlap, 0.1)
+    assert sets.members == overlap.names
+    assert (sets.size, sets.count, sets.counted, sets.notes) == (8, 1, True, ())
+    assert sets.mean_overlap == pytest.approx(overlap.mean_pair())
 
 
 def test_imagenet_c_overlaps() -> None:
@@ -95,18 +95,18 @@ def test_more_subsets_than_anyone_can_list() -> None:
     scores = 0.03 + 0.02 * (worse[:, None].astype(float) + worse) + rng.uniform(0, 0.001, (40, 40))
     twins = np.arange(40) // 2
     overlap = matrix(np.where(twins[:, None] == twins, 0.9, scores))
-    found = non_overlapping(overlap, 0.1)
-    assert found.members == tuple(f"c{2 * i + side:03}" for i, side in enumerate(better))
-    assert not found.counted
-    assert found.count > 20_000
-    assert "more than 20000" in found.notes[0]
-    assert len(found.ties) == 20
+    sets = non_overlapping(overlap, 0.1)
+    assert sets.members == tuple(f"c{2 * i + side:03}" for i, side in enumerate(better))
+    assert not sets.counted
+    assert sets.count > 20_000
+    assert "more than 20000" in sets.notes[0]
+    assert len(sets.ties) == 20
 
 
 def test_two_hundred_candidates() -> None:
-    found = non_overlapping(matrix(np.random.default_rng(1).random((200, 200))), 0.4)
-    assert found.size in (9, 10)  # C(200, 9) · 0.4³⁶ = 5.6 are expected
-    assert not found.notes
+    sets = non_overlapping(matrix(np.random.default_rng(1).random((200, 200))), 0.4)
+    assert sets.size in (9, 10)  # C(200, 9) · 0.4³⁶ = 5.6 are expected
+    assert not sets.notes
 
 
 @pytest.mark.parametrize(

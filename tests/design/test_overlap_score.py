@@ -28,24 +28,24 @@ ACCURACY = np.array(
 @pytest.mark.parametrize("form", ["ratio", "accuracy"])
 def test_the_formula_word_for_word(form: str) -> None:
     def gain(model: int, test: int) -> float:
-        own = ACCURACY[:, 0] if form == "ratio" else np.ones(4)
-        return ACCURACY[model, test] / own[model] - ACCURACY[0, test] / own[0]
+        clean = ACCURACY[:, 0] if form == "ratio" else np.ones(4)
+        return ACCURACY[model, test] / clean[model] - ACCURACY[0, test] / clean[0]
 
-    found = overlap_matrix(ACCURACY, NAMES, form=form)
+    overlap = overlap_matrix(ACCURACY, NAMES, form=form)
     for a in range(1, 4):
         for b in range(1, 4):
             expected = max(0, (gain(a, b) / gain(b, b) + gain(b, a) / gain(a, a)) / 2)
-            assert found[NAMES[a - 1], NAMES[b - 1]] == pytest.approx(expected)
+            assert overlap[NAMES[a - 1], NAMES[b - 1]] == pytest.approx(expected)
 
 
 def test_a_vanishing_gain_is_named_and_masked() -> None:
     table = ACCURACY.copy()
     table[2, 2] = 0.47  # trained with snow, and no better on snow
     with pytest.warns(VanishingGain, match=r"trained with snow is only \+0.002 better"):
-        found = overlap_matrix(table, NAMES)
-    assert found.masked() == [("fog", "snow"), ("snow", "blur")]
-    assert found["snow", "snow"] == 1
-    assert found["fog", "blur"] == overlap_matrix(ACCURACY, NAMES)["fog", "blur"]
+        overlap = overlap_matrix(table, NAMES)
+    assert overlap.masked() == [("fog", "snow"), ("snow", "blur")]
+    assert overlap["snow", "snow"] == 1
+    assert overlap["fog", "blur"] == overlap_matrix(ACCURACY, NAMES)["fog", "blur"]
     assert not overlap_matrix(table, NAMES, floor=0.001).masked()
 
 
@@ -87,10 +87,10 @@ def test_relative_errors_give_the_overlaps_of_the_accuracies() -> None:
     """Whatever the reference model is; and the clean accuracies matter."""
     reference = np.array([0.7, 0.55, 0.9])
     errors = metrics.relative_corruption_errors(1 - ACCURACY[:, 1:], 1 - ACCURACY[:, 0], reference, 0.4)
-    found = overlap_from_relative_errors(errors, NAMES, clean_errors=1 - ACCURACY[:, 0])
-    assert found.scores == pytest.approx(overlap_matrix(ACCURACY, NAMES).scores)
+    overlap = overlap_from_relative_errors(errors, NAMES, clean_errors=1 - ACCURACY[:, 0])
+    assert overlap.scores == pytest.approx(overlap_matrix(ACCURACY, NAMES).scores)
     blind = overlap_from_relative_errors(errors, NAMES)
-    assert np.abs(blind.scores - found.scores).max() > 0.01
+    assert np.abs(blind.scores - overlap.scores).max() > 0.01
     equal = ACCURACY.copy()
     equal[:, 0] = 0.8
     errors = metrics.relative_corruption_errors(1 - equal[:, 1:], 0.2, reference, 0.4)
@@ -124,32 +124,32 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     truth = overlap_matrix(ACCURACY, NAMES)["fog", "snow"]
     held = 0
     for seed in range(60):
-        found = overlap_with_intervals(samples(500, seed), NAMES, resamples=200, seed=seed, level=0.9)
-        i, j = found.positions(["fog", "snow"])
-        held += found.low[i, j] <= truth <= found.high[i, j]
+        overlap = overlap_with_intervals(samples(500, seed), NAMES, resamples=200, seed=seed, level=0.9)
+        i, j = overlap.positions(["fog", "snow"])
+        held += overlap.low[i, j] <= truth <= overlap.high[i, j]
     assert 48 <= held <= 60
 
 
 def test_intervals_belong_to_the_same_scores() -> None:
     correct = samples(2000, 1)
-    found = overlap_with_intervals(correct, NAMES, seed=3)
-    assert found.scores == pytest.approx(overlap_matrix(correct.mean(-1), NAMES).scores)
-    assert (found.low <= found.scores).all()
-    assert (found.scores <= found.high).all()
-    assert (np.diagonal(found.low) == 1).all()
+    overlap = overlap_with_intervals(correct, NAMES, seed=3)
+    assert overlap.scores == pytest.approx(overlap_matrix(correct.mean(-1), NAMES).scores)
+    assert (overlap.low <= overlap.scores).all()
+    assert (overlap.scores <= overlap.high).all()
+    assert (np.diagonal(overlap.low) == 1).all()
     again = overlap_with_intervals(correct, NAMES, seed=3)
-    assert np.array_equal(found.high, again.high)
+    assert np.array_equal(overlap.high, again.high)
     wider = overlap_with_intervals(correct, NAMES, seed=3, level=0.99)
-    assert (wider.high >= found.high).all()
+    assert (wider.high >= overlap.high).all()
 
 
 def test_a_gain_that_may_vanish_bounds_nothing() -> None:
     correct = samples(300, 0)
     correct[2, 2] = correct[0, 2]
     correct[2, 2, np.flatnonzero(~correct[2, 2])[:15]] = True  # 5 points better: some resamples see none
-    found = overlap_with_intervals(correct, NAMES, form="accuracy", floor=0.04)
-    assert np.isfinite(found["fog", "snow"])
-    assert found.high[0, 1] == np.inf
-    assert np.isfinite(found.high[0, 2])
+    overlap = overlap_with_intervals(correct, NAMES, form="accuracy", floor=0.04)
+    assert np.isfinite(overlap["fog", "snow"])
+    assert overlap.high[0, 1] == np.inf
+    assert np.isfinite(overlap.high[0, 2])
     with pytest.raises(BrittleError, match=naming(4, 3, 300)):
         overlap_with_intervals(correct[1:], NAMES)

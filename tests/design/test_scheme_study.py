@@ -45,10 +45,10 @@ def one_thread():
 
 def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -> None:
     schemes = some_schemes(4)
-    told = []
-    models = scheme_models(schemes, DATA, tmp_path / "models", PLAN, progress=lambda *what: told.append(what))
+    progress = []
+    models = scheme_models(schemes, DATA, tmp_path / "models", PLAN, progress=lambda *what: progress.append(what))
     assert list(models) == ["standard", *schemes]
-    assert told[0][0] == "training standard"
+    assert progress[0][0] == "training standard"
     keys = {model.key for model in models.values()}
     assert len(keys) == 5  # each learned something else
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").glob("*.safetensors")}
@@ -74,6 +74,13 @@ def test_a_study_goes_from_schemes_to_correlations_and_resumes(tmp_path: Path) -
         scheme_models(schemes, DATA, tmp_path / "models", Plan("scratch", "small:4"))
 
 
+def test_from_scratch_the_standard_model_may_be_left_out(tmp_path: Path) -> None:
+    plan = Plan("scratch", "small:4", standard=SHORT, tuning=SHORT)
+    assert list(scheme_models({"mix": AugMix()}, DATA, tmp_path, plan, standard=False)) == ["mix"]
+    with pytest.raises(BrittleError, match=naming("finetune", "standard")):
+        scheme_models({"mix": AugMix()}, DATA, tmp_path / "other", PLAN, standard=False)
+
+
 @pytest.mark.parametrize("mode", ["scratch", "batchnorm"])
 def test_models_can_be_made_in_other_ways(mode: str, tmp_path: Path) -> None:
     plan = Plan(mode, "small:4", standard=SHORT, tuning=SHORT, tuning_images=64)
@@ -90,9 +97,9 @@ def test_correlations_are_scipys_and_need_a_difference() -> None:
     columns = {"msd": RNG.random(9), "mmd": RNG.random(9), "error": RNG.random(9)}
     table = pl.DataFrame({"scheme": names, "corruption": "fog", **columns})
     flat = table.with_columns(corruption=pl.lit("snow"), error=pl.lit(0.5))
-    found = scheme_correlations(pl.concat([table, flat]))
+    correlations = scheme_correlations(pl.concat([table, flat]))
     expected = spearmanr(columns["msd"], columns["error"])
-    first, second = found.iter_rows(named=True)
+    first, second = correlations.iter_rows(named=True)
     assert first["msd"] == pytest.approx(expected.statistic)
     assert first["msd_p"] == pytest.approx(expected.pvalue)
     assert first["mmd"] == pytest.approx(spearmanr(columns["mmd"], columns["error"]).statistic)

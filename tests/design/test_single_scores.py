@@ -31,15 +31,15 @@ ERRORS = [
 
 
 def test_scores_are_relative_to_what_corruptions_add_to_the_standard_model() -> None:
-    found = single_scores(cube(ERRORS), NAMES)
+    singles = single_scores(cube(ERRORS), NAMES)
     fog, snow, rain = (1 / 3 + 1 + 1) / 3, (1 + 1 / 2 + 1) / 3, (1 / 3 + 1 / 4 + 0) / 3
-    values = {name: one.value for name, one in found.scores.items()}
+    values = {name: one.value for name, one in singles.scores.items()}
     assert values == pytest.approx({"fog": 100 * fog, "snow": 100 * snow, "rain": 100 * rain})
-    assert found.balance.range == pytest.approx(100 * (snow - rain))
-    assert found.balance.std == pytest.approx(100 * np.std([fog, snow, rain]))
-    assert found.reference == "the standard model"
-    assert found.std.low is not None
-    assert found.std.low <= found.std.value <= found.std.high
+    assert singles.balance.range == pytest.approx(100 * (snow - rain))
+    assert singles.balance.std == pytest.approx(100 * np.std([fog, snow, rain]))
+    assert singles.reference == "the standard model"
+    assert singles.std.low is not None
+    assert singles.std.low <= singles.std.value <= singles.std.high
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_the_published_errors_give_the_published_balance(
     ids = [entry.id for entry in entries]
     reference = alexnet_reference(Benchmark("members", entries))
     correct = cube(np.column_stack([clean, under]).tolist(), samples=20_000)
-    found = single_scores(correct, ids, reference=reference, resamples=2)
-    assert round(found.balance.range, 1) == spread
-    assert round(found.balance.std, 1) == std
-    assert found.reference == "AlexNet, as published"
+    singles = single_scores(correct, ids, reference=reference, resamples=2)
+    assert round(singles.balance.range, 1) == spread
+    assert round(singles.balance.std, 1) == std
+    assert singles.reference == "AlexNet, as published"
     means = printed.numbers(*names)[1:].mean(axis=1)
-    assert [one.value for one in found.scores.values()] == pytest.approx(means, abs=0.05)
+    assert [one.value for one in singles.scores.values()] == pytest.approx(means, abs=0.05)
     direct = published_single_scores(table)
     assert (round(direct.balance.range, 1), round(direct.balance.std, 1)) == (spread, std)
     assert list(direct.scores) == ids
@@ -75,15 +75,15 @@ def test_the_published_errors_give_the_published_balance(
 
 
 def test_members_alone_are_scored_and_tested() -> None:
-    found = single_scores(cube(ERRORS), NAMES, ["snow", "fog"])
-    assert {name: one.value for name, one in found.scores.items()} == pytest.approx({"snow": 75, "fog": 200 / 3})
+    singles = single_scores(cube(ERRORS), NAMES, ["snow", "fog"])
+    assert {name: one.value for name, one in singles.scores.items()} == pytest.approx({"snow": 75, "fog": 200 / 3})
 
 
 def test_what_hardly_troubles_the_reference_is_left_out() -> None:
     easy = [[*row[:3], 0.11] for row in ERRORS]
-    found = single_scores(cube(easy), NAMES)
-    assert found.left_out == ("rain",)
-    assert list(found.scores) == ["fog", "snow"]
+    singles = single_scores(cube(easy), NAMES)
+    assert singles.left_out == ("rain",)
+    assert list(singles.scores) == ["fog", "snow"]
     with pytest.raises(BrittleError, match=naming(2)):
         single_scores(
             cube(ERRORS), NAMES, reference=Reference("a weak one", 0.3, {"fog": 0.9, "snow": 0.3, "rain": 0.2})

@@ -98,5 +98,5 @@ def test_a_wrong_class_count_is_told_before_anything_runs(tmp_path: Path) -> Non
     for name in ("n01440764", "n01443537"):
         (tmp_path / name).mkdir()
         Pil.fromarray(WIDE).save(tmp_path / name / "a.png")
-    with pytest.raises(BrittleError, match=naming("n01484850", 1000, "--partial")):
+    with pytest.raises(BrittleError, match=naming("n01484850", 1000, "partial=True")):
         load_dataset(f"imagenet:{tmp_path}")

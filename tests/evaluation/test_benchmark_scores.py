@@ -68,18 +68,22 @@ def test_each_score_is_its_formula_on_the_rows() -> None:
     assert len(best.all()) == 7
     assert best.reference is not None
     assert "reference-cifar10-c" in best.reference
-    for own, entry, error, reference_error in zip(best.corruptions, RECIPE.entries, errors, below, strict=True):
-        assert own.corruption == entry.id
-        assert own.accuracy.value == pytest.approx(1 - error)
-        assert own.accuracy.low < own.accuracy.value < own.accuracy.high
-        assert own.corruption_error.value == pytest.approx(error / reference_error)
-    assert [own.accuracy.value for own in best.worst_first()] == pytest.approx(sorted(1 - errors))
+    for corruption_scores, entry, error, reference_error in zip(
+        best.corruptions, RECIPE.entries, errors, below, strict=True
+    ):
+        assert corruption_scores.corruption == entry.id
+        assert corruption_scores.accuracy.value == pytest.approx(1 - error)
+        assert corruption_scores.accuracy.low < corruption_scores.accuracy.value < corruption_scores.accuracy.high
+        assert corruption_scores.corruption_error.value == pytest.approx(error / reference_error)
+    assert [corruption_scores.accuracy.value for corruption_scores in best.worst_first()] == pytest.approx(
+        sorted(1 - errors)
+    )
 
 
 def test_a_model_of_ones_own_may_be_the_reference() -> None:
     results = made_up({"good": 0.8, "poor": 0.5})
-    mine = as_baseline(results, RECIPE, "poor")
-    by_model = {row.model: row for row in scores(results, RECIPE, reference=mine, resamples=50)}
+    poor = as_baseline(results, RECIPE, "poor")
+    by_model = {row.model: row for row in scores(results, RECIPE, reference=poor, resamples=50)}
     assert by_model["poor"].mce.value == pytest.approx(1)
     assert by_model["good"].mce.value < 0.6
 
@@ -146,8 +150,8 @@ def test_several_runs_hold_each_model_once_and_tell_weights_apart(tmp_path: Path
 
 def test_differences_to_the_best_of_several_hold_together() -> None:
     results = made_up({"a": 0.7, "b": 0.69, "c": 0.5})
-    found = compare_all(results, RECIPE, ["a", "b", "c"], resamples=300)
-    for other, gap in found.items():
+    differences = compare_all(results, RECIPE, ["a", "b", "c"], resamples=300)
+    for other, gap in differences.items():
         alone = compare(results, RECIPE, other, "a", resamples=300)
         assert gap.value == pytest.approx(alone.value)
         assert gap.high - gap.low > 1.05 * (alone.high - alone.low)
@@ -164,7 +168,7 @@ def test_each_corruption_has_the_estimates_of_its_columns_alone() -> None:
     [score] = scores(results, RECIPE, reference=reference, resamples=300, seed=5)
     rows = results.matrix("good", [Cell(), *RECIPE.cells()]).values
     start = 1
-    for entry, found in zip(RECIPE.entries, score.corruptions, strict=True):
+    for entry, corruption_scores in zip(RECIPE.entries, score.corruptions, strict=True):
         columns = rows[:, [0, *range(start, start := start + len(entry.levels))]]
         below = float(reference.of([entry.id])[0])
         measures = {
@@ -176,13 +180,15 @@ def test_each_corruption_has_the_estimates_of_its_columns_alone() -> None:
             ),
         }
         for field, measure in measures.items():
-            own = getattr(found, field)
+            estimate = getattr(corruption_scores, field)
             alone = bootstrap(
                 columns,
                 lambda a, measure=measure: measure(a[..., 1:].mean(-1), a[..., 0]),
-                name=own.name,
+                name=estimate.name,
                 resamples=300,
                 seed=5,
             )
-            assert (own.value, own.low, own.high) == pytest.approx((alone.value, alone.low, alone.high), abs=1.1e-12)
-            assert (own.n, own.method) == (alone.n, alone.method)
+            assert (estimate.value, estimate.low, estimate.high) == pytest.approx(
+                (alone.value, alone.low, alone.high), abs=1.1e-12
+            )
+            assert (estimate.n, estimate.method) == (alone.n, alone.method)

@@ -68,8 +68,8 @@ def test_each_cell_is_told_after_it_is_stored_with_its_accuracy(tmp_path: Path) 
     assert {"data": "demo", "images": 20, "benchmark": "two", "engine": "local"}.items() <= run.settings.items()
     expected = {tuple(row[:3]): row[4] for row in results.accuracy().rows()}
     cells = [call for name, call in recorder.calls if name == "cell"]
-    told = {(model, cell.corruption, cell.level): (right, images) for model, cell, right, images in cells}
-    assert told == {place: (accuracy, 20) for place, accuracy in expected.items()}
+    reported = {(model, cell.corruption, cell.level): (right, images) for model, cell, right, images in cells}
+    assert reported == {place: (accuracy, 20) for place, accuracy in expected.items()}
     assert recorder.calls[-1][1].models == results.models
 
 
@@ -98,16 +98,16 @@ def test_published_pictures_and_runs_without_a_folder_are_followed(tmp_path: Pat
     stored = Recorder()
     evaluate(MODELS[0], f"cifar-c:{tmp_path / 'set'}", folder=tmp_path / "run", callbacks=[stored], threads=1)
     assert stored.names == ["start", *["cell"] * 10, "end"]
-    told = sorted((call[1].place, call[2]) for name, call in stored.calls if name == "cell")
+    reported = sorted((call[1].place, call[2]) for name, call in stored.calls if name == "cell")
     rows = load_results(tmp_path / "run").accuracy().rows()
-    assert told == sorted(((corruption, level), accuracy) for _, corruption, level, _, accuracy in rows)
+    assert reported == sorted(((corruption, level), accuracy) for _, corruption, level, _, accuracy in rows)
 
 
 def test_an_error_in_a_callback_is_named_and_loses_nothing(tmp_path: Path) -> None:
     bad, good = Recorder("cell"), Recorder()
-    with pytest.warns(CallbackFailed, match=naming("Recorder", "on_cell_end", "no space left")) as told:
+    with pytest.warns(CallbackFailed, match=naming("Recorder", "on_cell_end", "no space left")) as warned:
         results = evaluate(MODELS[0], DATA, RECIPE, tmp_path / "run", callbacks=[bad, good], threads=1)
-    assert len(told) == 1
+    assert len(warned) == 1
     assert bad.names == ["start", "cell"]
     assert good.names == ["start", *["cell"] * 4, "end"]
     assert len(results.cells) == 4
@@ -176,15 +176,15 @@ def test_severities_become_whole_steps() -> None:
     assert (steps(), steps(1, 5), steps(1, 2.5), steps(0.25), steps(1 / 3)) == (1, 1, 10, 100, 1000)
 
 
-def check(found: dict[str, dict[float, float]], results: Results, per_severity: int) -> None:
+def check(logged: dict[str, dict[float, float]], results: Results, per_severity: int) -> None:
     """Every cell is there at its step, and every score."""
     for model, corruption, level, _, accuracy in results.accuracy().rows():
-        assert found[f"{model}/{corruption}"][per_severity * level] == pytest.approx(accuracy, abs=1e-6)
+        assert logged[f"{model}/{corruption}"][per_severity * level] == pytest.approx(accuracy, abs=1e-6)
     for score in scores(results):
         for one in score.all():
             name = f"{score.model}/two/{one.name.replace(' ', '_')}"
-            assert list(found[name].values()) == pytest.approx([one.value], abs=1e-6)
-            assert list(found[f"{name}_low"].values()) == pytest.approx([one.low], abs=1e-6)
+            assert list(logged[name].values()) == pytest.approx([one.value], abs=1e-6)
+            assert list(logged[f"{name}_low"].values()) == pytest.approx([one.low], abs=1e-6)
 
 
 @pytest.mark.filterwarnings("default", "error::brittle._errors.CallbackFailed")  # of packages that are not ours
@@ -197,8 +197,8 @@ def test_tensorboard_holds_the_cells_and_scores(tmp_path: Path) -> None:
     )
     events.Reload()
     tags = events.Tags()
-    found = {tag: {event.step: event.value for event in events.Scalars(tag)} for tag in tags["scalars"]}
-    check(found, results, 10)
+    logged = {tag: {event.step: event.value for event in events.Scalars(tag)} for tag in tags["scalars"]}
+    check(logged, results, 10)
     [settings] = events.Tensors("settings/text_summary")
     assert b"| benchmark | two |" in settings.tensor_proto.string_val[0]
 
@@ -215,11 +215,11 @@ def test_mlflow_holds_the_cells_and_scores(tmp_path: Path, monkeypatch: pytest.M
     assert client.get_experiment(run.info.experiment_id).name == "robustness"
     assert run.data.params["benchmark"] == "two"
     assert run.data.params["images"] == "20"
-    found = {
+    logged = {
         name: {point.step: point.value for point in client.get_metric_history(callback.run_id, name)}
         for name in run.data.metrics
     }
-    check(found, results, 10)
+    check(logged, results, 10)
     mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
     mlflow.set_experiment("of the user")
     with mlflow.start_run() as active:
@@ -251,7 +251,7 @@ def test_wandb_holds_the_cells_and_scores(tmp_path: Path, monkeypatch: pytest.Mo
     results = evaluate(MODELS, DATA, RECIPE, callbacks=[WandbCallback("robustness", "offline")], threads=1)
     [path] = tmp_path.glob("wandb/offline-run-*/*.wandb")
     records = import_module("wandb.proto.wandb_internal_pb2")
-    found: dict[str, dict[float, float]] = {}
+    logged: dict[str, dict[float, float]] = {}
     config: dict[str, Any] = {}
     deadline = time.monotonic() + 30
     while True:  # W&B's service may write the end of its file after `finish` came back
@@ -262,9 +262,9 @@ def test_wandb_holds_the_cells_and_scores(tmp_path: Path, monkeypatch: pytest.Mo
     for record in log:
         row = {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
         for name, value in row.items():
-            found.setdefault(name, {})[row.get("severity", 0)] = value
+            logged.setdefault(name, {})[row.get("severity", 0)] = value
         for item in record.summary.update:
-            found.setdefault(item.key or "/".join(item.nested_key), {})[0] = json.loads(item.value_json)
+            logged.setdefault(item.key or "/".join(item.nested_key), {})[0] = json.loads(item.value_json)
         config |= {item.key: json.loads(item.value_json) for item in record.run.config.update}
-    check(found, results, 1)
+    check(logged, results, 1)
     assert config["benchmark"] == "two"

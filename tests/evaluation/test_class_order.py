@@ -17,11 +17,11 @@ def test_a_wrong_order_is_found(classes: int, count: int) -> None:
     labels = np.arange(count) % classes
     order = np.roll(np.arange(classes), 1)  # output i means class order[i]
     predictions = np.argsort(order)[predicted(labels, classes, 0.9, draws)]
-    found = guessing(labels, predictions, classes)
-    assert found is not None
-    assert found.order == tuple(order)
-    assert found.fitted == pytest.approx(0.9, abs=0.1)
-    words = guessing_warning("net", found, [f"c{i}" for i in range(classes)])
+    warning = guessing(labels, predictions, classes)
+    assert warning is not None
+    assert warning.order == tuple(order)
+    assert warning.fitted == pytest.approx(0.9, abs=0.1)
+    words = guessing_warning("net", warning, [f"c{i}" for i in range(classes)])
     assert f"c{order[0]}, c{order[1]}" in words
 
 
@@ -54,4 +54,4 @@ def test_few_images_prove_nothing() -> None:
     constant = guessing(np.arange(60) % 6, np.zeros(60, int), 6)
     assert constant is not None
     assert constant.order is None
-    assert "--classes" in guessing_warning("net", constant, ["a"] * 6)
+    assert "`classes`" in guessing_warning("net", constant, ["a"] * 6)

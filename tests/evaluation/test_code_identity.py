@@ -222,7 +222,7 @@ def test_a_changed_corruption_is_another_cell_and_is_not_mixed(tmp_path: Path, m
 
 
 def test_the_keys_of_brittles_own_corruptions_are_those_of_their_recipe() -> None:
-    assert {found.code for found in brittle.list_corruptions()} == {""}
+    assert {one.code for one in brittle.list_corruptions()} == {""}
     recipe = brittle.load_benchmark("imagenet-c-extra")
     for cell in plan(recipe)[1:]:
         alone = Benchmark("x", (Entry(cell.corruption, (cell.level,)),), seed=recipe.seed)

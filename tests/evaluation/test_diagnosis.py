@@ -53,16 +53,16 @@ def test_classes_and_mistakes_are_counted(results: Results) -> None:
     measured = scores_by_class(results, STEPS, "a")
     assert measured.all_classes == len(measured.classes) == 4
     for one in measured.classes:
-        own = corrupted.filter(pl.col("label") == one.label)
-        assert one.mean.value == pytest.approx(own["correct"].mean())
+        class_rows = corrupted.filter(pl.col("label") == one.label)
+        assert one.mean.value == pytest.approx(class_rows["correct"].mean())
         assert one.clean.value == pytest.approx(
             rows.filter(pl.col("level") == 0, pl.col("label") == one.label)["correct"].mean()
         )
-        worst = own.group_by("corruption").agg(pl.col("correct").mean()).sort("correct", "corruption")
+        worst = class_rows.group_by("corruption").agg(pl.col("correct").mean()).sort("correct", "corruption")
         assert one.worst_accuracy == pytest.approx(worst["correct"][0])
     for one in measured.confusions:
-        own = corrupted.filter(pl.col("label") == one.label)
-        assert one.corrupted == pytest.approx((own["prediction"] == one.prediction).mean())
+        class_rows = corrupted.filter(pl.col("label") == one.label)
+        assert one.corrupted == pytest.approx((class_rows["prediction"] == one.prediction).mean())
     shares = [one.corrupted for one in measured.confusions]
     assert shares == sorted(shares, reverse=True)
     assert len(scores_by_class(results, STEPS, "a", classes=2).classes) == 2
@@ -79,9 +79,14 @@ def test_results_without_clean_images_have_no_losses(results: Results) -> None:
 def test_calibration_needs_confidences(results: Results) -> None:
     rows = results.rows.collect()
     measured = model_calibration(results, STEPS, "a")
-    for name, own in (("clean", rows.filter(pl.col("level") == 0)), ("corrupted", rows.filter(pl.col("level") > 0))):
+    for name, chosen_rows in (
+        ("clean", rows.filter(pl.col("level") == 0)),
+        ("corrupted", rows.filter(pl.col("level") > 0)),
+    ):
         error = measured.errors[name]
-        assert error.value == pytest.approx(expected_calibration_error(own["confidence"], own["correct"]))
+        assert error.value == pytest.approx(
+            expected_calibration_error(chosen_rows["confidence"], chosen_rows["correct"])
+        )
         assert error.low <= error.value <= error.high
         assert error.n == 60
     for missing in (float("nan"), None, 1.5):

@@ -188,19 +188,19 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     def shown() -> int:
         return sum(map(int, (tmp_path / "killed.shown").read_text().split()))
 
-    there = 0
+    stored = 0
     for _ in range(3):
         process = subprocess.Popen(command, env={**os.environ})
-        while cells() <= there and process.poll() is None:
+        while cells() <= stored and process.poll() is None:
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        there = cells()
+        stored = cells()
     images, total = len(dataset()), len(plan(RECIPE))
-    assert 3 <= there < total, "the run was not killed in its midst"
+    assert 3 <= stored < total, "the run was not killed in its midst"
     before = shown()
     subprocess.run(command, check=True)
-    assert shown() - before == images * (total - there)
+    assert shown() - before == images * (total - stored)
     evaluate(model(), dataset(), RECIPE, tmp_path / "whole")
     assert rows(tmp_path / "killed").equals(rows(tmp_path / "whole"))
 

@@ -315,9 +315,9 @@ def test_data_without_labels_are_refused(kind: str) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_that_names_it(model: object, data: object, values: tuple[object, ...]) -> None:
-    with pytest.raises((BrittleError, FileNotFoundError), match=naming(*values)) as told:
+    with pytest.raises((BrittleError, FileNotFoundError), match=naming(*values)) as raised:
         brittle.evaluate(model, data, FOG)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(("benchmark", "values"), [("cifar10c", ("cifar10c", "cifar10-c")), ("no.toml", ("no.toml",))])
@@ -345,12 +345,12 @@ def test_a_wrapped_module_sees_what_it_was_told() -> None:
 
 def test_a_probe_and_a_search_take_the_same(tmp_path: Path) -> None:
     Pil.fromarray(IMAGES[0]).save(tmp_path / "a.png")
-    found = [
+    searches = [
         brittle.probe(model, image, FOG, draws=1, tolerance=0.5)
         for model in (channels, from_callable(channels, name="channels"))
         for image in (IMAGES[0], Pil.fromarray(IMAGES[0]), tmp_path / "a.png", str(tmp_path / "a.png"))
     ]
-    assert len({repr(one) for one in found}) == 1
+    assert len({repr(one) for one in searches}) == 1
     kept = brittle.search_failure_points({"a": channels}, (IMAGES, LABELS), FOG, tmp_path / "run", tolerance=0.5)
     freely = brittle.search_failure_points({"a": channels}, arrays(IMAGES, LABELS), FOG, tolerance=0.5)
     assert kept.equals(freely)

@@ -45,16 +45,16 @@ def grid(corruption: str, resolution: float, highest: float) -> np.ndarray:
 @pytest.mark.parametrize(("corruption", "highest"), [("imagenet-c/brightness", 5), ("c-bar/sparkles", 10)])
 @pytest.mark.parametrize("step", [1.0, 5.0])
 def test_halving_finds_what_a_fine_grid_finds(corruption: str, highest: float, step: float) -> None:
-    found = bisect(MODEL, SOURCE, np.zeros(40, int), corruption, step=step, tolerance=step / 32, batch_size=16)
-    assert found.resolution == step / 32
-    np.testing.assert_array_equal(found.failed, grid(corruption, step / 32, highest))
-    assert 0 < np.isfinite(found.failed).sum() - (found.failed == 0).sum() < 40
-    assert found.shown < found.shown_by_a_grid / 10
-    inside = np.isfinite(found.failed) & (found.failed > 0)
-    np.testing.assert_allclose(found.failed[inside] - found.held[inside], step / 32)
-    survival = found.points.survival()
-    assert survival[0] == (found.failed > 0).mean()
-    assert survival[-1] == np.isinf(found.failed).mean()
+    bisected = bisect(MODEL, SOURCE, np.zeros(40, int), corruption, step=step, tolerance=step / 32, batch_size=16)
+    assert bisected.resolution == step / 32
+    np.testing.assert_array_equal(bisected.failed, grid(corruption, step / 32, highest))
+    assert 0 < np.isfinite(bisected.failed).sum() - (bisected.failed == 0).sum() < 40
+    assert bisected.shown < bisected.shown_by_a_grid / 10
+    inside = np.isfinite(bisected.failed) & (bisected.failed > 0)
+    np.testing.assert_allclose(bisected.failed[inside] - bisected.held[inside], step / 32)
+    survival = bisected.points.survival()
+    assert survival[0] == (bisected.failed > 0).mean()
+    assert survival[-1] == np.isinf(bisected.failed).mean()
 
 
 def test_a_search_is_made_once_and_kept(tmp_path: Path) -> None:

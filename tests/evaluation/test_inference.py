@@ -49,7 +49,7 @@ def shown(model, images, threads, size=4):
         return images[start : start + size]
 
     batches = infer([model], draw, range(0, len(images), size), Classes(), threads=threads)
-    return joined([found for [found] in batches])
+    return joined([batch for [batch] in batches])
 
 
 def test_a_network_that_notes_things_says_the_same_in_any_number_of_threads(images):

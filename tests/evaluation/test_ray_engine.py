@@ -196,6 +196,6 @@ def test_callbacks_are_told_here_of_cells_from_the_cluster(tmp_path: Path) -> No
             assert os.getpid() == process
             self.cells[cell.place] = accuracy
 
-    process, told = os.getpid(), Told()
-    results = evaluate(network(), DATA, RECIPE, tmp_path, engine="ray", callbacks=[told])
-    assert told.cells == {(row[1], row[2]): row[4] for row in results.accuracy().rows()}
+    process, callback = os.getpid(), Told()
+    results = evaluate(network(), DATA, RECIPE, tmp_path, engine="ray", callbacks=[callback])
+    assert callback.cells == {(row[1], row[2]): row[4] for row in results.accuracy().rows()}

@@ -53,12 +53,12 @@ ALL = {"imagenet": (np.arange(50_000) % 1000, imagenet_names()), "cifar10": (np.
 @pytest.mark.parametrize("name", REFERENCES)
 def test_all_of_the_images_through_a_bundled_recipe_get_published_numbers(name: str) -> None:
     recipe = brittle.load_benchmark(name)
-    found = comparable(seen(*ALL[name.partition("-")[0].replace("noc", "imagenet")], recipe), recipe)
-    assert found.recipe == name
-    assert found.refusal() == ""
-    assert bool(found.published) == (name != "noc-candidates")
-    assert (found.baseline is None) == name.endswith("c-bar")
-    assert found.notes
+    comparison = comparable(seen(*ALL[name.partition("-")[0].replace("noc", "imagenet")], recipe), recipe)
+    assert comparison.recipe == name
+    assert comparison.refusal() == ""
+    assert bool(comparison.published) == (name != "noc-candidates")
+    assert (comparison.baseline is None) == name.endswith("c-bar")
+    assert comparison.notes
 
 
 CIFAR10_C, IMAGENET_C = brittle.load_benchmark("cifar10-c"), brittle.load_benchmark("imagenet-c")
@@ -91,18 +91,18 @@ WHAT_IS_NOT_COMPARABLE = {
 @pytest.mark.parametrize("case", WHAT_IS_NOT_COMPARABLE)
 def test_other_tests_and_other_images_get_none_and_are_told_why(case: str) -> None:
     labels, classes, recipe, reason = WHAT_IS_NOT_COMPARABLE[case]
-    found = comparable(seen(labels, classes, recipe), recipe)
-    assert (found.recipe, found.baseline, found.published) == (None, None, [])
-    assert reason in found.refusal()
-    assert "mCE" in found.refusal()
-    assert "--reference" in found.refusal()
-    assert "mCE" not in found.refusal(has_reference=True)
+    comparison = comparable(seen(labels, classes, recipe), recipe)
+    assert (comparison.recipe, comparison.baseline, comparison.published) == (None, None, [])
+    assert reason in comparison.refusal()
+    assert "mCE" in comparison.refusal()
+    assert "--reference" in comparison.refusal()
+    assert "mCE" not in comparison.refusal(has_reference=True)
 
 
 def test_images_of_another_size_and_rows_without_a_run_are_not_comparable() -> None:
     labels, classes = ALL["imagenet"]
-    found = comparable(seen(labels, classes, IMAGENET_C, calls=[{"size": [299, 299]}]), IMAGENET_C)
-    assert "299×299" in found.refusal()
+    comparison = comparable(seen(labels, classes, IMAGENET_C, calls=[{"size": [299, 299]}]), IMAGENET_C)
+    assert "299×299" in comparison.refusal()
     assert comparable(seen(labels, classes, IMAGENET_C, calls=[{"size": [224, 224]}]), IMAGENET_C).recipe
     assert not comparable(Results(seen(labels, classes, IMAGENET_C).rows), IMAGENET_C).recipe
 
@@ -112,8 +112,8 @@ def test_what_is_drawn_counts_and_not_the_name(tmp_path: Path) -> None:
     turned = replace(CIFAR10_C, name="mine", seed=7, version=3, entries=CIFAR10_C.entries[::-1])
     assert comparable(seen(labels, classes, turned), turned).recipe == "cifar10-c"
     assert comparable(seen(labels, classes, brittle.load_benchmark("tiny-imagenet-c")), turned).refusal() != ""
-    own = replace(CIFAR10_C, name="own", entries=CIFAR10_C.entries[:2])
-    assert comparable(seen(labels, classes, own), own).refusal() == ""  # nobody published anything on it
+    renamed = replace(CIFAR10_C, name="own", entries=CIFAR10_C.entries[:2])
+    assert comparable(seen(labels, classes, renamed), renamed).refusal() == ""  # nobody published anything on it
     (tmp_path / "a.png").write_bytes(b"")
     assert turned.with_textures(tmp_path).draws_like(CIFAR10_C)
     assert not replace(IMAGENET_C, storage="jpeg85").draws_like(IMAGENET_C)
@@ -177,8 +177,8 @@ def test_a_reference_is_a_model_a_run_or_a_published_baseline_of_this_test(tmp_p
     results = evaluate(both, data, recipe, tmp_path / "a")
     evaluate(both[0], data, recipe, tmp_path / "b")
     named = {text: find_reference(results, recipe, text) for text in ("tones", tmp_path / "b", f"{tmp_path}/a:tones")}
-    for found in named.values():
-        assert (found.name, found.errors) == ("tones", as_baseline(results, recipe, "tones").errors)
+    for reference in named.values():
+        assert (reference.name, reference.errors) == ("tones", as_baseline(results, recipe, "tones").errors)
     assert str(tmp_path / "b") in named[tmp_path / "b"].title
     by_model = {row.model: row for row in scores(results, recipe, reference=str(tmp_path / "b"), resamples=20)}
     assert by_model["tones"].mce.value == pytest.approx(1)

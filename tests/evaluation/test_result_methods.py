@@ -55,13 +55,13 @@ def test_scores_are_those_of_the_function_and_show_themselves(results: Results) 
 
 
 def test_comparison_is_with_the_best_and_in_pairs(results: Results) -> None:
-    found = results.compare()
-    order = [row.model for row in found.scores]
-    assert found.differences == compare_all(results, RECIPE, order)
+    comparison = results.compare()
+    order = [row.model for row in comparison.scores]
+    assert comparison.differences == compare_all(results, RECIPE, order)
     gap = compare(results, None, order[1], order[0])
-    assert found.differences[order[1]].value == pytest.approx(gap.value)
-    assert found.published == ()
-    assert order[0] in repr(found)
+    assert comparison.differences[order[1]].value == pytest.approx(gap.value)
+    assert comparison.published == ()
+    assert order[0] in repr(comparison)
 
 
 def test_every_corruption_has_its_estimates(results: Results) -> None:
@@ -113,10 +113,10 @@ def test_the_interval_of_a_rank_has_the_ranks_on_other_images() -> None:
     rng = np.random.default_rng(1)
     right = {"a": rng.random(200) < 0.8, "b": rng.random(200) < 0.78, "far": rng.random(200) < 0.2}
     rows = [
-        pl.DataFrame({"sample": list(map(str, range(200))), "label": 0, "correct": own}).with_columns(
+        pl.DataFrame({"sample": list(map(str, range(200))), "label": 0, "correct": correct}).with_columns(
             model=pl.lit(model), corruption=pl.lit(cell.corruption), level=pl.lit(cell.level)
         )
-        for model, own in right.items()
+        for model, correct in right.items()
         for cell in RECIPE.cells()
     ]
     [first, _] = Results(pl.concat(rows).lazy()).ranks(RECIPE, seed=3).to_polars().rows(named=True)
@@ -125,9 +125,9 @@ def test_the_interval_of_a_rank_has_the_ranks_on_other_images() -> None:
 
 
 def test_failure_points_are_the_first_wrong_level(results: Results) -> None:
-    found = results.failure_points("contrast")
-    assert set(found) == {(model, "imagenet-c/contrast") for model in "abc"}
-    for (model, corruption), points in found.items():
+    by_corruption = results.failure_points("contrast")
+    assert set(by_corruption) == {(model, "imagenet-c/contrast") for model in "abc"}
+    for (model, corruption), points in by_corruption.items():
         rows = results.rows.collect().filter(
             (pl.col("model") == model) & pl.col("corruption").is_in(["clean", corruption]) & ~pl.col("correct")
         )
@@ -135,7 +135,7 @@ def test_failure_points_are_the_first_wrong_level(results: Results) -> None:
         samples = sorted(map(str, range(40)))
         np.testing.assert_array_equal(points.points, [first.get(sample, np.inf) for sample in samples])
     assert len(results.failure_points()) == 6
-    assert "half fail" in repr(found)
+    assert "half fail" in repr(by_corruption)
 
 
 @pytest.mark.parametrize("name", ["fgo", "imagenet-c/fog"])

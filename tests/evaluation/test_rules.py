@@ -188,10 +188,10 @@ def test_the_values_are_those_of_the_scores(results: Results) -> None:
         assert outcome.estimate.value == pytest.approx(score.value), name
         if name != "clean accuracy":  # which is Wilson's there and exact here
             assert (outcome.estimate.low, outcome.estimate.high) == pytest.approx((score.low, score.high), abs=1e-9)
-    for own in good.corruptions:
-        outcome = one(results, Rule("accuracy", corruption=(own.corruption,), at_least=0.5, model="good"))
-        assert outcome.estimate.value == pytest.approx(own.accuracy.value)
-        assert outcome.estimate.low == pytest.approx(own.accuracy.low)
+    for corruption_scores in good.corruptions:
+        outcome = one(results, Rule("accuracy", corruption=(corruption_scores.corruption,), at_least=0.5, model="good"))
+        assert outcome.estimate.value == pytest.approx(corruption_scores.accuracy.value)
+        assert outcome.estimate.low == pytest.approx(corruption_scores.accuracy.low)
 
 
 def test_one_cell_has_the_exact_interval_of_a_share(results: Results) -> None:
@@ -287,8 +287,8 @@ def test_against_another_run_the_paired_difference_decides(results: Results, tmp
     other = brittle.load_results(write_run(tmp_path / "other", {"good": 0.94}))
     rule = Rule("accuracy", at_least=-0.05, model="good")
     outcome = one(results, rule, other)
-    mine, theirs = (one(some, replace(rule, at_least=0.5, model="good")).estimate.value for some in (results, other))
-    assert outcome.estimate.value == pytest.approx(mine - theirs)
+    ours, theirs = (one(some, replace(rule, at_least=0.5, model="good")).estimate.value for some in (results, other))
+    assert outcome.estimate.value == pytest.approx(ours - theirs)
     assert outcome.against == "good"
     assert outcome.verdict == "holds"
     alone = one(results, replace(rule, at_least=0.5)).estimate
@@ -383,10 +383,10 @@ def test_searched_failure_points_are_preferred_and_enough(tmp_path: Path) -> Non
     images = np.stack([np.full((8, 8, 3), round(tones[i % 10] + i // 10), np.uint8) for i in range(60)])
     recipe = brittle.load_benchmark("imagenet-c").cut(["brightness"])
     data = brittle.datasets.arrays(images, np.arange(60) % 10)
-    found = search_failure_points(model, data, recipe, tmp_path / "run", tolerance=0.25)
+    searched = search_failure_points(model, data, recipe, tmp_path / "run", tolerance=0.25)
     rule = Rule("failure point", corruption=("brightness",), quantile=0.5, at_least=0.1)
     outcome = one(load_evidence(tmp_path / "run"), rule)
-    points = np.sort(found.filter(found["failed"] > 0)["failed"].to_numpy())
+    points = np.sort(searched.filter(searched["failed"] > 0)["failed"].to_numpy())
     assert outcome.estimate.value == points[math.ceil(len(points) / 2) - 1]
     assert outcome.estimate.value % 1 != 0  # no level of the recipe
     with pytest.raises(BrittleError, match=naming("contrast", "brightness")):
@@ -400,18 +400,18 @@ def test_the_difference_of_quantiles_holds_the_truth(shared: float) -> None:
     rng, missed, axis = np.random.default_rng(7), 0, np.arange(0, 5.01, 0.25)
     for _ in range(200):
         common = rng.standard_normal(150)
-        found = []
+        covered = []
         for factor in (2.0, 1.5):
-            own = shared**0.5 * common + (1 - shared) ** 0.5 * rng.standard_normal(150)
-            points = np.ceil(factor * np.exp(0.5 * own) / 0.25) * 0.25
-            found.append(FailurePoints(np.where(points > 5, np.inf, points), axis))
-        estimate = quantile_difference(*found, 0.5)
+            strengths = shared**0.5 * common + (1 - shared) ** 0.5 * rng.standard_normal(150)
+            points = np.ceil(factor * np.exp(0.5 * strengths) / 0.25) * 0.25
+            covered.append(FailurePoints(np.where(points > 5, np.inf, points), axis))
+        estimate = quantile_difference(*covered, 0.5)
         assert estimate.low is not None
         assert estimate.high is not None
         missed += not estimate.low <= 0.5 <= estimate.high
     assert missed <= 16  # of 200, P < 0.04 at a rate of 5 %
     with pytest.raises(BrittleError, match=naming(3, 150)):
-        quantile_difference(FailurePoints(np.ones(3), axis), found[0], 0.5)
+        quantile_difference(FailurePoints(np.ones(3), axis), covered[0], 0.5)
 
 
 def simulation() -> ModuleType:

@@ -92,11 +92,11 @@ def test_a_damaged_file_is_named_and_made_again(finished: Path, tmp_path: Path, 
     if kind.startswith("images"):
         next(run.glob("cells/*/clean.parquet")).unlink()  # so that they are needed
     with pytest.warns(DamagedFile, match=re.escape(path.name)):
-        found = both(run)
+        results = both(run)
     if kind == "calls/*.json":
         path.unlink()  # the one thing that cannot be made again; everything works beside it
     assert rows(run).equals(rows(finished))
-    assert found.equals(both(finished))
+    assert results.equals(both(finished))
     assert [recipe.hash for recipe in load_results(run).benchmarks()] == [RECIPE.hash]
     write_report(load_results(run), tmp_path / "report.html")
 
@@ -118,7 +118,7 @@ def test_everything_but_the_cells_may_be_empty_at_once(finished: Path, tmp_path:
 def test_cells_of_other_data_are_not_taken_over_with_an_empty_claim(finished: Path, tmp_path: Path) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     (run / "run.toml").write_bytes(b"")
-    with pytest.raises(BrittleError, match=naming("run.toml", "--overwrite", "overwrite=True")):
+    with pytest.raises(BrittleError, match=naming("run.toml", "overwrite=True")):
         evaluate(model(), squares(2), RECIPE, run)
     with pytest.raises(FileNotFoundError, match=naming("run", "run.toml")):
         load_results(run)
@@ -179,17 +179,17 @@ def race(place: Path, kinds: list[int], rounds: int) -> list[list[str]]:
 def test_of_processes_with_other_data_one_gets_the_folder(tmp_path: Path) -> None:
     calm = {kind: evaluate(model(), squares(kind), RECIPE, tmp_path / f"calm-{kind}") for kind in (1, 2)}
     assert set(calm) == {1, 2}
-    for turn, said in enumerate(race(tmp_path, [1, 2], rounds=10)):
-        assert sorted(words[:8] for words in said) == ["ok", "refused:"], said
-        assert unnamed(max(said), "'squares'", "--overwrite") == []
-        winner = said.index("ok") + 1
+    for turn, printed in enumerate(race(tmp_path, [1, 2], rounds=10)):
+        assert sorted(words[:8] for words in printed) == ["ok", "refused:"], printed
+        assert unnamed(max(printed), "'squares'", "overwrite=True") == []
+        winner = printed.index("ok") + 1
         assert rows(tmp_path / f"run-{turn}").equals(rows(tmp_path / f"calm-{winner}"))
 
 
 def test_processes_with_the_same_data_share_the_folder(tmp_path: Path) -> None:
     evaluate(model(), squares(), RECIPE, tmp_path / "calm")
-    for turn, said in enumerate(race(tmp_path, [1, 1, 1], rounds=8)):
-        assert said == ["ok"] * 3
+    for turn, printed in enumerate(race(tmp_path, [1, 1, 1], rounds=8)):
+        assert printed == ["ok"] * 3
         run = tmp_path / f"run-{turn}"
         assert rows(run).equals(rows(tmp_path / "calm"))
         assert len(list(run.glob("cells/*/*"))) == 4
@@ -209,7 +209,7 @@ def test_processes_with_the_same_data_share_the_folder(tmp_path: Path) -> None:
 def test_a_refusal_says_in_words_what_differs(finished: Path, tmp_path: Path, other: Dataset, values: tuple) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     before = rows(run)
-    with pytest.raises(BrittleError, match=naming(run, *values, "--overwrite", "overwrite=True")) as caught:
+    with pytest.raises(BrittleError, match=naming(run, *values, "overwrite=True")) as caught:
         evaluate(model(), other, RECIPE, run)
     assert squares().key not in str(caught.value)
     assert other.key not in str(caught.value)
@@ -229,7 +229,7 @@ def test_another_way_to_draw_a_cell_is_refused_and_named(
 ) -> None:
     one, two = (Benchmark("custom", (Entry("fog", (3,)),), **how) for how in (first, second))
     evaluate(model(), squares(), one, tmp_path / "run")
-    with pytest.raises(BrittleError, match=naming(tmp_path / "run", "fog 3", *values, "--overwrite")) as caught:
+    with pytest.raises(BrittleError, match=naming(tmp_path / "run", "fog 3", *values, "overwrite=True")) as caught:
         evaluate(model(), squares(), two, tmp_path / "run")
     assert "custom" not in str(caught.value)
 
@@ -242,11 +242,11 @@ def test_a_start_that_fails_before_anything_is_read_leaves_nothing(tmp_path: Pat
     sizes = Dataset("squares", images.__getitem__, ["0", "1"], content=str, labels=[0, 1], classes="abcd")
     sizes = sizes.prepared("none")  # so that they stay different
     for run in (evaluate, search_failure_points):
-        with pytest.raises(BrittleError, match=naming("squares", "(9, 8, 3)", "(8, 8, 3)", "--prepare imagenet")):
+        with pytest.raises(BrittleError, match=naming("squares", "(9, 8, 3)", "(8, 8, 3)", "prepare='imagenet'")):
             run(model(), sizes, RECIPE, tmp_path / "new" / "run")
         assert not list(tmp_path.iterdir())
     (tmp_path / "mine").mkdir()
-    with pytest.raises(BrittleError, match=naming("squares", "(9, 8, 3)", "(8, 8, 3)", "--prepare imagenet")):
+    with pytest.raises(BrittleError, match=naming("squares", "(9, 8, 3)", "(8, 8, 3)", "prepare='imagenet'")):
         evaluate(model(), sizes, RECIPE, tmp_path / "mine")
     assert files(tmp_path) == set()
     assert (tmp_path / "mine").is_dir()
@@ -356,8 +356,10 @@ def test_a_folder_may_have_any_name(finished: Path, tmp_path: Path, name: str) -
     run = tmp_path / name
     evaluate(model(), squares(), RECIPE, run)
     assert rows(run).equals(rows(finished))
-    found = search_failure_points(model(), squares(), RECIPE, run, tolerance=0.5)
-    assert found.equals(load_failure_points(finished).select(found.columns).sort("corruption", maintain_order=True))
+    searched = search_failure_points(model(), squares(), RECIPE, run, tolerance=0.5)
+    assert searched.equals(
+        load_failure_points(finished).select(searched.columns).sort("corruption", maintain_order=True)
+    )
 
 
 def test_a_model_that_writes_into_its_batch_harms_nobody(tmp_path: Path) -> None:
@@ -405,8 +407,8 @@ def test_imported_corruptions_whose_names_look_alike_are_told_apart(tmp_path: Pa
     table.write_csv(place)
     results = import_predictions(place, squares(), tmp_path / "run")
     assert {cell.corruption for cell in results.cells} == set(names)
-    found = results.rows.group_by("corruption").agg(pl.col("prediction").unique().first()).collect()
-    assert dict(found.iter_rows()) == {name: number for number, name in enumerate(names)}
+    predictions = results.rows.group_by("corruption").agg(pl.col("prediction").unique().first()).collect()
+    assert dict(predictions.iter_rows()) == {name: number for number, name in enumerate(names)}
 
 
 def test_a_log_in_a_folder_says_how_each_call_ended(finished: Path) -> None:

@@ -141,7 +141,7 @@ def test_a_run_resumes_where_it_stopped_and_adds_what_is_missing(tmp_path: Path)
     assert model.shown - first == 7 * 16
     brittle.evaluate(model, DATA, SequenceBenchmark("few", ("rotate", "translate")), tmp_path / "run", progress=None)
     assert model.shown - first == 7 * 16
-    with pytest.raises(BrittleError, match=naming("rotate", "seed", "--overwrite")):
+    with pytest.raises(BrittleError, match=naming("rotate", "seed", "overwrite=True")):
         brittle.evaluate(model, DATA, SequenceBenchmark("few", ("rotate",), seed=1), tmp_path / "run", progress=None)
 
 

@@ -51,17 +51,17 @@ def test_arrays_on_disk_give_the_rows_of_their_recipe(cifar_c: Path, tmp_path: P
     evaluate(MODEL, renumbered, recipe, tmp_path / "drawn")
     assert table(tmp_path / "stored").equals(table(tmp_path / "drawn"))
     [recipe_found] = results.benchmarks()
-    [mine] = scores(results, recipe_found, resamples=50)
-    assert mine.clean is None
-    assert mine.relative_mce is None
-    assert mine.mce is None  # 25 images are not the test set
+    [score] = scores(results, recipe_found, resamples=50)
+    assert score.clean is None
+    assert score.relative_mce is None
+    assert score.mce is None  # 25 images are not the test set
     reference = baseline("reference-cifar10-c")
-    [mine] = scores(results, recipe_found, reference=reference, resamples=50)
-    assert mine.relative_mce is None
-    assert mine.mce is not None
+    [score] = scores(results, recipe_found, reference=reference, resamples=50)
+    assert score.relative_mce is None
+    assert score.mce is not None
     whole = evaluate_stored(MODEL, stored, tmp_path / "stored", clean=renumbered)
     [full] = scores(whole, recipe_found, reference=reference, resamples=50)
-    assert full.mean_accuracy == mine.mean_accuracy
+    assert full.mean_accuracy == score.mean_accuracy
     assert full.relative_mce is not None
 
 

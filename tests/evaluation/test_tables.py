@@ -63,8 +63,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("tables") / "run"
     models = [load_model("demo:standard"), load_model("demo:augmix"), from_callable(_tones, name="100% _tones_ & {co}")]
     for recipe in _recipes():
-        found = brittle.evaluate(models, data, recipe, folder, progress=None)
-    return found
+        evaluated = brittle.evaluate(models, data, recipe, folder, progress=None)
+    return evaluated
 
 
 def _recipes() -> list[Benchmark]:
@@ -92,34 +92,36 @@ def test_every_measure_of_every_corruption(results: Results) -> None:
     ids = [entry.id for entry in ONE.entries]
     assert len(frame) == 3 * len(ids)
     for model in results.models:
-        mine = frame.filter(pl.col("model") == model)
+        model_rows = frame.filter(pl.col("model") == model)
         error = 1 - accuracies(results, ONE, model).mean(1)
         clean = results.clean_accuracy(model)
         theirs = reference.of(ids)
-        assert mine["corruption"].to_list() == ids
-        np.testing.assert_allclose(mine["error"], error)
-        np.testing.assert_allclose(mine["accuracy"], 1 - error)
-        np.testing.assert_allclose(mine["R"], (1 - error) / clean)
-        np.testing.assert_allclose(mine["CE"], corruption_errors(error, theirs))
+        assert model_rows["corruption"].to_list() == ids
+        np.testing.assert_allclose(model_rows["error"], error)
+        np.testing.assert_allclose(model_rows["accuracy"], 1 - error)
+        np.testing.assert_allclose(model_rows["R"], (1 - error) / clean)
+        np.testing.assert_allclose(model_rows["CE"], corruption_errors(error, theirs))
         relative = relative_corruption_errors(error, 1 - clean, theirs, reference.clean_error)
-        np.testing.assert_allclose(mine["relative CE"], relative, atol=1e-12)
-        np.testing.assert_allclose(mine["error_low"], 1 - mine["accuracy_high"])
+        np.testing.assert_allclose(model_rows["relative CE"], relative, atol=1e-12)
+        np.testing.assert_allclose(model_rows["error_low"], 1 - model_rows["accuracy_high"])
         for name in ("error", "CE", "relative CE", "accuracy", "R"):
-            assert ((mine[f"{name}_low"] <= mine[name]) & (mine[name] <= mine[f"{name}_high"])).all()
-            assert (mine[f"{name}_low"] < mine[f"{name}_high"]).all()
+            assert (
+                (model_rows[f"{name}_low"] <= model_rows[name]) & (model_rows[name] <= model_rows[f"{name}_high"])
+            ).all()
+            assert (model_rows[f"{name}_low"] < model_rows[f"{name}_high"]).all()
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_measure_with_models_beside_each_other_and_the_score_over_all(results: Results, measure: str) -> None:
-    found = scores(results, ONE, reference="demo-standard")
+    by_model = scores(results, ONE, reference="demo-standard")
     table = per_corruption_table(results, ONE, measure, reference="demo-standard")  # type: ignore[arg-type]
     long = by_corruption_table(results, ONE, reference="demo-standard").to_polars()
-    assert [column.name for column in table.columns] == ["corruption", *(row.model for row in found)]
+    assert [column.name for column in table.columns] == ["corruption", *(row.model for row in by_model)]
     assert table["corruption"][:3] == ["gaussian_noise", "fog", "contrast"]
-    for row in found:
+    for row in by_model:
         values = [float(value) for value in table[row.model]]  # type: ignore[arg-type]
-        own = long.filter(pl.col("model") == row.model)[measure.replace("-", " ")]
-        np.testing.assert_array_equal(values[:3], own)
+        measured = long.filter(pl.col("model") == row.model)[measure.replace("-", " ")]
+        np.testing.assert_array_equal(values[:3], measured)
         np.testing.assert_allclose(values[3], np.mean(values[:3]))  # the mean of ratios is the ratio of the benchmark
     assert ("errors of demo-standard" in " ".join(table.notes)) == (measure in ("CE", "relative-CE"))
 
@@ -127,7 +129,7 @@ def test_a_measure_with_models_beside_each_other_and_the_score_over_all(results:
 def test_the_measure_is_the_error_without_a_reference(results: Results) -> None:
     assert per_corruption_table(results, ONE).name == "one-error"
     assert per_corruption_table(results, ONE, reference="demo-augmix").name == "one-CE"
-    with pytest.raises(BrittleError, match=naming("CE", "--reference", "one")):
+    with pytest.raises(BrittleError, match=naming("CE", "reference", "one")):
         per_corruption_table(results, ONE, "CE")
     with pytest.raises(BrittleError, match=naming("mce", "accuracy")):
         per_corruption_table(results, ONE, "mce")  # type: ignore[arg-type]
@@ -182,14 +184,14 @@ def test_benchmarks_agree_as_their_rankings_do(results: Results) -> None:
 
 
 def test_scores_are_those_of_scores(results: Results) -> None:
-    found = scores(results, ONE, reference="demo-augmix")
+    by_model = scores(results, ONE, reference="demo-augmix")
     frame = score_table(results, ONE, reference="demo-augmix").to_polars()
-    assert frame["model"].to_list() == [row.model for row in found]
+    assert frame["model"].to_list() == [row.model for row in by_model]
     assert frame["rank"].to_list() == [1, 2, 3]
-    assert frame["mCE"].to_list() == [row.mce.value for row in found if row.mce]
-    assert frame["mCE_high"].to_list() == [row.mce.high for row in found if row.mce]
+    assert frame["mCE"].to_list() == [row.mce.value for row in by_model if row.mce]
+    assert frame["mCE_high"].to_list() == [row.mce.high for row in by_model if row.mce]
     assert frame["to the best"][0] is None
-    assert frame["to the best"][1] == pytest.approx(found[1].mean_accuracy.value - found[0].mean_accuracy.value)
+    assert frame["to the best"][1] == pytest.approx(by_model[1].mean_accuracy.value - by_model[0].mean_accuracy.value)
 
 
 def all_tables(results: Results) -> list[ScoreTable]:
@@ -218,13 +220,13 @@ def test_csv_reads_back_into_the_same_numbers(results: Results) -> None:
 
 def test_latex_is_well_formed_and_complete(results: Results) -> None:
     for table in all_tables(results):
-        found = tabulars(format_table(table, "latex"))
+        tables = tabulars(format_table(table, "latex"))
         printed = [column for column in table.columns if not column.data_only]
-        head = [cell for part in found for cell in part[0]]
+        head = [cell for part in tables for cell in part[0]]
         assert {escape_latex(column.name) for column in printed} == {
             cell.replace("\\allowbreak{}", "") for cell in head
         }
-        assert all(len(part) == 1 + len(table) for part in found)
+        assert all(len(part) == 1 + len(table) for part in tables)
         text = format_table(table, "latex", intervals=False, bold_best=False)
         assert "\\scriptsize" not in text
         assert "\\textbf" not in text
@@ -307,9 +309,9 @@ def test_terminals_are_not_overrun(results: Results, width: int) -> None:
 def test_published_models_are_beside_where_they_are_comparable(tmp_path: Path) -> None:
     """All of the test set, whose predictions are made up; see test_references for what is comparable."""
     folder = fill(tmp_path / "run", "cifar10-c-bar", {"mine": 0.3})
-    found = brittle.load_results(folder)
-    [recipe] = found.benchmarks()
-    table = per_corruption_table(found, recipe, "error")
+    loaded = brittle.load_results(folder)
+    [recipe] = loaded.benchmarks()
+    table = per_corruption_table(loaded, recipe, "error")
     published = published_table("c-bar-table1-cifar10")
     for name in recipe.entries:
         short = name.id.rpartition("/")[2]
@@ -320,23 +322,23 @@ def test_published_models_are_beside_where_they_are_comparable(tmp_path: Path) -
     mean = [float(value) for value in table.rows[-1][2:]]  # type: ignore[arg-type]
     np.testing.assert_allclose(mean, published.numbers("cifar10_c_bar_error") / 100)
     assert any("[1] Mintun et al., Table 1 (2021)" in note for note in table.notes)
-    assert len(per_corruption_table(found, recipe, "error", published=False).columns) == 2
-    assert len(per_corruption_table(found, recipe, "accuracy").columns) == 2
-    long = by_corruption_table(found, recipe).to_polars()
+    assert len(per_corruption_table(loaded, recipe, "error", published=False).columns) == 2
+    assert len(per_corruption_table(loaded, recipe, "accuracy").columns) == 2
+    long = by_corruption_table(loaded, recipe).to_polars()
     augmix = long.filter(pl.col("model") == "AugMix, WideResNet-40-2")
     assert augmix["source"].unique().to_list() == ["Mintun et al., Table 1 (2021)"]
     assert augmix["error"].sum() == pytest.approx(
         sum(published.row("AugMix")[e.corruption.name] for e in recipe.entries) / 100
     )
-    whole = score_table(found, recipe)
+    whole = score_table(loaded, recipe)
     assert whole["model"][1:] == [column.name for column in table.columns[2:]]
     assert whole["error"][1:] == list(table.rows[-1][2:])
 
 
 def test_relative_errors_of_noc_are_read_by_corruption() -> None:
     ids = [entry.id for entry in brittle.load_benchmark("imagenet-c").entries]
-    found = published_by_corruption("imagenet-c", ids)
-    [resnet] = [score for score in found["imagenet-c/fog"] if score.who == "ResNet-50"]
+    published = published_by_corruption("imagenet-c", ids)
+    [resnet] = [score for score in published["imagenet-c/fog"] if score.who == "ResNet-50"]
     assert (resnet.metric, resnet.value, resnet.year) == ("relative corruption error", 0.79, 2020)
     assert published_by_corruption("imagenet-c-extra", ids) == {identity: [] for identity in ids}
 
@@ -355,19 +357,19 @@ def test_a_printed_table_has_every_number_and_its_source() -> None:
 
 
 def test_slides_become_tables() -> None:
-    found = {table.name: table for table in slide_tables(slides(), baseline="alexnet")}
-    assert list(found) == ["slides-rce", "slides-drop", "slides-failure-points", "slides-ranks", "slides-slopes"]
-    rce = found["slides-rce"].to_polars()
+    tables = {table.name: table for table in slide_tables(slides(), baseline="alexnet")}
+    assert list(tables) == ["slides-rce", "slides-drop", "slides-failure-points", "slides-ranks", "slides-slopes"]
+    rce = tables["slides-rce"].to_polars()
     assert rce["alexnet"].to_list() == [1, 1, 1]
     assert rce["shift"].to_list() == ["fog", "snow", "mean"]
     assert rce["deit"][2] == pytest.approx(rce["deit"][:2].mean())
-    drop = found["slides-drop"].to_polars()
+    drop = tables["slides-drop"].to_polars()
     fog = drop.filter((pl.col("shift") == "fog") & (pl.col("model") == "alexnet"))
     assert fog["scale 0.5"].item() == pytest.approx(0.75 - 0.25)
-    shares = found["slides-failure-points"].to_polars(intervals=False)
+    shares = tables["slides-failure-points"].to_polars(intervals=False)
     total = shares.select(pl.sum_horizontal(pl.exclude("shift", "model")))
     np.testing.assert_allclose(total.to_series(), 1)
-    assert found["slides-ranks"]["scale"] == ["scale 0", "scale 0.5", "scale 1"]
+    assert tables["slides-ranks"]["scale"] == ["scale 0", "scale 0.5", "scale 1"]
     assert "slides-rce" not in {table.name for table in slide_tables(slides())}
 
 

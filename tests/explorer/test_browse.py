@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 from brittle import BrittleError
-from brittle.evaluation import trajectories
+from brittle.evaluation import Results, Store, aligned_files, load_results, trajectories
+from brittle.evaluation.cell import CellRows
 from brittle.explorer.browse import (
     Failure,
     FailureQuery,
@@ -18,10 +20,11 @@ from brittle.explorer.browse import (
     heat_map,
     paired_cells,
 )
-from brittle.explorer.ladders import Ladders
+from brittle.explorer.ladders import VALUES, Ladders
 from brittle.explorer.samples import sample_trajectories
 from brittle.metrics import difference, failure_points, wilson
 from tests.errors import naming
+from tests.explorer.browse_cases import RECIPE, SAMPLES, models, write_run
 from tests.explorer.random_runs import LADDERS, random_rows, random_slides, results_of
 
 SEEDS = range(3)
@@ -155,6 +158,35 @@ def test_what_does_not_fit_into_memory_is_read_again(budget: int) -> None:
     assert sum(ladder.nbytes for ladder in small._kept.values()) <= max(budget, 2_000)
 
 
+def test_files_with_the_same_samples_are_read_without_their_ids_and_give_the_same(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    results = load_results(tmp_path)
+    quick, plain = Ladders(results), Ladders(Results(results.rows))
+    assert len(aligned_files(results)) == 2 * 5
+    assert not aligned_files(plain.results)
+    assert quick.levels == plain.levels
+    assert heat_map(quick.accuracy()) == heat_map(plain.accuracy()) != []
+    for one, other in zip(quick.each(quick.pairs()), plain.each(plain.pairs()), strict=True):
+        for name in ("samples", "labels", "predictions", "confidences", "states", "points"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert failures(quick, FailureQuery()).rows == failures(plain, FailureQuery()).rows != []
+    assert sample_trajectories(quick, SAMPLES[0]) == sample_trajectories(plain, SAMPLES[0])
+    with pytest.raises(BrittleError, match=naming("elsewhere")):
+        sample_trajectories(quick, "elsewhere")
+
+
+def test_a_cell_whose_samples_are_in_another_order_is_read_with_their_ids(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    before = failures(Ladders(load_results(tmp_path)), FailureQuery()).rows
+    file = next(path for path in sorted((tmp_path / "cells").glob("*/*.parquet")) if "fog@3" in path.name)
+    table, store, cell = pl.read_parquet(file).reverse(), Store(tmp_path), RECIPE.cells()[1]
+    model = next(one for one in models() if one.name == table["model"][0])
+    store.write(model, cell, CellRows(table["sample"].to_list(), *(table[name].to_numpy() for name in VALUES[:3])))
+    results = load_results(tmp_path)
+    assert not aligned_files(results)
+    assert failures(Ladders(results), FailureQuery()).rows == before
+
+
 def test_failure_points_are_those_of_the_metric() -> None:
     results = results_of(random_rows(3))
     ladders = Ladders(results)
@@ -170,7 +202,7 @@ def test_failure_points_are_those_of_the_metric() -> None:
 
 def test_the_heat_map_has_every_cell_with_its_interval() -> None:
     table = random_rows(4)
-    rows = {(row.model, row.corruption): row for row in heat_map(results_of(table))}
+    rows = {(row.model, row.corruption): row for row in heat_map(results_of(table).accuracy())}
     assert ("model-2", "c-bar/lines") not in rows
     for (model, corruption, level), cell in table.group_by("model", "corruption", "level"):
         estimate = rows[str(model), str(corruption)].cells[float(level)]  # type: ignore[arg-type]
@@ -184,7 +216,7 @@ def test_a_sample_has_its_trajectory_under_every_corruption() -> None:
     table = random_rows(6)
     right = {row[:4]: row[4] for row in table.select("model", "corruption", "level", "sample", "correct").rows()}
     for sample in table["sample"].unique().sort()[:10]:
-        page = sample_trajectories(results_of(table), sample)
+        page = sample_trajectories(Ladders(results_of(table)), sample)
         steps = {
             (one.model, one.corruption if step.level else "clean", step.level): step
             for one in page.trajectories
@@ -231,7 +263,7 @@ def test_slides_fail_where_their_trajectories_do() -> None:
             assert known == expected
     rows = failures(ladders, FailureQuery(corruption="cns/snow", sort="earliest"), size=200).rows
     assert {row.sample for row in rows} <= set(random_slides(0)["sample"])
-    page = sample_trajectories(results, rows[0].sample)
+    page = sample_trajectories(Ladders(results), rows[0].sample)
     assert {one.corruption for one in page.trajectories} == {"cns/snow"}
     assert [step.level for step in page.trajectories[0].steps] in ([0, 0.5, 1, 1.5], [0, 0.5, 1])
     assert rows[0].sample in {step.sample for one in page.trajectories for step in one.steps}
@@ -279,6 +311,6 @@ def test_numbers_beyond_the_end_give_the_end() -> None:
         with pytest.raises(BrittleError, match=naming(size)):
             failures(ladders, FailureQuery(), size=size)
     with pytest.raises(BrittleError, match=naming("nobody.png")):
-        sample_trajectories(ladders.results, "nobody.png")
+        sample_trajectories(ladders, "nobody.png")
     with pytest.raises(BrittleError, match=naming("model-0")):
         paired_cells(ladders, "model-0", "model-0")

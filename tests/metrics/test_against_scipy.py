@@ -22,13 +22,13 @@ def test_intervals_of_a_proportion(n: int, level: float, method: str, name: str)
 def test_mcnemar(only_first: int, only_second: int) -> None:
     first = np.repeat([True, False, True, False], [only_first, only_second, 40, 7])
     second = np.repeat([False, True, True, False], [only_first, only_second, 40, 7])
-    found = metrics.mcnemar(first, second)
-    assert (found.only_first, found.only_second) == (only_first, only_second)
+    test = metrics.mcnemar(first, second)
+    assert (test.only_first, test.only_second) == (only_first, only_second)
     if only_first + only_second:
         expected = stats.binomtest(only_first, only_first + only_second).pvalue
-        assert found.p == pytest.approx(expected, rel=1e-9)
+        assert test.p == pytest.approx(expected, rel=1e-9)
     else:
-        assert found.p == 1
+        assert test.p == 1
 
 
 @pytest.mark.parametrize("n", [4, 16, 21, 40, 150])
@@ -55,9 +55,9 @@ def test_the_slope_and_its_errors(axes: str, rng: np.random.Generator) -> None:
     y = np.clip(0.9 * x - 0.1 + rng.normal(0, 0.03, 16), 0.05, 0.95)
     change = {"linear": np.asarray, "probit": stats.norm.ppf, "logit": special.logit}[axes]
     expected = stats.linregress(change(x), change(y))
-    found = metrics.id_ood_slope(x, y, axes=axes)
-    assert (found.slope, found.intercept) == pytest.approx((expected.slope, expected.intercept))
-    assert (found.slope_error, found.intercept_error) == pytest.approx((expected.stderr, expected.intercept_stderr))
-    assert (found.r_squared, found.p) == pytest.approx((expected.rvalue**2, expected.pvalue))
+    line = metrics.id_ood_slope(x, y, axes=axes)
+    assert (line.slope, line.intercept) == pytest.approx((expected.slope, expected.intercept))
+    assert (line.slope_error, line.intercept_error) == pytest.approx((expected.stderr, expected.intercept_stderr))
+    assert (line.r_squared, line.p) == pytest.approx((expected.rvalue**2, expected.pvalue))
     half = stats.t.ppf(0.975, 14) * expected.stderr
-    assert found.estimate().high == pytest.approx(expected.slope + half)
+    assert line.estimate().high == pytest.approx(expected.slope + half)

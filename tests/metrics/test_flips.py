@@ -13,8 +13,8 @@ from tests.errors import naming
 def pairs(frames: int, noise: bool, difficulty: int) -> Iterator[tuple[int, int]]:
     step = 1 if noise else difficulty
     for phase in range(step):
-        film = list(range(frames))[phase::step]
-        for before, after in pairwise(film):
+        sequence = list(range(frames))[phase::step]
+        for before, after in pairwise(sequence):
             yield (0 if noise else before), after
 
 
@@ -38,12 +38,12 @@ def test_all_three_against_the_definition(noise: bool, difficulty: int, rng: np.
     predictions = scores.argmax(-1)
     how = {"noise": noise, "difficulty": difficulty}
     two = list(pairs(16, noise, difficulty))
-    flips = [np.mean([film[a] != film[b] for a, b in two]) for film in predictions]
+    flips = [np.mean([sequence[a] != sequence[b] for a, b in two]) for sequence in predictions]
     assert metrics.flips(predictions, **how) == pytest.approx(flips)
     assert metrics.flip_probability(predictions, **how) == pytest.approx(np.mean(flips))
-    for found, distance in ((metrics.top5_distances, top5), (metrics.zipf_distances, zipf)):
-        expected = [np.mean([distance(rank(film[a]), rank(film[b])) for a, b in two]) for film in scores]
-        assert found(scores, **how) == pytest.approx(expected)
+    for measure, distance in ((metrics.top5_distances, top5), (metrics.zipf_distances, zipf)):
+        expected = [np.mean([distance(rank(sequence[a]), rank(sequence[b])) for a, b in two]) for sequence in scores]
+        assert measure(scores, **how) == pytest.approx(expected)
     assert metrics.top5_distance(scores, **how) == pytest.approx(metrics.top5_distances(scores, **how).mean())
     assert metrics.zipf_distance(scores, **how) == pytest.approx(metrics.zipf_distances(scores, **how).mean())
 

@@ -56,10 +56,10 @@ def test_any_metric_can_be_resampled(rng: np.random.Generator) -> None:
     def mce(accuracy: np.ndarray) -> np.ndarray:
         return metrics.mce(1 - accuracy.reshape(-1, 15, 5).mean(-1), base)
 
-    found = bootstrap(correct, mce, name="mCE", resamples=200)
-    assert found.value == pytest.approx(float(metrics.mce(1 - correct.mean(0).reshape(15, 5).mean(1), base)))
-    assert found.low < found.value < found.high
-    assert str(found).startswith("mCE ")
+    estimate = bootstrap(correct, mce, name="mCE", resamples=200)
+    assert estimate.value == pytest.approx(float(metrics.mce(1 - correct.mean(0).reshape(15, 5).mean(1), base)))
+    assert estimate.low < estimate.value < estimate.high
+    assert str(estimate).startswith("mCE ")
 
 
 def test_what_was_not_measured_is_left_out() -> None:
@@ -77,10 +77,10 @@ def test_what_was_not_measured_is_left_out() -> None:
 def test_a_paired_difference_is_surer_than_two_intervals(rng: np.random.Generator) -> None:
     first = rng.random(2000) < 0.7
     second = first & (rng.random(2000) < 0.97)
-    found = difference(first, second, name="accuracy gained")
-    assert found.value == pytest.approx(first.mean() - second.mean())
+    gained = difference(first, second, name="accuracy gained")
+    assert gained.value == pytest.approx(first.mean() - second.mean())
     apart = bootstrap(first, name="x").high - bootstrap(first, name="x").low
-    assert 0 < found.low < found.value < found.high < found.low + apart / 2
+    assert 0 < gained.low < gained.value < gained.high < gained.low + apart / 2
     same = difference(first, first)
     assert same.value == 0
     assert (
@@ -161,12 +161,12 @@ def test_six_images_are_never_certain(name: str, right: bool) -> None:
         with pytest.raises(BrittleError, match=naming(0)):
             bootstrap(np.zeros((6, 76), dtype=bool), score_of(name), name=name)
         return
-    found = bootstrap(np.full((6, 76), right), score_of(name), name=name, resamples=50)
-    assert found.low <= found.value <= found.high
-    assert found.high - found.low > 0.05
+    estimate = bootstrap(np.full((6, 76), right), score_of(name), name=name, resamples=50)
+    assert estimate.low <= estimate.value <= estimate.high
+    assert estimate.high - estimate.low > 0.05
     if name in ("mean accuracy", "error"):
-        assert 0 <= found.low < found.high <= 1
-        assert found.high - found.low == pytest.approx(0.483, abs=0.001)  # Wilson's with continuity correction
+        assert 0 <= estimate.low < estimate.high <= 1
+        assert estimate.high - estimate.low == pytest.approx(0.483, abs=0.001)  # Wilson's with continuity correction
     paired = difference(np.full((6, 3), right), np.full((6, 3), right), resamples=50)
     assert (paired.low, paired.high) == pytest.approx((-0.483, 0.483), abs=0.001)
 
@@ -181,13 +181,13 @@ def test_scores_hold_the_truth_with_few_images_and_near_the_edges(n: int, accura
     limit, repetitions = stats.norm.ppf(columns), 120
     missed = dict.fromkeys(SCORES, 0)
     for _ in range(repetitions):
-        common, own = rng.normal(size=(n, 1)), rng.normal(size=(n, 76))
-        right = shared**0.5 * common + (1 - shared) ** 0.5 * own < limit
+        common, cell_noise = rng.normal(size=(n, 1)), rng.normal(size=(n, 76))
+        right = shared**0.5 * common + (1 - shared) ** 0.5 * cell_noise < limit
         drawn = resampled_means(right, resamples=100)
         for name in SCORES if right[:, 0].any() else SCORES[:2]:
-            found = bootstrap(right, score_of(name), name=name, resamples=100, resampled=drawn)
+            estimate = bootstrap(right, score_of(name), name=name, resamples=100, resampled=drawn)
             truth = float(np.asarray(score_of(name)(columns[np.newaxis]))[0])
-            missed[name] += not found.low - 1e-9 <= truth <= found.high + 1e-9
+            missed[name] += not estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
     most = stats.binom.ppf(0.999, repetitions, 0.05)
     assert max(missed.values()) <= most, missed
 
@@ -195,11 +195,11 @@ def test_scores_hold_the_truth_with_few_images_and_near_the_edges(n: int, accura
 def test_a_ratio_that_some_resample_leaves_undefined_has_fiellers_interval() -> None:
     right = np.zeros((8, 2), dtype=bool)
     right[:2, 0] = right[0, 1] = True
-    found = bootstrap(right, lambda a: metrics.robustness_score(a[..., 1], a[..., 0]), name="R")
-    assert found.value == 0.5
-    assert 0 <= found.low < 0.1
-    assert 1 < found.high < np.inf
-    assert "Fieller" in found.method
+    estimate = bootstrap(right, lambda a: metrics.robustness_score(a[..., 1], a[..., 0]), name="R")
+    assert estimate.value == 0.5
+    assert 0 <= estimate.low < 0.1
+    assert 1 < estimate.high < np.inf
+    assert "Fieller" in estimate.method
 
 
 def test_ratios_and_linear_scores_are_recognised() -> None:
@@ -219,14 +219,14 @@ def test_fiellers_ends_are_those_of_a_plain_bisection(rng: np.random.Generator, 
     skill = rng.random((images, 1))
     rows = (skill + rng.normal(0, 0.4, (images, levels + 1)) < 0.7).astype(float)
     weights = np.r_[0, rng.random(levels) if levels > 5 else np.full(levels, 1 / levels)]
-    found = Fraction(0.0, weights, 0.0, np.eye(levels + 1)[0]).interval(rows)
+    ends = Fraction(0.0, weights, 0.0, np.eye(levels + 1)[0]).interval(rows)
     value = rows.mean(0) @ weights / rows[:, 0].mean()
 
     def outside(ratio: float) -> bool:
         low, high = gap_interval(rows @ weights, ratio * rows[:, 0], weights.sum(), ratio)
         return bool(low > 0 if ratio < value else high < 0)
 
-    for end, far in zip(found, (0.0, 10 * value), strict=True):
+    for end, far in zip(ends, (0.0, 10 * value), strict=True):
         inner, outer = value, far
         while abs(outer - inner) > 1e-9:
             middle = (inner + outer) / 2
@@ -238,5 +238,5 @@ def test_many_images_are_not_widened(rng: np.random.Generator) -> None:
     right = rng.random((4000, 76)) < 0.7
     for name in SCORES:
         drawn = score_of(name)(resampled_means(right))
-        found = bootstrap(right, score_of(name), name=name)
-        assert 1 <= (found.high - found.low) / np.ptp(np.quantile(drawn, [0.025, 0.975])) < 1.15
+        estimate = bootstrap(right, score_of(name), name=name)
+        assert 1 <= (estimate.high - estimate.low) / np.ptp(np.quantile(drawn, [0.025, 0.975])) < 1.15

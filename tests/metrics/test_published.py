@@ -46,8 +46,8 @@ def test_relative_mce_of_noc(table: str, corruptions: list[str], odd_rows: dict[
 
 @pytest.mark.parametrize(("table", "spread", "std"), [("imagenet-c", 40, 12.1), ("imagenet-noc", 11, 3.7)])
 def test_balance_of_noc(table: str, spread: float, std: float) -> None:
-    found = metrics.balance(metrics.published_table(f"noc-table2-{table}").numbers("relative_mCE"))
-    assert (found.range, round(found.std, 1)) == (spread, std)
+    balance = metrics.balance(metrics.published_table(f"noc-table2-{table}").numbers("relative_mCE"))
+    assert (balance.range, round(balance.std, 1)) == (spread, std)
 
 
 def test_relative_error_of_resnet50_on_quantization() -> None:
@@ -97,9 +97,9 @@ def test_standard_deviations_of_syn2nat() -> None:
             return [[]] if total == 0 else []
         return [[k, *rest] for k in range(1, min(total, most) + 1) for rest in splits(total - k, parts - 1, k)]
 
-    found = sorted({round(metrics.balance(split).std, 1) for split in splits(12, 6, 12)})
+    deviations = sorted({round(metrics.balance(split).std, 1) for split in splits(12, 6, 12)})
     printed = [float(name.removeprefix("std_")) for name in list(metrics.published_table("syn2nat-table3").columns)[1:]]
-    assert found == printed == [0.0, 0.6, 0.8, 1.0, 1.2, 1.4, 1.5, 1.8, 2.2]
+    assert deviations == printed == [0.0, 0.6, 0.8, 1.0, 1.2, 1.4, 1.5, 1.8, 2.2]
 
 
 def test_every_table_reads_and_names_its_source() -> None:
@@ -148,12 +148,12 @@ def test_alexnet_is_its_own_measure() -> None:
 
 def test_published_scores_have_full_names_a_source_and_a_year() -> None:
     for benchmark, columns in COLUMNS.items():
-        found = metrics.published_scores(benchmark)
-        assert {score.year for score in found} <= {2020, 2021}
-        assert {score.source for score in found} == {PRINTED[table][0] for table, _, _ in columns}
-        names = [(score.who, score.metric) for score in found]
+        published = metrics.published_scores(benchmark)
+        assert {score.year for score in published} <= {2020, 2021}
+        assert {score.source for score in published} == {PRINTED[table][0] for table, _, _ in columns}
+        names = [(score.who, score.metric) for score in published]
         assert len(names) == len(set(names))
-        for score in found:
+        for score in published:
             assert not {"AA", "PG", "DA", "AM", "ANT", "SIN", "WSL", "Baseline", "Standard"} & set(
                 re.split(r"[ ,+]+", score.who)
             )

@@ -29,9 +29,9 @@ def test_rankings_that_agree_disagree_and_nearly_agree() -> None:
 
 def test_noc_reorders_the_models_of_imagenet_c() -> None:
     table = metrics.published_table("noc-table4")
-    found = metrics.kendall(table.numbers("imagenet_noc_rank"), table.numbers("imagenet_c_rank"))
-    assert found.value == pytest.approx(0.4)  # 7 of 10 pairs agree
-    assert str(found) == "Kendall correlation 0.400 [-0.702, 0.938], p = 0.483, n = 5"
+    correlation = metrics.kendall(table.numbers("imagenet_noc_rank"), table.numbers("imagenet_c_rank"))
+    assert correlation.value == pytest.approx(0.4)  # 7 of 10 pairs agree
+    assert str(correlation) == "Kendall correlation 0.400 [-0.702, 0.938], p = 0.483, n = 5"
 
 
 @pytest.mark.parametrize(

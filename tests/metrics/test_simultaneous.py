@@ -26,11 +26,11 @@ def test_two_models_have_the_paired_difference_and_three_have_wider_ones() -> No
     best, good, poor = right(0.8, 0), right(0.75, 1), right(0.5, 2)
     alone = difference(good, best, name="good", resamples=500)
     assert differences([best, good], names=["good"], resamples=500) == [alone]
-    mine, other = differences([best, good, poor], names=["good", "poor"], resamples=500)
-    assert mine.value == alone.value
-    assert 1.1 < (mine.high - mine.low) / (alone.high - alone.low) < 1.35  # 2.34 standard errors for 1.96
+    first, other = differences([best, good, poor], names=["good", "poor"], resamples=500)
+    assert first.value == alone.value
+    assert 1.1 < (first.high - first.low) / (alone.high - alone.low) < 1.35  # 2.34 standard errors for 1.96
     assert other.high < 0
-    assert "simultaneous for all pairs of 3 models" in mine.method
+    assert "simultaneous for all pairs of 3 models" in first.method
 
 
 def test_equal_models_have_a_difference_of_zero_that_is_not_certain() -> None:

@@ -105,7 +105,7 @@ def test_a_checkpoint_is_loaded(tmp_path: Path) -> None:
         np.testing.assert_allclose(model.features(given), features, atol=1e-4)
         keys.add(model.key)
     assert len(keys) == 1
-    save_weights(network, tmp_path / "half.safetensors")
+    save_weights(network, tmp_path / "half.safetensors", half=True)
     half = from_timm("resnet10t", checkpoint=tmp_path / "half.safetensors", classes=7)
     np.testing.assert_allclose(half.scores(given), expected, atol=0.05)
     with pytest.raises(BrittleError, match=naming("net.pth", "classes")):
@@ -129,6 +129,35 @@ def test_pixels_are_those_of_torchvision(architecture: str, sides: tuple) -> Non
     given = images(2, *sides)
     expected = shown(torchvision.models.get_model_weights(architecture).DEFAULT.transforms(), given)
     torch.testing.assert_close(model.prepare.tensor(given, "cpu"), expected, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("weights", "size"), [("IMAGENET1K_V1", 256), ("IMAGENET1K_V2", 232)])
+def test_a_text_names_the_published_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weights: str, size: int
+) -> None:
+    """Each file of published weights is one of random numbers here, where torchvision would keep it."""
+    torch.manual_seed(1)
+    network = torchvision.models.mobilenet_v2().eval()
+    published = torchvision.models.MobileNet_V2_Weights[weights]
+    file = tmp_path / "hub" / "checkpoints" / Path(published.url).name
+    file.parent.mkdir(parents=True)
+    torch.save(network.state_dict(), file)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    model = load_model(f"torchvision:mobilenet_v2,weights={weights}", device="cpu")
+    given = images(1, 224, 224)
+    with torch.no_grad():
+        np.testing.assert_allclose(model.scores(given), network(model.prepare.tensor(given, "cpu")), atol=1e-4)
+    assert model.prepare.size == size
+
+
+def test_a_text_names_a_checkpoint(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    network = timm.create_model("resnet10t", num_classes=7).eval()
+    torch.save(network.state_dict(), tmp_path / "net.pt")
+    model = load_model(f"timm:resnet10t,checkpoint={tmp_path / 'net.pt'},classes=7", device="cpu")
+    given = images(1, 96, 96)
+    with torch.no_grad():
+        np.testing.assert_allclose(model.scores(given), network(model.prepare.tensor(given, "cpu")), atol=1e-4)
 
 
 def test_torchvision_weights_of_a_file(tmp_path: Path) -> None:

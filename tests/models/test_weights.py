@@ -112,31 +112,36 @@ def test_weights_of_another_network_are_named(tmp_path: Path, network: nn.Module
         load_into(network, tmp_path / "net.pt")
 
 
-def test_weights_are_written_in_half_precision(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("half", "dtype", "most"), [(False, torch.float32, 0.0), (True, torch.float16, 0.02)])
+def test_weights_are_written_as_precise_as_they_are_or_in_half_precision(
+    tmp_path: Path, half: bool, dtype: torch.dtype, most: float
+) -> None:
     torch.manual_seed(0)
     network = SmallResNet()
     path = tmp_path / "folder" / "net.safetensors"
-    save_weights(network, path, {"trained": "no"})
-    assert path.stat().st_size < 2.1 * sum(value.numel() for value in network.state_dict().values())
+    save_weights(network, path, {"trained": "no"}, half=half)
+    numbers = sum(value.numel() for value in network.state_dict().values())
+    assert path.stat().st_size < (2.1 if half else 4.2) * numbers
     with safe_open(path, "pt") as file:
         assert file.metadata() == {"trained": "no"}
-        assert file.get_tensor("head.weight").dtype == torch.float16
+        assert file.get_tensor("head.weight").dtype == dtype
         assert file.get_tensor("body.0.1.num_batches_tracked").dtype == torch.int64
     again = SmallResNet()
     load_into(again, path)
     assert again.head.weight.dtype == torch.float32
     given = images(4)
     np.testing.assert_allclose(
-        from_torch(again, name="a").scores(given), from_torch(network, name="b").scores(given), atol=0.02
+        from_torch(again, name="a").scores(given), from_torch(network, name="b").scores(given), rtol=0, atol=most
     )
 
 
-def test_numbers_too_large_for_half_precision_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("value", "half"), [(1e6, True), (float("nan"), False)])
+def test_numbers_that_cannot_be_written_are_named(tmp_path: Path, value: float, half: bool) -> None:
     network = small_net()
     with torch.no_grad():
-        network.head.bias[0] = 1e6
-    with pytest.raises(BrittleError, match=naming("head.bias", "half precision")):
-        save_weights(network, tmp_path / "net.safetensors")
+        network.head.bias[0] = value
+    with pytest.raises(BrittleError, match=naming("head.bias", "half precision" if half else "finite")):
+        save_weights(network, tmp_path / "net.safetensors", half=half)
     with pytest.raises(BrittleError, match=naming("net.pt")):
         save_weights(network, "net.pt")
     assert not list(tmp_path.iterdir())

@@ -22,8 +22,8 @@ def cut(folder: Path, path: Path = FILE) -> None:
     rows = load_results(folder).rows.collect()
     chosen, kept = [str(sample) for sample in load_dataset("demo").limited(IMAGES).ids], {}
     for (model, corruption, level), cell in rows.group_by("model", "corruption", "level"):
-        own = {row["sample"]: row for row in cell.iter_rows(named=True)}
-        values = [[own[sample]["prediction"], round(200 * own[sample]["confidence"])] for sample in chosen]
+        by_sample = {row["sample"]: row for row in cell.iter_rows(named=True)}
+        values = [[by_sample[sample]["prediction"], round(200 * by_sample[sample]["confidence"])] for sample in chosen]
         kept[f"{model}|{corruption}|{level:g}"] = values
     keys = sorted(kept)
     np.savez_compressed(path, keys=keys, rows=np.array([kept[key] for key in keys], np.uint8))

@@ -64,15 +64,15 @@ def test_long_names_and_many_corruptions_stay_on_the_sheet() -> None:
 
 def test_one_model_has_the_last_unchanged_and_the_first_flipped_picture() -> None:
     model = spread_below(35, "early")
-    found = probe(model, CAT, RECIPE, draws=3)
+    probed = probe(model, CAT, RECIPE, draws=3)
     words: list[int] = []
 
     def word(number: int) -> str:
         words.append(number)
         return ("sharp", "flat")[number]
 
-    pixels = np.asarray(probe_sheet(CAT, RECIPE, model.name, "cat.jpg", found, word))
-    for flip in found.flips:
+    pixels = np.asarray(probe_sheet(CAT, RECIPE, model.name, "cat.jpg", probed, word))
+    for flip in probed.flips:
         assert flip.becomes == 1
         for severity in (flip.held, flip.median):
             picture = RECIPE.apply(CAT, flip.corruption, severity, flip.draw)

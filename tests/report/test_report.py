@@ -11,7 +11,7 @@ from brittle import BrittleError
 from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
 from brittle.metrics import expected_calibration_error, failure_points
 from brittle.models import from_callable
-from brittle.report import report_html, write_report
+from brittle.report import page_templates, report_html, write_report
 from tests.report.report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
 from tests.report.shown_numbers import parse, shown_numbers
 from tests.report.strict_html import StrictHtml
@@ -40,9 +40,11 @@ def test_numbers_are_those_of_the_scores(made, case: str) -> None:
     results, page = made(case)
     text = plain(StrictHtml(page).text)
     for recipe in results.benchmarks():
-        for own in scores(results, recipe):
-            for estimate in filter(None, (own.clean, own.mean_accuracy, own.robustness, own.mce or own.error)):
-                assert str(estimate) in text, own.model
+        for score in scores(results, recipe):
+            for estimate in filter(
+                None, (score.clean, score.mean_accuracy, score.robustness, score.mce or score.error)
+            ):
+                assert str(estimate) in text, score.model
 
 
 def test_differences_are_paired(made) -> None:
@@ -125,10 +127,10 @@ def test_classes_and_mistakes_are_counted_from_the_rows(made) -> None:
     results, page = made("one model")
     rows = results.rows.collect()
     shown = shown_numbers(page)["part1-classes"]
-    for (label,), own in rows.filter(pl.col("corruption") != "clean").group_by("label"):
+    for (label,), class_rows in rows.filter(pl.col("corruption") != "clean").group_by("label"):
         name = dataset().classes[label]
         assert plain(shown[f"{' '.join(name.split())} × corrupted"][0]).startswith(
-            f"{100 * own['correct'].mean():.1f} %"
+            f"{100 * class_rows['correct'].mean():.1f} %"
         )
 
 
@@ -136,8 +138,11 @@ def test_calibration_is_that_of_the_rows(made) -> None:
     results, page = made("one model")
     rows = results.rows.collect()
     shown = shown_numbers(page)["part1-calibration"]
-    for name, own in (("clean", rows.filter(pl.col("level") == 0)), ("corrupted", rows.filter(pl.col("level") > 0))):
-        error = expected_calibration_error(own["confidence"], own["correct"])
+    for name, chosen_rows in (
+        ("clean", rows.filter(pl.col("level") == 0)),
+        ("corrupted", rows.filter(pl.col("level") > 0)),
+    ):
+        error = expected_calibration_error(chosen_rows["confidence"], chosen_rows["correct"])
         assert shown[f"only × ECE, {name}"][0].startswith(f"{100 * error:.1f} %")
 
 
@@ -176,9 +181,9 @@ def test_names_are_escaped_everywhere(made) -> None:
     assert page.count("</script>") == read.tags.count("script") == 2
     assert any(NASTY in title for title in read.titles)
     evil = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
-    own = report_html(Results(made("one model")[0].rows.with_columns(model=pl.lit(evil))))
-    assert StrictHtml(own).tags.count("script") == 2
-    assert evil in StrictHtml(own).text
+    evil_page = report_html(Results(made("one model")[0].rows.with_columns(model=pl.lit(evil))))
+    assert StrictHtml(evil_page).tags.count("script") == 2
+    assert evil in StrictHtml(evil_page).text
     title = f"A & B {NASTY}"
     again = StrictHtml(report_html(made("one model")[0], title=title))
     assert again.text.count(title) == 2  # in the head and on the page
@@ -312,3 +317,11 @@ def test_two_runs_of_one_name_and_different_weights_stay_apart(tmp_path: Path) -
     assert len(results.models) == 2
     text = StrictHtml(report_html(results)).text
     assert all(name in text for name in results.models)
+
+
+def test_other_pages_put_their_own_into_the_blocks() -> None:
+    own_main = '{% extends "base.html" %}{% block main %}<p>something else</p>{% endblock %}'
+    page = page_templates().overlay().from_string(own_main).render(title="Ours") + "\n"
+    read = StrictHtml(page)
+    assert "something else" in read.text
+    assert "Methods" not in read.text

@@ -53,7 +53,7 @@ def matrix(model: str, shift: str) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def found():
+def cns():
     return cns_scores(results(), baseline="alexnet", resamples=100)
 
 
@@ -61,49 +61,49 @@ def pick(table: pl.DataFrame, **where) -> pl.DataFrame:
     return table.filter([pl.col(key) == value for key, value in where.items()])
 
 
-def test_accuracy_and_its_drop(found) -> None:
+def test_accuracy_and_its_drop(cns) -> None:
     for (model, shift), values in CORRECT.items():
-        mine = pick(found.accuracy, model=model, shift=shift)
+        model_rows = pick(cns.accuracy, model=model, shift=shift)
         expected = np.mean(values, axis=0)
-        np.testing.assert_allclose(mine["accuracy"], expected)
-        np.testing.assert_allclose(mine["drop"], expected[0] - expected)
-        assert mine["trajectories"].to_list() == [len(values)] * 3
-        assert ((mine["low"] <= mine["accuracy"]) & (mine["accuracy"] <= mine["high"])).all()
-        assert ((mine["drop_low"] <= mine["drop"]) & (mine["drop"] <= mine["drop_high"])).all()
+        np.testing.assert_allclose(model_rows["accuracy"], expected)
+        np.testing.assert_allclose(model_rows["drop"], expected[0] - expected)
+        assert model_rows["trajectories"].to_list() == [len(values)] * 3
+        assert ((model_rows["low"] <= model_rows["accuracy"]) & (model_rows["accuracy"] <= model_rows["high"])).all()
+        assert ((model_rows["drop_low"] <= model_rows["drop"]) & (model_rows["drop"] <= model_rows["drop_high"])).all()
     images = np.concatenate([matrix("deit", "fog"), matrix("deit", "snow")]).mean(0)
-    np.testing.assert_allclose(pick(found.accuracy, model="deit", shift="all")["accuracy"], images)
+    np.testing.assert_allclose(pick(cns.accuracy, model="deit", shift="all")["accuracy"], images)
     shifts = np.mean([matrix("deit", shift).mean(0) for shift in ("fog", "snow")], axis=0)
-    mean = pick(found.accuracy, model="deit", shift="mean")
+    mean = pick(cns.accuracy, model="deit", shift="mean")
     np.testing.assert_allclose(mean["accuracy"], shifts)
     np.testing.assert_allclose(mean["drop"], shifts[0] - shifts)
 
 
-def test_failure_points_are_shares_of_all_trajectories(found) -> None:
-    assert pick(found.failure_points, model="alexnet", shift="fog")["share"].to_list() == [0.25, 0.5, 0.25]
-    assert pick(found.failure_points, model="deit", shift="fog")["share"].to_list() == [0, 0.25, 0.25]
-    margins = pick(found.margins, model="deit", shift="fog").row(0, named=True)
+def test_failure_points_are_shares_of_all_trajectories(cns) -> None:
+    assert pick(cns.failure_points, model="alexnet", shift="fog")["share"].to_list() == [0.25, 0.5, 0.25]
+    assert pick(cns.failure_points, model="deit", shift="fog")["share"].to_list() == [0, 0.25, 0.25]
+    margins = pick(cns.margins, model="deit", shift="fog").row(0, named=True)
     assert (margins["wrong_at_zero"], margins["never_failed"]) == (0, 2)
     assert margins["mean_margin"] == pytest.approx(np.mean([3 - 3, 3 - 1, 3 - 0.5, 3 - 3]))
     expected = failure_points(np.concatenate([matrix("vit", s) for s in ("fog", "snow")]), SCALES).mean_margin()
-    assert pick(found.margins, model="vit", shift="all")["mean_margin"].item() == pytest.approx(expected)
+    assert pick(cns.margins, model="vit", shift="all")["mean_margin"].item() == pytest.approx(expected)
 
 
-def test_rce_is_hendrycks_relative_form(found) -> None:
+def test_rce_is_hendrycks_relative_form(cns) -> None:
     errors = {m: 1 - np.array([matrix(m, s).mean(0) for s in ("fog", "snow")]) for m in ("alexnet", "deit", "vit")}
     for model, error in errors.items():
-        mine = pick(found.rce, model=model)
-        assert mine["shift"].to_list() == ["fog", "snow", "mean"]
-        np.testing.assert_allclose(mine["rce"][:2], shift_rce(error, errors["alexnet"]))
-        assert mine["rce"][2] == pytest.approx(float(rce(error, errors["alexnet"])))
-    assert pick(found.rce, model="alexnet", shift="snow").row(0)[2:] == (1, 1, 1)
-    assert pick(found.rce, model="deit", shift="fog")["low"].item() is None  # four images: some resamples do not rise
+        model_rows = pick(cns.rce, model=model)
+        assert model_rows["shift"].to_list() == ["fog", "snow", "mean"]
+        np.testing.assert_allclose(model_rows["rce"][:2], shift_rce(error, errors["alexnet"]))
+        assert model_rows["rce"][2] == pytest.approx(float(rce(error, errors["alexnet"])))
+    assert pick(cns.rce, model="alexnet", shift="snow").row(0)[2:] == (1, 1, 1)
+    assert pick(cns.rce, model="deit", shift="fog")["low"].item() is None  # four images: some resamples do not rise
     assert cns_scores(results(), resamples=10).rce.is_empty()
 
 
-def test_rankings_and_how_they_change(found) -> None:
-    last = pick(found.rankings, shift="snow", scale=1.0)
+def test_rankings_and_how_they_change(cns) -> None:
+    last = pick(cns.rankings, shift="snow", scale=1.0)
     assert last.select("model", "rank", "fallen").rows() == [("vit", 1, -2), ("deit", 2, 1), ("alexnet", 3, 2)]
-    agreement = pick(found.agreement, shift="fog")
+    agreement = pick(cns.agreement, shift="fog")
     assert agreement["kendall"][0] == pytest.approx(1)
     assert agreement["models"].to_list() == [3, 3, 3]
 
@@ -180,22 +180,22 @@ def test_models_are_grouped_by_what_they_have_in_common(tmp_path: Path) -> None:
             read_model_axes(file)
 
 
-def test_slopes_of_ood_on_id_accuracy(found) -> None:
+def test_slopes_of_ood_on_id_accuracy(cns) -> None:
     names = ("alexnet", "deit", "vit")
     clean = cns_scores(results(clean=True), resamples=10).slopes
     expected = id_ood_slope([0.5, 0.8, 0.7], [matrix(m, "fog")[:, 2].mean() for m in names])
     assert pick(clean, shift="fog", scale=1.0)["slope"].item() == pytest.approx(expected.slope)
     given = cns_scores(results(), id_accuracy={"alexnet": 0.5, "deit": 0.8, "vit": 0.7}, resamples=10).slopes
     assert given.equals(clean)
-    own = id_ood_slope(*([matrix(m, "snow")[:, i].mean() for m in names] for i in (0, 2)))
-    assert pick(found.slopes, shift="snow", scale=1.0)["slope"].item() == pytest.approx(own.slope)
-    assert 0.0 not in found.slopes["scale"]  # nothing but itself
+    slope = id_ood_slope(*([matrix(m, "snow")[:, i].mean() for m in names] for i in (0, 2)))
+    assert pick(cns.slopes, shift="snow", scale=1.0)["slope"].item() == pytest.approx(slope.slope)
+    assert 0.0 not in cns.slopes["scale"]  # nothing but itself
     assert cns_scores(results(), models=["deit", "vit"], resamples=10).slopes.is_empty()
 
 
-def test_slopes_are_on_clean_accuracy_only_if_every_model_has_it(found) -> None:
+def test_slopes_are_on_clean_accuracy_only_if_every_model_has_it(cns) -> None:
     rows = results(clean=True).rows.filter(~((pl.col("model") == "vit") & (pl.col("corruption") == "clean")))
-    assert cns_scores(Results(rows), resamples=10).slopes.equals(found.slopes)
+    assert cns_scores(Results(rows), resamples=10).slopes.equals(cns.slopes)
     with pytest.raises(BrittleError, match=naming(0, 1, 50, 100)):
         cns_scores(results(), resamples=10, id_accuracy={"alexnet": 50, "deit": 80, "vit": 70})
 
@@ -209,18 +209,18 @@ def test_margins_are_null_beyond_scale_3() -> None:
         for scale in scales
     ]
     names = ["model", "corruption", "level", "sample", "correct"]
-    found = trajectories(Results(pl.LazyFrame(rows, schema=names, orient="row")))
-    margins = margin_table(found)
+    tracks = trajectories(Results(pl.LazyFrame(rows, schema=names, orient="row")))
+    margins = margin_table(tracks)
     assert margins.filter(pl.col("shift") == "a")["mean_margin"].null_count() == 120
     assert margins.filter(pl.col("shift") == "b")["mean_margin"].to_list() == [0.0] * 120
 
 
 def test_an_incomplete_trajectory_counts_nowhere() -> None:
     lost = "fog/001_goldfish/seed_0001_scale_0500.jpg"
-    found = cns_scores(results(leave_out=(lost,)), resamples=10)
-    assert found.dropped == {"fog": 1, "snow": 0}
+    cns = cns_scores(results(leave_out=(lost,)), resamples=10)
+    assert cns.dropped == {"fog": 1, "snow": 0}
     rest = np.delete(matrix("deit", "fog"), 1, axis=0)
-    np.testing.assert_allclose(pick(found.accuracy, model="deit", shift="fog")["accuracy"], rest.mean(0))
+    np.testing.assert_allclose(pick(cns.accuracy, model="deit", shift="fog")["accuracy"], rest.mean(0))
     [fog, _] = trajectories(results(leave_out=(lost,)))
     assert fog.names == [f"fog/001_goldfish/seed_{seed:04}" for seed in (0, 2, 3)]
 

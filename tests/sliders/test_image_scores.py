@@ -113,11 +113,11 @@ def test_curves_are_mean_differences_with_intervals(scores) -> None:
     curves = shift_curves(scores, resamples=200)
     rows = scores.table.filter(pl.col("shift") == "heavy_snow").sort("label", "seed", "scale")
     values = rows["CLIP_class"].to_numpy().reshape(6, 3)
-    mine = curves.filter((pl.col("shift") == "heavy_snow") & (pl.col("measure") == "ΔCLIP class"))
-    np.testing.assert_allclose(mine["value"], (values - values[:, :1]).mean(0))
-    assert mine["trajectories"].to_list() == [6, 6, 6]
-    assert mine.row(0)[3:6] == (0, 0, 0)
-    assert ((mine["low"] <= mine["value"]) & (mine["value"] <= mine["high"])).all()
+    snow_rows = curves.filter((pl.col("shift") == "heavy_snow") & (pl.col("measure") == "ΔCLIP class"))
+    np.testing.assert_allclose(snow_rows["value"], (values - values[:, :1]).mean(0))
+    assert snow_rows["trajectories"].to_list() == [6, 6, 6]
+    assert snow_rows.row(0)[3:6] == (0, 0, 0)
+    assert ((snow_rows["low"] <= snow_rows["value"]) & (snow_rows["value"] <= snow_rows["high"])).all()
     assert len(shift_curves(scores, by=None, resamples=20)) == 6
     assert set(shift_curves(scores, by="name", resamples=20)["name"]) == {"bag", "sneaker"}
 
@@ -135,17 +135,17 @@ def test_damaged_and_missing_images(folder: Path, clip: Clip, tmp_path: Path) ->
     place = tmp_path / "heavy_snow" / "003_bag"
     (place / "seed_0001_scale_1000.png").write_bytes(b"nothing")
     (place / "seed_0002_scale_0000.png").unlink()
-    found = image_scores(cns_bench(tmp_path), clip)
-    assert list(found.unreadable) == ["heavy_snow/003_bag/seed_0001_scale_1000.png"]
-    assert len(found.table) == 16
-    lost = found.table.filter(pl.col("CLIP_ref").is_null())
+    scored = image_scores(cns_bench(tmp_path), clip)
+    assert list(scored.unreadable) == ["heavy_snow/003_bag/seed_0001_scale_1000.png"]
+    assert len(scored.table) == 16
+    lost = scored.table.filter(pl.col("CLIP_ref").is_null())
     assert lost["sample"].to_list() == [f"heavy_snow/003_bag/seed_0002_scale_{s}.png" for s in (1000, 2500)]
-    assert set(shift_curves(found, resamples=20)["trajectories"]) == {4}
+    assert set(shift_curves(scored, resamples=20)["trajectories"]) == {4}
     with pytest.raises(BrittleError, match=naming(0)):
         image_scores(cns_bench(tmp_path, scale=1.0), clip)
     with pytest.raises(BrittleError, match=naming(0, "1.0", "2.5")):
-        shift_curves(found.table.filter(pl.col("scale") > 0))
+        shift_curves(scored.table.filter(pl.col("scale") > 0))
     with pytest.raises(BrittleError, match=naming(1)):
-        choose_thresholds(found, {found.table["sample"][0]: "class"})
+        choose_thresholds(scored, {scored.table["sample"][0]: "class"})
     with pytest.raises(BrittleError, match=naming(0)):
-        choose_thresholds(found, {found.table["sample"][1]: "class"})
+        choose_thresholds(scored, {scored.table["sample"][1]: "class"})

@@ -106,17 +106,17 @@ def test_thresholds_remove_the_wanted_share_and_no_more(tpr: float) -> None:
 def test_quality_is_counted() -> None:
     scores, labels = random_scores()
     limits = choose_thresholds(scores, labels)
-    found = compare_filters(scores, labels, limits)
-    assert found["filter"].to_list() == ["2 of 4", *FILTER_SCORES]
+    filters = compare_filters(scores, labels, limits)
+    assert filters["filter"].to_list() == ["2 of 4", *FILTER_SCORES]
     outside = np.array([label == "not class" for label in labels.values()])
     passed = sum((scores[name].to_numpy() > limits[name]).astype(int) for name in FILTER_SCORES)
     for row, removed in ((0, passed < 2), (1, scores["CLIP_class"].to_numpy() <= limits["CLIP_class"])):
-        mine = found.row(row, named=True)
-        assert mine["tpr"] == pytest.approx(removed[outside].mean())
-        assert mine["fpr"] == pytest.approx(removed[~outside].mean())
-        assert mine["accuracy"] == pytest.approx((removed == outside).mean())
-        assert mine["tpr_low"] < mine["tpr"] < mine["tpr_high"]
-    assert found["accuracy"][0] > found["accuracy"][1]  # four scores say more than one
+        filter_row = filters.row(row, named=True)
+        assert filter_row["tpr"] == pytest.approx(removed[outside].mean())
+        assert filter_row["fpr"] == pytest.approx(removed[~outside].mean())
+        assert filter_row["accuracy"] == pytest.approx((removed == outside).mean())
+        assert filter_row["tpr_low"] < filter_row["tpr"] < filter_row["tpr_high"]
+    assert filters["accuracy"][0] > filters["accuracy"][1]  # four scores say more than one
     quality = filter_quality([1, 1, 0, 0], [1, 0, 1, 0])
     assert (quality.tpr.value, quality.fpr.value, quality.accuracy.value) == (0.5, 0.5, 0.5)
 
@@ -137,19 +137,19 @@ def test_what_starts_out_of_class_and_scale_0_do_not_choose_thresholds() -> None
 
 def test_held_out_images_are_judged_by_the_thresholds_of_others() -> None:
     scores, labels = random_scores(2000)
-    own = compare_filters(scores, labels, choose_thresholds(scores, labels))
-    found = held_out_filters(scores, labels, folds=4)
-    assert found.columns == own.columns
-    assert found["filter"].to_list() == own["filter"].to_list()
-    for row in found.iter_rows(named=True):
+    fitted = compare_filters(scores, labels, choose_thresholds(scores, labels))
+    held_out = held_out_filters(scores, labels, folds=4)
+    assert held_out.columns == fitted.columns
+    assert held_out["filter"].to_list() == fitted["filter"].to_list()
+    for row in held_out.iter_rows(named=True):
         if row["filter"] != "2 of 4":
             assert row["tpr_low"] < 0.9 < row["tpr_high"]
-    assert found["tpr"][0] == pytest.approx(own["tpr"][0], abs=0.03)
-    assert not found["tpr"].equals(own["tpr"])
+    assert held_out["tpr"][0] == pytest.approx(fitted["tpr"][0], abs=0.03)
+    assert not held_out["tpr"].equals(fitted["tpr"])
     twins = pl.concat([scores, scores.with_columns(pl.lit("snow").alias("shift"), pl.col("sample") + " in snow")])
     both = labels | {f"{s} in snow": label for s, label in labels.items()}
     again = held_out_filters(twins, both, folds=4)  # both shifts of one start are judged by the same thresholds
-    assert again["tpr"].to_list() == found["tpr"].to_list()
+    assert again["tpr"].to_list() == held_out["tpr"].to_list()
     with pytest.raises(BrittleError, match=naming(9, 8)):
         held_out_filters(scores[:8], labels, folds=9)
     with pytest.raises(BrittleError, match=naming(6, "CLIP_class", "0.9", 10)):
@@ -171,6 +171,6 @@ def test_partial_labels_count_as_the_user_says() -> None:
     scores, labels = random_scores(60)
     partly = {s: "partial" if i < 20 else label for i, (s, label) in enumerate(labels.items())}
     asked = {how: compare_filters(scores, partly, LIMITS, partial=how) for how in ("class", "not class", "skip")}
-    assert [found["images"][0] for found in asked.values()] == [60, 60, 40]
+    assert [filters["images"][0] for filters in asked.values()] == [60, 60, 40]
     expected = compare_filters(scores, {s: "class" if p == "partial" else p for s, p in partly.items()}, LIMITS)
     assert asked["class"].equals(expected)

@@ -32,7 +32,7 @@ def plain(pipeline, prompt: str, seed: int) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def slid(pipeline, slider) -> np.ndarray:
+def drawn(pipeline, slider) -> np.ndarray:
     return draw_trajectory(pipeline, slider, (0, 1, 2.5), (1, 7), sampling=FEW)
 
 
@@ -55,20 +55,20 @@ class Watch:
         self.hook.remove()
 
 
-def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline, slid) -> None:
-    assert slid.shape == (2, 3, 16, 16, 3)
-    for row, seed in zip(slid, (1, 7), strict=True):
+def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline, drawn) -> None:
+    assert drawn.shape == (2, 3, 16, 16, 3)
+    for row, seed in zip(drawn, (1, 7), strict=True):
         np.testing.assert_array_equal(row[0], plain(pipeline, "a picture of a bag", seed))
         assert np.abs(row[1].astype(int) - row[0]).mean() > 1
         assert np.abs(row[2].astype(int) - row[1]).mean() > 1
 
 
-def test_batches_of_scales_and_seeds_are_the_same_pictures(pipeline, slider, slid) -> None:
+def test_batches_of_scales_and_seeds_are_the_same_pictures(pipeline, slider, drawn) -> None:
     steps = []
     batched = draw_trajectory(
         pipeline, slider, (0, 1, 2.5), (1, 7), sampling=FEW, batch_size=4, progress=lambda *at: steps.append(at)
     )
-    assert np.abs(batched.astype(int) - slid).max() <= 1
+    assert np.abs(batched.astype(int) - drawn).max() <= 1
     assert steps == [(4, 6), (6, 6)]
 
 
@@ -89,13 +89,13 @@ def test_the_slider_is_off_in_the_noisy_steps_and_noise_is_the_seeds(pipeline, s
 
 
 @pytest.mark.parametrize(("active", "steps"), [(0.0, 0), (0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)])
-def test_active_is_a_share_of_the_timesteps(pipeline, slider, slid, active: float, steps: int) -> None:
+def test_active_is_a_share_of_the_timesteps(pipeline, slider, drawn, active: float, steps: int) -> None:
     with Watch(pipeline, slider) as watch:
         [[image]] = draw_trajectory(pipeline, slider, [1.0], [1], active=active, sampling=FEW)
     assert watch.times == [751, 501, 251, 1]
     assert watch.on == [i >= 4 - steps for i in range(4)]
-    assert np.array_equal(image, slid[0, 0]) == (steps == 0)
-    assert np.array_equal(image, slid[0, 1]) == (steps == 3)
+    assert np.array_equal(image, drawn[0, 0]) == (steps == 0)
+    assert np.array_equal(image, drawn[0, 1]) == (steps == 3)
 
 
 def test_it_is_a_lora_that_diffusers_reads(pipeline, slider, tmp_path) -> None:
@@ -110,13 +110,13 @@ def test_it_is_a_lora_that_diffusers_reads(pipeline, slider, tmp_path) -> None:
     np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_saved_slider_gives_the_same_images(pipeline, slider, slid, tmp_path) -> None:
+def test_a_saved_slider_gives_the_same_images(pipeline, slider, drawn, tmp_path) -> None:
     again = load_slider(slider.save(tmp_path / "snow"))
     assert (again.prompt, again.shift, again.rank, again.alpha) == ("bag", "heavy snow", 4, 1.0)
-    np.testing.assert_array_equal(draw_trajectory(pipeline, again, (0, 1, 2.5), (1, 7), sampling=FEW), slid)
+    np.testing.assert_array_equal(draw_trajectory(pipeline, again, (0, 1, 2.5), (1, 7), sampling=FEW), drawn)
 
 
-def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_path) -> None:
+def test_a_published_adapter_gives_the_same_images(pipeline, slider, drawn, tmp_path) -> None:
     state = {}
     for path in slider.layers:
         bare = "lora_unet_" + path.replace(".", "_")
@@ -127,7 +127,7 @@ def test_a_published_adapter_gives_the_same_images(pipeline, slider, slid, tmp_p
     torch.save(state, file)
     theirs = load_published_slider(file, pipeline, prompt="bag")
     assert (theirs.shift, theirs.rank, theirs.alpha) == ("heavy snow", 4, 1.0)
-    np.testing.assert_array_equal(draw_trajectory(pipeline, theirs, (0, 1, 2.5), [1], sampling=FEW), slid[:1])
+    np.testing.assert_array_equal(draw_trajectory(pipeline, theirs, (0, 1, 2.5), [1], sampling=FEW), drawn[:1])
     torch.save({**state, "lora_unet_conv_in.alpha": torch.tensor(1.0)}, file)
     with pytest.raises(BrittleError, match=naming("lora_unet_conv_in")):
         load_published_slider(file, pipeline, prompt="bag")

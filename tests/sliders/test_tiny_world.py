@@ -116,11 +116,11 @@ def test_scale_0_is_the_plain_pipeline_bit_for_bit(pipeline):
 def test_the_filter_removes_what_it_was_told_to_of_images_it_was_not_tuned_on(world):
     scores = pl.read_csv(LABELLED)
     labels = dict(scores.select("sample", "said").rows())
-    found = {row["filter"]: row for row in held_out_filters(scores, labels, tpr=0.9).iter_rows(named=True)}
-    for row in found.values():
+    filters = {row["filter"]: row for row in held_out_filters(scores, labels, tpr=0.9).iter_rows(named=True)}
+    for row in filters.values():
         assert row["tpr_low"] < 0.9 < row["tpr_high"]
-    assert found["2 of 4"]["tpr"] > 0.85
-    assert found["2 of 4"]["fpr"] < found["CLIP_class"]["fpr"]
+    assert filters["2 of 4"]["tpr"] > 0.85
+    assert filters["2 of 4"]["fpr"] < filters["CLIP_class"]["fpr"]
     limits, least = world.thresholds()
     assert least == 2
     assert limits == pytest.approx(choose_thresholds(scores, labels, tpr=0.9), abs=1e-4)

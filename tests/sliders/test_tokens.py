@@ -73,7 +73,7 @@ def test_the_same_call_gives_the_same_token_also_after_an_interruption(learnt, t
     ):
         with pytest.raises(BrittleError, match=naming(*values)):
             train_token(fresh, other, "heavy bag", 7, **{**options, "steps": steps})
-    assert "<heavy bag-7>" not in fresh.tokenizer.get_vocab()  # nothing was taught
+    assert "<heavy bag-7>" not in fresh.tokenizer.get_vocab()  # nothing was trained
 
 
 def test_training_brings_the_token_nearer_to_the_pictures() -> None:

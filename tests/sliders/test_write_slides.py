@@ -101,12 +101,12 @@ def test_slides_go_through_evaluation(folder: Path, tmp_path: Path) -> None:
     stored = stored_set(f"cns-bench:{folder}")
     assert stored is not None
     results = evaluate_stored(models, stored, tmp_path / "run")
-    found = cns_scores(results)
+    cns = cns_scores(results)
     expected = (np.array(means).reshape(2, 3) > limit).mean(0)
-    bright = found.accuracy.filter(pl.col("model") == "bright").sort("scale")
+    bright = cns.accuracy.filter(pl.col("model") == "bright").sort("scale")
     np.testing.assert_allclose(bright["accuracy"], expected)
     np.testing.assert_allclose(bright["drop"], expected[0] - expected)
-    assert found.margins.filter(pl.col("model") == "eagle")["never_failed"].to_list() == [2]
+    assert cns.margins.filter(pl.col("model") == "eagle")["never_failed"].to_list() == [2]
 
 
 def test_other_classes_and_filtered_samples(folder: Path, tmp_path: Path) -> None:
@@ -130,6 +130,6 @@ def test_a_damaged_image_drops_its_trajectory(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:50])
     model = from_callable(lambda x: np.tile(np.eye(1000)[0], (len(x), 1)), name="tench")
     results = evaluate_stored(model, trajectory_dataset(tmp_path / "w"), tmp_path / "run")
-    found = cns_scores(results)
-    assert found.dropped == {"heavy_fog": 1}
-    assert found.accuracy["trajectories"].to_list() == [2, 2]
+    cns = cns_scores(results)
+    assert cns.dropped == {"heavy_fog": 1}
+    assert cns.accuracy["trajectories"].to_list() == [2, 2]

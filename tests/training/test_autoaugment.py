@@ -32,11 +32,11 @@ PRINTED = {
 
 @pytest.mark.parametrize(("policy", "side"), PRINTED)
 def test_autoaugment_has_the_printed_policies(policy: str, side: int) -> None:
-    found = AutoAugment(policy).sub_policies
-    assert len(found) == 25
-    assert all(len(pair) == 2 for pair in found)
+    policies = AutoAugment(policy).sub_policies
+    assert len(policies) == 25
+    assert all(len(pair) == 2 for pair in policies)
     for number, printed in PRINTED[policy, side].items():
-        for operation, (name, probability, base, value) in zip(found[number - 1], printed, strict=True):
+        for operation, (name, probability, base, value) in zip(policies[number - 1], printed, strict=True):
             assert (operation.name, operation.probability, operation.base) == (name, probability, base)
             scale = side if name.startswith("translate") else 1
             assert operation.value * scale == pytest.approx(value, abs=5e-5)

@@ -96,7 +96,7 @@ def _drawn(source: DatasetImages, config: TrainingConfig, epoch: int) -> list[tu
 
 def test_files_of_many_sizes_need_one_or_random_resized_crops(tmp_path: Path) -> None:
     dataset = image_folder(write_photos(tmp_path / "photos", sizes=((40, 30), (25, 50), (64, 64))))
-    with pytest.raises(BrittleError, match=naming("(40, 30, 3)", "--prepare")):
+    with pytest.raises(BrittleError, match=naming("(40, 30, 3)", "prepare")):
         training_images(dataset, CONFIG)
     squares = training_images(dataset.prepared("20x20"), CONFIG)
     chosen, pixels = next(iter(batches(squares, CONFIG, None, 0)))
@@ -224,7 +224,7 @@ def test_a_full_disk_is_told_with_what_is_needed(
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(data.os, "fsync", full)
-    with pytest.raises(BrittleError, match=naming(48, "--cache none", str(tmp_path))):
+    with pytest.raises(BrittleError, match=naming(48, "cache='none'", str(tmp_path))):
         decode_once(photos, tmp_path)
 
 

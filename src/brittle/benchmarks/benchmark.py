@@ -28,10 +28,10 @@ Level = float | tuple[float, float]
 def check_level(level: Any, corruption: Corruption) -> Level:
     """The level as a float or as a pair of floats; raises if it is invalid."""
     if not isinstance(level, list | tuple):
-        return check_severity(level, corruption.max_severity)
+        return check_severity(level, corruption.highest_severity)
     if len(level) != 2:
         raise BrittleError(f"a range of severities is a pair [low, high], got {level!r} for {corruption.id}")
-    low, high = (check_severity(end, corruption.max_severity) for end in level)
+    low, high = (check_severity(end, corruption.highest_severity) for end in level)
     if low >= high:
         raise BrittleError(f"a range of severities goes from low to high, got {list(level)} for {corruption.id}")
     return low, high
@@ -433,7 +433,7 @@ def choose_benchmark(
     if textures is None:
         return chosen
     if chosen is None:
-        raise BrittleError("--textures needs a --benchmark or a --corruption with textures, such as frost")
+        raise BrittleError("`textures` needs a `benchmark` or `corruptions` with textures, such as frost")
     return chosen.with_textures(textures)
 
 
@@ -450,7 +450,7 @@ def _cut_benchmark(
     recipe = benchmark or default
     if recipe is None:
         if severities or seed is not None:
-            raise BrittleError("severities and a seed need a --benchmark or a --corruption to apply them to")
+            raise BrittleError("severities and a seed need a `benchmark` or `corruptions` to apply them to")
         return None
     return load_benchmark(recipe).cut(corruptions, severities=severities, seed=seed)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle.cli.verbs import long_flags
+from brittle.cli.console import long_flags
 
 GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,12 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from brittle._errors import BrittleError
-from brittle._io import atomic_write
 from brittle._optional import load_module
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
     from rich.console import Console
     from rich.progress import Progress
 
@@ -82,10 +81,10 @@ def _json_value(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int) else str(value)
 
 
-def hint(text: str) -> None:
-    """Print a hint, unless --quiet."""
+def hint(text: str, *, wrap: bool = False) -> None:
+    """Print a hint, unless --quiet; one to be copied is not wrapped."""
     if not QUIET.get():
-        console().print(f"[dim]{text}[/]", soft_wrap=True)
+        console().print(f"[dim]{text}[/]", soft_wrap=not wrap)
 
 
 def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
@@ -154,6 +153,37 @@ QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 VERBOSE: ContextVar[bool] = ContextVar("VERBOSE", default=False)
 
 
+CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)
+"""The call of the verb that runs."""
+
+
+def with_options(sentence: str) -> str:
+    """A sentence of the library with the options of the verb that runs in the place of its keywords.
+
+    So `train_limit=5` becomes --train-limit 5, `overwrite=True` --overwrite, and `corruptions` --corruption.
+    """
+    if CALLED.get() is None:
+        return sentence
+    flags: dict[str, str] = {}
+    for part in CALLED.get().command.params:
+        for flag in long_flags(part):
+            name = flag.removeprefix("--").replace("-", "_")
+            flags = {f"{name}s": flag, name: flag} | flags | {part.name: flag}
+
+    def option(keyword: re.Match[str]) -> str:
+        flag, value = flags.get(keyword["name"]), (keyword["value"] or "").strip("'")
+        if flag is None:
+            return keyword[0]
+        return flag if value in ("", "True") else f"{flag} {value}"
+
+    return re.sub(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`", option, sentence)
+
+
+def long_flags(part: Any) -> list[str]:
+    """The long names of an option."""
+    return [flag for flag in part.opts if flag.startswith("--")]
+
+
 def set_verbosity(*, quiet: bool, verbose: bool) -> None:
     """Whether progress and hints are printed, and whether settings, time and memory are."""
     if quiet and verbose:
@@ -173,42 +203,21 @@ def resumable_progress() -> Iterator[Progress]:
             interrupted()
 
 
-def split_commas(values: Sequence[str] | None) -> list[str]:
-    """Every value, in the order given, each once."""
-    parts = (part.strip() for value in values or () for part in value.split(","))
-    return list(dict.fromkeys(part for part in parts if part))
+def split_commas(values: Sequence[str] | None, *, repeats: bool = False) -> list[str]:
+    """Every value, in the order given, each once unless it may be repeated."""
+    parts = [part.strip() for value in values or () for part in value.split(",") if part.strip()]
+    return parts if repeats else list(dict.fromkeys(parts))
 
 
-def split_numbers(values: Sequence[str] | None, what: str) -> list[float]:
-    """Every number, in the order given, each once."""
+def split_numbers(values: Sequence[str] | None, what: str, *, repeats: bool = False) -> list[float]:
+    """Every number, in the order given, each once unless it may be repeated."""
     numbers = []
-    for part in split_commas(values):
+    for part in split_commas(values, repeats=True):
         try:
             numbers.append(float(part))
         except ValueError:
             raise BrittleError(f"{what} must be numbers such as 1,2.5,5; got {part!r}") from None
-    return list(dict.fromkeys(numbers))
-
-
-SAVING: dict[str, dict[str, Any]] = {
-    ".png": {"format": "PNG", "optimize": True},
-    ".jpg": {"format": "JPEG", "quality": 92, "subsampling": 0},
-    ".jpeg": {"format": "JPEG", "quality": 92, "subsampling": 0},
-    ".webp": {"format": "WEBP", "quality": 90, "method": 4},
-}
-
-
-def check_picture(output: Path) -> None:
-    """Raise unless a picture can be saved under this name."""
-    if output.suffix.lower() not in SAVING:
-        raise BrittleError(f"the output must end in {', '.join(SAVING)}; got {str(output)!r}")
-
-
-def save_picture(picture: Picture, output: Path) -> None:
-    """Save a picture, and make its folder if there is none."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(output) as part:
-        picture.save(part, **SAVING[output.suffix.lower()])
+    return numbers if repeats else list(dict.fromkeys(numbers))
 
 
 TEXTURES = Annotated[

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import TEXTURES, choose_benchmark, compile_first, console, resumable_progress
-from brittle.cli.corrupt_picture import corrupt_picture, is_picture
+from brittle.cli.console import (
+    TEXTURES,
+    choose_benchmark,
+    compile_first,
+    console,
+    resumable_progress,
+    split_commas,
+    split_numbers,
+)
 from brittle.cli.options import ImageFormat, option
 
 if TYPE_CHECKING:
@@ -75,7 +82,7 @@ def corrupt_verb(
     A DST such as foggy.png is one picture of one photograph, or of the image of a data set that --sample names. Then
     each corruption has its own severity, and each is laid over the one before.
     """
-    from brittle.datasets import source_benchmark, write_corrupted
+    from brittle.datasets import USUAL_SEVERITY, corrupt_picture, is_picture, source_benchmark, write_corrupted
 
     if is_picture(destination):
         for_folders = {
@@ -87,16 +94,13 @@ def corrupt_verb(
         for name, value in for_folders.items():
             if value is not None:
                 raise BrittleError(f"{name} is for folders and arrays, and {str(destination)!r} is one picture")
-        corrupt_picture(
-            source,
-            destination,
-            corruptions or [],
-            severities or [],
-            seed=seed,
-            sample=sample,
-            size=image_size,
-            prepare=prepare,
-        )
+        names, levels = split_commas(corruptions, repeats=True), split_numbers(severities, "severities", repeats=True)
+        options: dict[str, Any] = {"sample": sample, "image_size": image_size, "prepare": prepare}
+        picture = corrupt_picture(source, destination, names, levels, seed=seed or 0, **options)
+        levels = levels or [USUAL_SEVERITY] * len(names)
+        shown = ", ".join(f"{name} {level:g}" for name, level in zip(names, levels, strict=True)) or "clean"
+        height, width = picture.shape[:2]
+        console().print(f"{destination}  [dim]{width}×{height} px, {shown}, seed {seed or 0}[/]", soft_wrap=True)
         return
     for name, given in {"--sample": sample, "--image-size": image_size}.items():
         if given is not None:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from brittle._io import file_name
 from brittle.cli.console import (
-    check_picture,
     choose_benchmark,
     compile_first,
     console,
     print_json,
     resumable_progress,
-    save_picture,
     say_next,
 )
 from brittle.cli.inputs import (
@@ -83,7 +81,7 @@ def failure_points_verb(
     evaluations per image where a grid as fine would need a hundred. The draws grow with severity, so a failure point is
     a point on a path. The run's folder gets a table of all images, a picture, and what `brittle report` needs.
     """
-    from brittle.datasets import class_name
+    from brittle.datasets import check_picture, class_name, save_picture
     from brittle.evaluation import SearchedFolder, drawn_key, search_failure_points, write_failure_points
     from brittle.report import failure_sheet
 
@@ -102,7 +100,7 @@ def failure_points_verb(
             dataset,
             recipe,
             output,
-            step=search_step,
+            search_step=search_step,
             tolerance=tolerance,
             overwrite=overwrite,
             progress=follow(bar),

@@ -39,7 +39,7 @@ def import_verb(
 
     recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
     dataset = load_data(data, limit=limit, prepare=prepare, partial=partial)
-    results = import_predictions(file, dataset, output, name=model_name, benchmark=recipe)
+    results = import_predictions(file, dataset, output, model_name=model_name, benchmark=recipe)
     if as_json:
         print_json(scores_as_json(results))
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console
+from brittle.cli.console import hint
 from brittle.cli.options import Mode, option
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ def fit_data(dataset: Dataset, models: list[Model], folder: Path) -> Dataset:
     fits = fitted(dataset, models, folder)
     tell_prepared(fits)
     if fits.classes != dataset.classes:
-        console().print(f"[dim]{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs[/]")
+        hint(f"{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs", wrap=True)
     return fits
 
 
 def tell_prepared(dataset: Dataset) -> None:
     """Print how photographs of different sizes are brought to one, if they are."""
     if dataset.preparation_text is not None:
-        console().print(f"[dim]{dataset.name}: {dataset.preparation_text} (--prepare none leaves them)[/]")
+        hint(f"{dataset.name}: {dataset.preparation_text} (--prepare none leaves them)", wrap=True)
 
 
 def tell_models(models: list[Model]) -> None:
@@ -125,7 +125,7 @@ def tell_models(models: list[Model]) -> None:
     from brittle.models import preprocessing_text
 
     for model in models:
-        console().print(f"[dim]{model.name}: {preprocessing_text(model)}[/]")
+        hint(f"{model.name}: {preprocessing_text(model)}", wrap=True)
 
 
 def follow(bar: Any, unit: str | None = None) -> Callable[[str, int, int | None], None]:
@@ -178,7 +178,7 @@ class TrainingData:
         )
         if is_split(data, self.train_data):
             part = "of each class a fifth is tested" if held_out else "all images are trained on, so test on others"
-            console().print(f"[dim]{dataset.name}: there are no folders train and val; {part}[/]")
+            hint(f"{dataset.name}: there are no folders train and val; {part}", wrap=True)
         self._tell_images(dataset, config)
         return dataset
 
@@ -202,22 +202,22 @@ class TrainingData:
         if config.crop_kind == "resized" and not dataset.in_memory:
             low, high = (f"{100 * share:g}" for share in config.area)
             part = f"a random part of each image, {low} to {high} % of it, is resized to {config.side}×{config.side}"
-            console().print(f"[dim]{dataset.name}: {part}[/]")
+            hint(f"{dataset.name}: {part}", wrap=True)
         elif dataset.preparation_text is not None:
             tell_prepared(dataset)
         elif self.prepare is None and dataset.preparation != "none":
             reason = "" if self._preparation()["photo_prepare"] is None else f", as {self.preset} does"
             text = f"images are {preparation_text(dataset.preparation)}{reason}"
-            console().print(f"[dim]{dataset.name}: {text} (--prepare)[/]")
+            hint(f"{dataset.name}: {text} (--prepare)", wrap=True)
 
 
 def tell_deviations(config: TrainingConfig, preset: str) -> None:
     """Print in one line how a training differs from a published one."""
-    from rich.text import Text
+    from rich.markup import escape
 
     from brittle.training import deviations_text
 
-    console().print(Text(deviations_text(config, preset), "dim"))
+    hint(escape(deviations_text(config, preset)), wrap=True)
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class TrainingOptions(TrainingData):
 
     def plan(self, *, lr: float | None = None, control: bool = True) -> Plan:
         """The plan of the trainings; a line says how that of the standard model differs from a published one."""
-        from brittle.design import training_plan
+        from brittle.design.overlap_training import training_plan
 
         plan = training_plan(
             mode=self.mode,

@@ -17,7 +17,7 @@ ClusteringMethod = Literal["k-means", "hierarchical"]
 Optimizer = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "step"]
 ImageFormat = Literal["jpeg", "png"]
-Download = Literal["archive", "npm"]
+Download = Literal["archive", "npm", "debian"]
 Dtype = Literal["auto", "float32", "bfloat16"]
 Scheduler = Literal["ddim", "unipc", "dpm++", "euler"]
 CurvesBy = Literal["shift", "name", "all"]
@@ -66,8 +66,8 @@ OPTIONS = {
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
     "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
-        "`imagenet`: short side to 256 px, central 224×224; `342,299`: the same with these; `224x224`: resize to that; "
-        "or `none`."
+        "Preparation of images: `imagenet`, short side to 256 px and central 224×224; `342,299`, the same with these; "
+        "`224x224`, resize to that; or `none`."
     ),
     "--classes": Meaning(
         "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"
@@ -92,6 +92,7 @@ OPTIONS = {
     ),
     "--address": Meaning("Address of the Ray cluster."),
     "--overwrite": Meaning("Remove the results of an earlier call from the output folder, and start again."),
+    "--beyond": Meaning("Search above the strongest published level too, where a corruption's parameters can go on."),
     "--tolerance": Meaning("Precision of a severity that is searched for."),
     "--search-step": Meaning("Step of severity of the upward search before bisection."),
     "--difficulty": Meaning("Difficulty of sequences, 1 to 3: frames so far apart are compared, noise is stronger."),
@@ -142,7 +143,7 @@ OPTIONS = {
     "--sample": Meaning(
         "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
     ),
-    "--from": Meaning("Source of the download.", metavar="PLACE", choices=Download),
+    "--mirror": Meaning("Place to download from.", metavar="PLACE", choices=Download),
     # the explorer
     "--port": Meaning("Port that the server listens on.", metavar="PORT"),
     "--host": Meaning("Address that the server listens on; by default nobody but this machine can reach it."),
@@ -168,6 +169,10 @@ OPTIONS = {
     "--per-category": Meaning("Number of corruptions of each category.", "-k"),
     "--represented": Meaning("Number of categories that are represented.", "-n"),
     "--count": Meaning("Number of different benchmarks that are drawn."),
+    "--substitutions": Meaning(
+        "Also groups of benchmarks after 1 to N substitutions that make them less balanced, by their imbalance.",
+        metavar="N",
+    ),
     "--natural": Meaning(
         "Run of the same models on a natural shift, with a name for it; after a comma a run on clean images of "
         "the same classes, such as imagenet-a-clean; repeatable.",
@@ -231,16 +236,17 @@ OPTIONS = {
     "--feature-images": Meaning("Number of images whose features represent a transform."),
     "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
     "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
+    "--feature-model": Meaning(
+        "Network that gives the features of a run whose errors the model at the same place gives; repeatable."
+    ),
+    "--draw-per-image": Meaning(
+        "Draw each feature image's own corruption, as ImageNet-C-bar's 10,000 images × 1 draw."
+    ),
     "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
     "--results": Meaning("Run that is scored with and without what was found, leaked or labelled.", metavar="RUN"),
     "--neutral": Meaning("Reference augmentations, which are known not to leak."),
     "--margin": Meaning("Leaked is a corruption nearer than this share of the distance to a reference augmentation."),
     "--alpha": Meaning("Family-wise false-positive rate of the test."),
-    "--schemes": Meaning("Number of the 512 subsets of AugMix's nine bases."),
-    "--near": Meaning("Corruption that models are tested on, and that is mixed into the training."),
-    "--far": Meaning("Corruption or augmentation that is the rest of the mixture."),
-    "--shares": Meaning("Weights of the tested corruption in the mixture, with commas."),
-    "--no-errors": Meaning("Measure distances only: train and test no model with each mixture."),
     # papers
     "--list": Meaning("List the tables and figures of the papers: what each needs, takes, and whether it is done."),
     "--scale": Meaning(

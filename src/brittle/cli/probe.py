@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from brittle.cli.console import (
-    check_picture,
-    choose_benchmark,
-    compile_first,
-    console,
-    print_json,
-    progress_bar,
-    save_picture,
-)
+from brittle.cli.console import QUIET, choose_benchmark, compile_first, console, print_json, progress_bar
 from brittle.cli.inputs import DEVICE, MEAN, STD, load_models, tell_models
 from brittle.cli.options import option
 
@@ -63,7 +55,8 @@ def probe_verb(
 
     No label is needed: what counts is when the prediction leaves the one for the clean photograph.
     """
-    from brittle.evaluation import load_photo, photo_side, probe_photo
+    from brittle.datasets import check_picture, load_photo, save_picture
+    from brittle.evaluation import photo_side, probe_photo
 
     recipe = choose_benchmark(benchmark, corruptions, default="imagenet-c")
     assert recipe is not None
@@ -121,6 +114,7 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
 
     trained = input_side(model)
     screen = console(stderr=True)
+    screen.quiet = QUIET.get() and (trained in (None, side) or resizes_images(model))
     if trained is None:
         why = "" if given else f", as {model.name} does not say its input size (--image-size sets another)"
         screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)

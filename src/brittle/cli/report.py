@@ -34,13 +34,17 @@ def report_verb(
 
     The page is one file without anything to load, for light and dark screens, phones and paper.
     """
-    from brittle.evaluation import holds_results, load_failure_points, load_results
-    from brittle.report import write_failure_report, write_report
+    from brittle.evaluation import holds_results, load_results
+    from brittle.report.page import write_failure_report, write_report
 
     output = output or runs[0] / "report.html"
     if output.suffix.lower() not in (".html", ".htm"):
         raise BrittleError(f"the report is an .html file, got {str(output)!r}")
-    searched = [run for run in runs if not holds_results(run) and load_failure_points(run) is not None]
+    searched = [run for run in runs if not holds_results(run)]
+    if searched:
+        from brittle.evaluation import load_failure_points
+
+        searched = [run for run in searched if load_failure_points(run) is not None]
     if searched and len(searched) < len(runs):
         raise BrittleError(
             f"{str(searched[0])!r} holds failure points and no run of a benchmark; give it a report of its own: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,6 +40,7 @@ def reproduce_verb(
     list_them: Annotated[bool, option("--list")] = False,
     scale: Annotated[PaperScale, option("--scale")] = "small",
     path: Annotated[list[str] | None, option("--path")] = None,
+    settings: Annotated[list[str] | None, option("--set")] = None,
     seed: Annotated[int, option("--seed")] = 0,
     device: Annotated[str, option("--device")] = "auto",
     engine: Annotated[Engine, option("--engine")] = "local",
@@ -72,7 +73,8 @@ def reproduce_verb(
             names or (),
             output,
             scale=scale,
-            paths=_paths(path or []),
+            paths=_pairs(path, "--path takes NAME=PATH, such as imagenet=/data/imagenet"),
+            training=_training(settings),
             seed=seed,
             device=device,
             engine=engine,
@@ -87,14 +89,23 @@ def reproduce_verb(
     console(stderr=True).print(f"{output / 'index.html'}  [dim]all tables and figures of this folder[/]")
 
 
-def _paths(texts: list[str]) -> dict[str, str]:
-    paths = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise BrittleError(f"--path takes NAME=PATH, such as imagenet=/data/imagenet, got {text!r}")
-        paths[name] = path
-    return paths
+def _pairs(texts: list[str] | None, form: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise BrittleError(f"{form}; got {text!r}")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _training(texts: list[str] | None) -> dict[str, Any]:
+    pairs = _pairs(texts, "--set takes NAME=VALUE, such as epochs=2")
+    if not pairs:
+        return {}
+    from brittle.training import read_settings
+
+    return read_settings(pairs)
 
 
 def _as_data(one: Experiment, done: Finding | None) -> dict[str, object]:
@@ -114,20 +125,31 @@ def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    table.add_column("shows", overflow="fold", ratio=3)
-    table.add_column("small", justify="right", no_wrap=True)
-    table.add_column("at the paper's scale", overflow="fold", style="dim", ratio=2)
-    table.add_column("state", no_wrap=True)
-    for one in experiments:
-        small = "seconds" if one.minutes < 0.5 else f"{one.minutes:.0f} min"
-        needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
-        state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
-        table.add_row(f"{one.paper} {one.name}", one.title, small, needs, state)
-    console().print(table)
-    total = sum(one.minutes for one in experiments)
-    console().print(f"{len(experiments)} experiments, about {total:.0f} min at small scale on two cores\n")
+    from brittle.papers import PAPERS
+
+    for paper, title in PAPERS.items():
+        of_paper = [one for one in experiments if one.paper == paper]
+        if not of_paper:
+            continue
+        table = Table(
+            title=f"[bold]{paper}[/]  {title}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+        )
+        table.add_column("", no_wrap=True)
+        table.add_column("shows", overflow="fold", ratio=5)
+        table.add_column("small", justify="right", no_wrap=True)
+        table.add_column("paper's scale", overflow="fold", style="dim", ratio=3)
+        table.add_column("done", no_wrap=True)
+        for one in of_paper:
+            small = f"{60 * one.minutes:.0f} s" if one.minutes < 1 else f"{one.minutes:.0f} min"
+            needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
+            state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
+            table.add_row(one.name, one.title, small, needs, state)
+        console().print(table)
+        total = sum(one.minutes for one in of_paper)
+        console().print(
+            f"[dim]{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first that runs "
+            "trains the models that others share[/]\n"
+        )
 
 
 def _print_found(found: list[Finding]) -> None:

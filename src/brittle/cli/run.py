@@ -11,9 +11,11 @@ from brittle.cli.console import (
     choose_benchmark,
     compile_first,
     console,
+    hint,
     print_json,
     resumable_progress,
     say_next,
+    with_options,
 )
 from brittle.cli.inputs import (
     CLASSES,
@@ -99,7 +101,7 @@ def run_verb(
     """
     from brittle.cli.sequences import cut_sequences, print_sequences, sequences_as_json
     from brittle.cli.slide.inputs import print_slides
-    from brittle.datasets import read_kept_samples, stored_set
+    from brittle.datasets import stored_set
     from brittle.evaluation import as_sequence_benchmark, as_stored_sequences
     from brittle.evaluation.loggers import load_callback
     from brittle.evaluation.run import evaluate
@@ -113,9 +115,8 @@ def run_verb(
         recipe = choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
         if difficulty is not None:
             raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
-    kept = {} if keep is None else {"keep": read_kept_samples(keep)}
     of_set = partial and not data.startswith("cns-bench:")  # else it is of --clean, which may be a part of ImageNet
-    stored = stored_set(data, **({"partial": True} if of_set else {}), **kept)
+    stored = stored_set(data, keep=keep, **({"partial": True} if of_set else {}))
     if stored is None:
         _refuse(data, clean=clean, keep=keep)
     else:
@@ -193,14 +194,14 @@ def tell_guessing(results: Results, models: list[str]) -> None:
 
     classes = next((run.classes for run in results.runs if run.classes), ())
     for name, guess in guessing_models(results, models).items():
-        console().print(Text(guessing_warning(name, guess, classes), "yellow"))
+        console().print(Text(with_options(guessing_warning(name, guess, classes)), "yellow"))
 
 
 def tell_batches(results: Results) -> None:
     """Print the batch size of the last call, if it computed anything."""
     sizes = [call.batch_size for run in results.runs for call in run.calls if call.batch_size]
     if sizes:
-        console().print(f"[dim]batches of {sizes[-1]} images (--batch-size)[/]")
+        hint(f"batches of {sizes[-1]} images (--batch-size)")
 
 
 def tell_skipped(results: Results) -> None:

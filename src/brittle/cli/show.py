@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from brittle.cli.console import (
-    check_picture,
-    compile_first,
-    console,
-    progress_bar,
-    save_picture,
-    split_commas,
-    split_numbers,
-)
+from brittle.cli.console import compile_first, console, progress_bar, split_commas, split_numbers
 from brittle.cli.options import option
-
-if TYPE_CHECKING:
-    from brittle.benchmarks import Entry
-    from brittle.corruptions import Corruption
 
 EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
@@ -55,45 +43,26 @@ def show_verb(
 
     The photograph's central square is brought to --image-size, corrupted there and then reduced to --thumb.
     """
-    import brittle
     from brittle.benchmarks import Entry
-    from brittle.evaluation import load_photo
-    from brittle.report import contact_sheet
+    from brittle.datasets import check_picture, load_photo, save_picture
+    from brittle.report import corruption_sheet, sheet_rows
 
     check_picture(output)
-    recipe = None if benchmark is None else brittle.load_benchmark(benchmark)
     levels = split_numbers(severities, "severities")
-    named = split_commas(corruptions)
-    rows: list[Entry] | list[Corruption]
-    if recipe is not None:
-        rows = [recipe.entry(name) for name in named] if named else list(recipe.entries)
-    else:
-        rows = [brittle.get_corruption(name) for name in named] or brittle.list_corruptions(source=source)
-    _check(levels, rows)
-    if seed is None:
-        seed = recipe.seed if recipe is not None else 0
+    rows = sheet_rows(split_commas(corruptions), levels, source=source, benchmark=benchmark)
     picture = load_photo(photo)
     compile_first(row.corruption if isinstance(row, Entry) else row for row in rows)
     with progress_bar() as bar:
-        task = bar.add_task("drawing", total=len(rows) * (len(levels) or 5), unit="images")
-        sheet = contact_sheet(
+        task = bar.add_task("drawing", total=None, unit="images")
+        sheet = corruption_sheet(
             picture,
             rows,
-            levels or None,
+            levels,
+            benchmark=benchmark,
+            image_size=image_size,
             seed=seed,
-            size=image_size,
             thumb=thumb,
-            table=None if recipe is None else recipe.table,
-            progress=lambda: bar.advance(task),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     save_picture(sheet, output)
     console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
-
-
-def _check(levels: list[float], rows: list[Entry] | list[Corruption]) -> None:
-    from brittle.benchmarks import Entry
-    from brittle.corruptions.severity import check_severity
-
-    largest = max((row.corruption if isinstance(row, Entry) else row).max_severity for row in rows)
-    for level in levels:
-        check_severity(level, largest)

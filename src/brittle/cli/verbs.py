@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from itertools import islice, pairwise
 from pathlib import Path
 from traceback import print_exc
@@ -17,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, SkippedImages
 from brittle._io import COMMAND, DamagedFile, atomic_write, toml_text
-from brittle.cli.console import IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console
+from brittle.cli.console import CALLED, IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console, long_flags, with_options
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
 """What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
@@ -77,6 +76,7 @@ class Verbs(TyperGroup):
         from time import monotonic
 
         began = monotonic()
+        CALLED.set(None)
         with self._one_sentence(ctx, bool(ctx.params.get("traceback"))), warnings.catch_warnings():
             show_warnings()
             refused = False
@@ -124,7 +124,7 @@ class Verbs(TyperGroup):
 
         screen = console(stderr=True)
         if sentence:
-            screen.print(Text(f"Error: {sentence}", style="red"), soft_wrap=True)
+            screen.print(Text(f"Error: {with_options(sentence)}", style="red"), soft_wrap=True)
         if hint:
             screen.print(Text(hint, style="dim"), soft_wrap=True)
         raise typer.Exit(code)
@@ -145,17 +145,12 @@ class Verb(TyperCommand):
             JSON.set(False)
 
 
-CALLED: ContextVar[Any] = ContextVar("CALLED", default=None)
-"""The call of the verb that runs."""
-
-
 def keep_command(refused: bool) -> None:
     """Write command.toml into the folder that the verb's output is, if there is one now.
 
     A refused call keeps nothing: the folder may be none of brittle's, or hold the call that made it.
     """
     ctx, default = CALLED.get(), OUTPUT_FOLDER.get()
-    CALLED.set(None)
     OUTPUT_FOLDER.set(None)
     output = None if ctx is None else ctx.params.get("output") or default
     if refused or not _holds_files(output):
@@ -201,11 +196,6 @@ def _toml_value(value: Any) -> Any:
     return value if isinstance(value, bool | int | float) else str(value)
 
 
-def long_flags(part: Any) -> list[str]:
-    """The long names of an option."""
-    return [flag for flag in part.opts if flag.startswith("--")]
-
-
 def _holds_files(output: object) -> TypeGuard[Path]:
     """Whether it is a folder with more in it than hidden files."""
     return isinstance(output, Path) and output.is_dir() and any(item.name[0] != "." for item in output.iterdir())
@@ -239,7 +229,7 @@ def show_warnings() -> None:
             default(message, category, *position, **options)
         elif str(message) not in printed:
             printed.add(str(message))
-            console(stderr=True).print(Text(f"Warning: {message}.", style="yellow"), soft_wrap=True)
+            console(stderr=True).print(Text(f"Warning: {with_options(str(message))}.", style="yellow"), soft_wrap=True)
 
     for category in (DamagedFile, CallbackFailed, SkippedImages):
         warnings.simplefilter("always", category)

@@ -183,7 +183,7 @@ def corrupt(
         options: options of the corruption, such as `textures=` of frost.
     """
     chosen = get_corruption(corruption)
-    severity = check_severity(severity, chosen.max_severity)
+    severity = check_severity(severity, chosen.highest_severity)
     seed = check_seed(seed)
     chosen.check_options(options)
     chosen.check_table(table)

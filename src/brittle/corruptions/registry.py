@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -102,6 +103,13 @@ class Corruption:
         return next((level.count for level in self.levels.values()), ON_OFF_SEVERITY)
 
     @property
+    def highest_severity(self) -> float:
+        """The largest severity that its parameters allow: beyond the strongest published level where all can go on."""
+        changing = [level for level in self.levels.values() if not level.constant]
+        highest = min((level.highest for level in changing), default=float(self.max_severity))
+        return math.floor(100 * highest + 1e-6) / 100
+
+    @property
     def table_sides(self) -> tuple[int, ...]:
         """The image sides that have a published table."""
         return tuple(sorted({side for level in self.levels.values() for side in level.tables} or {DRAWN_SIZE}))
@@ -113,7 +121,7 @@ class Corruption:
 
         `table=224` takes the published values of 224 px as they are, whatever the size of the image.
         """
-        severity = check_severity(severity, self.max_severity)
+        severity = check_severity(severity, self.highest_severity)
         self.check_table(table)
         sides = size[:2] if isinstance(size, tuple) else (size,)
         if not sides or not all(hasattr(side, "__index__") for side in sides):

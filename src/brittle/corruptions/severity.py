@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from brittle._errors import BrittleError, BrittleTypeError
 
@@ -24,11 +24,28 @@ class Levels:
     px: int = 0
     integer: bool = False
     scale: Scale = "linear"
+    furthest: float | None = None
 
     @property
     def count(self) -> int:
         """The number of published levels, which is the largest severity."""
         return len(self.tables[DRAWN_SIZE])
+
+    @property
+    def constant(self) -> bool:
+        """Whether all published levels have the same value."""
+        return all(len(set(values)) == 1 for values in self.tables.values())
+
+    @property
+    def highest(self) -> float:
+        """The severity at which it reaches its furthest value; that of the strongest level if it has none."""
+        if self.furthest is None:
+            return float(self.count)
+        first, *_, before, last = self.tables[DRAWN_SIZE]
+        if self.scale == "shares":  # the middle of its interval
+            interval = (self.count - 1) / (abs(last - first) + 1)
+            return 1 + interval * (abs(self.furthest - first) + 0.5)
+        return self.count + (self.furthest - last) / (last - before)
 
     @property
     def sides(self) -> frozenset[int]:
@@ -63,6 +80,7 @@ def levels(
     px: int = 0,
     integer: bool = False,
     scale: Scale = "linear",
+    furthest: float | None = None,
 ) -> Levels:
     """Declare a parameter by its published levels 1, 2, 3 … and by its value at severity 0.
 
@@ -74,12 +92,15 @@ def levels(
         px: the power of length in the unit: 1 for a radius, which then grows with the image, 0 for a strength.
         integer: round to a whole number; between the levels the corruption then changes in steps.
         scale: what is interpolated linearly: the value, or 1/√value, the noise that `value` photons make.
+        furthest: the value, for 224 px images, up to which the last step may be continued beyond the strongest level;
+            by default it may not.
     """
     tables = {DRAWN_SIZE: values, 32: at32, 64: at64, 299: at299}
     published = {side: tuple(map(float, table)) for side, table in tables.items() if table is not None}
     if not values or any(len(table) != len(values) for table in published.values()):
         raise BrittleError(f"every table of levels needs the same number of values, at least one; got {published}")
-    return Levels(published, None if clean is None else float(clean), px=px, integer=integer, scale=scale)
+    first = None if clean is None else float(clean)
+    return Levels(published, first, px=px, integer=integer, scale=scale, furthest=furthest)
 
 
 def evenly(
@@ -91,6 +112,7 @@ def evenly(
     at32: float | None = None,
     px: int = 0,
     integer: bool = False,
+    furthest: float | None = None,
 ) -> Levels:
     """Declare a parameter that changes linearly: from `clean` at severity 0 to `last` at severity `steps`.
 
@@ -99,7 +121,7 @@ def evenly(
         clean: the value without effect.
         first: the value at severity 1, if it is published too; in between it is linear.
         steps: the largest severity.
-        px: as in `levels`; so is `integer`.
+        px: as in `levels`; so are `integer` and `furthest`.
     """
 
     def values(end: float) -> tuple[float, ...]:
@@ -107,17 +129,20 @@ def evenly(
             return tuple(clean + (end - clean) * k / steps for k in range(1, steps + 1))
         return tuple(first + (end - first) * (k - 1) / (steps - 1) for k in range(1, steps + 1))
 
-    return levels(*values(last), clean=clean, at32=None if at32 is None else values(at32), px=px, integer=integer)
+    options: dict[str, Any] = {"px": px, "integer": integer, "furthest": furthest}
+    return levels(*values(last), clean=clean, at32=None if at32 is None else values(at32), **options)
 
 
-def integers(first: int, last: int, *, clean: float, steps: int = 5, px: int = 0) -> Levels:
+def integers(
+    first: int, last: int, *, clean: float, steps: int = 5, px: int = 0, furthest: int | None = None
+) -> Levels:
     """Declare an integer from `first` at severity 1 to `last` at severity `steps`, each on an equal interval.
 
     A severity drawn uniformly between the two then gives each integer with equal probability, as published ranges of
-    integers do. Below severity 1 it is interpolated to `clean`, rounded.
+    integers do. Below severity 1 it is interpolated to `clean`, rounded. `furthest` is as in `levels`.
     """
     ends = (float(first), *(first + (last - first) * (k - 1) / (steps - 1) for k in range(2, steps)), float(last))
-    return Levels({DRAWN_SIZE: ends}, float(clean), px=px, integer=True, scale="shares")
+    return Levels({DRAWN_SIZE: ends}, float(clean), px=px, integer=True, scale="shares", furthest=furthest)
 
 
 def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
@@ -159,7 +184,8 @@ def _from_scale(value: float, scale: Scale) -> float:
 
 
 def _integer_at(severity: float, first: float, last: float, steps: int) -> float:
-    """The integer in whose interval of [1, steps] the severity lies; all intervals are equally long."""
+    """The integer in whose interval of [1, steps] the severity lies; all intervals, also beyond, are equally long."""
     count = abs(last - first) + 1
-    index = min(int((severity - 1) / (steps - 1) * count), int(count) - 1)
+    index = int((severity - 1) / (steps - 1) * count)
+    index = min(index, int(count) - 1) if severity <= steps else index
     return first + math.copysign(index, last - first)

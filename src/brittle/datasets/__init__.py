@@ -16,7 +16,7 @@ from brittle.datasets.classes import class_name, imagenet_names, read_class_name
 from brittle.datasets.cns import CLASSES_FILE, cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders
-from brittle.datasets.fetch import fetch_cifar10
+from brittle.datasets.fetch import fetch_cifar10, fetch_dataset, fetch_fashion_mnist
 from brittle.datasets.folders import image_folder, split
 from brittle.datasets.imagenet_sets import (
     folder_corruptions,
@@ -58,6 +58,14 @@ from brittle.datasets.load import (
     stored_set,
 )
 from brittle.datasets.nuisance_sets import NUISANCES, domainnet, imagenet_d, ood_cv
+from brittle.datasets.pictures import (
+    USUAL_SEVERITY,
+    check_picture,
+    corrupt_picture,
+    is_picture,
+    load_photo,
+    save_picture,
+)
 from brittle.datasets.sequences import (
     StoredSequences,
     find_sequences,
@@ -75,6 +83,7 @@ __all__ = [
     "NUISANCES",
     "PREPARATIONS",
     "STORED",
+    "USUAL_SEVERITY",
     "Dataset",
     "StoredSequences",
     "StoredSet",
@@ -84,12 +93,14 @@ __all__ = [
     "array_corruptions",
     "array_file",
     "arrays",
+    "check_picture",
     "cifar10",
     "cifar10_digest",
     "cifar100",
     "cifar_c",
     "class_name",
     "cns_bench",
+    "corrupt_picture",
     "dataset_options",
     "dataset_source",
     "dataset_sources",
@@ -97,6 +108,8 @@ __all__ = [
     "domainnet",
     "fashion_mnist",
     "fetch_cifar10",
+    "fetch_dataset",
+    "fetch_fashion_mnist",
     "find_images",
     "find_sequences",
     "folder_corruptions",
@@ -115,8 +128,10 @@ __all__ = [
     "imagenet_r_clean",
     "imagenet_sketch",
     "imagenet_v2",
+    "is_picture",
     "is_split",
     "load_dataset",
+    "load_photo",
     "load_test_set",
     "load_training_set",
     "no_labels",
@@ -132,6 +147,7 @@ __all__ = [
     "read_labels",
     "read_sequence",
     "read_sequence_array",
+    "save_picture",
     "shift_cells",
     "source_benchmark",
     "split",

@@ -429,7 +429,8 @@ def no_labels(dataset: Dataset, why: str) -> BrittleError:
     """The error for a dataset without labels, with how to label it."""
     return BrittleError(
         f"the dataset {dataset.name!r} has no labels, {why}; a folder of images is labelled by a folder for each "
-        f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and an array by a second one"
+        f"class, such as {dataset.name}/dog/1.jpg and {dataset.name}/cat/2.jpg, and "
+        "arrays by a second one, in an .npz file called labels"
     )
 
 

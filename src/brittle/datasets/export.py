@@ -101,7 +101,7 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
             path.write_text(toml_text(noted), encoding="utf-8")
 
 
-WAY_OUT = "choose another folder, or start again with --overwrite"
+WAY_OUT = "choose another folder, or start again with `overwrite=True`"
 
 
 def _check_same(folder: Path, benchmark: Benchmark, layout: Mapping[str, str]) -> None:
@@ -180,10 +180,10 @@ def write_corrupted(
     is_array = Path(source).suffix in ARRAY_SUFFIXES
     if is_array and (image_format is not None or prepare != "none"):
         raise BrittleError(
-            "--image-format and --prepare are for folders of images; an array stays as it is and becomes .npy"
+            "`image_format` and `prepare` are for folders of images; an array stays as it is and becomes .npy"
         )
     if array_labels is not None and not is_array:
-        raise BrittleError("--array-labels is for arrays; in a folder the names of the class folders are the labels")
+        raise BrittleError("`array_labels` is for arrays; in a folder the names of the class folders are the labels")
     recipe = source_benchmark(source) if benchmark is None else benchmark
     if not isinstance(recipe, Benchmark):
         recipe = load_benchmark(recipe)

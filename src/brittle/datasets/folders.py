@@ -79,7 +79,7 @@ def check_part(path: str | Path, *, train: bool | None) -> Path:
     if part is None and train is not None and Path(path).is_dir():
         raise BrittleError(
             f"{str(path)!r} has no folders train and val, so it has no training part of its own; give the folder that "
-            "holds them, or name the training images by --train-data"
+            "holds them, or name the training images by `train_data`"
         )
     return part or Path(path)
 
@@ -104,7 +104,7 @@ def split(dataset: Dataset, test_share: float = TEST_SHARE) -> tuple[Dataset, Da
         if len(members) < 2:
             raise BrittleError(
                 f"class {dataset.classes[label] if dataset.classes else label!r} of {dataset.name!r} has one image, "
-                "which cannot be trained on and tested; add images, or name the training images by --train-data"
+                "which cannot be trained on and tested; add images, or name the training images by `train_data`"
             )
         tested += members[: min(max(1, round(test_share * len(members))), len(members) - 1)]
     test = np.sort(np.array(tested))
@@ -131,7 +131,7 @@ def check_folders(layout: ClassFolders, expected: Collection[str], set_name: str
     if missing and not partial:
         raise BrittleError(
             f"{where} has {len(layout.folders)} class folders and lacks {first_few(missing)}; {requirement}: "
-            "complete the copy, or read a part of it with --partial (partial=True in Python)"
+            "complete the copy, or read a part of it with `partial=True`"
         )
 
 
@@ -238,6 +238,6 @@ def _is_imagenet(layout: ClassFolders) -> bool:
         raise BrittleError(
             f"{str(layout.path)!r} has {len(layout.folders) - len(others)} folders named like ImageNet classes and "
             f"{len(others)} others ({first_few(others)}); remove the others, or list all classes in order "
-            "in a file: --classes FILE (imagenet=False in Python)"
+            "in a file of `classes`, or read the folder with imagenet=False"
         )
     return bool(layout.folders) and not others

@@ -220,7 +220,7 @@ def imagenet_v2(path: str | Path, *, partial: bool = False) -> Dataset:
     if len(numbers) != 1000 and not partial:
         raise BrittleError(
             f"{where} has {len(numbers)} class folders; ImageNet-V2 has 1000: complete the copy, or read a part of it "
-            "with --partial (partial=True in Python)"
+            "with `partial=True`"
         )
     files = Files(layout.path, layout.images)
     return Dataset(

@@ -19,7 +19,7 @@ from brittle.corruptions import list_corruptions
 from brittle.datasets.array_files import array_file
 from brittle.datasets.cifar import array_corruptions, cifar_c, demo
 from brittle.datasets.classes import read_class_names
-from brittle.datasets.cns import cns_bench
+from brittle.datasets.cns import cns_bench, read_kept_samples
 from brittle.datasets.dataset import SOURCES, Dataset
 from brittle.datasets.export import RECIPE
 from brittle.datasets.folders import image_folder, part_folder, split
@@ -85,11 +85,14 @@ class StoredSet:
         return Benchmark.load(file) if self.folder and file.is_file() else None
 
 
-def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
+def stored_set(
+    spec: str | Path, *, keep: str | Path | Collection[str] | None = None, **options: Any
+) -> StoredSet | None:
     """The complete set named by a text such as "imagenet-c:PATH" or "cifar-c:PATH"; None if it is not one.
 
     Corruptions get the ids of brittle, gaussian_noise becoming imagenet-c/gaussian_noise, so that scores, families and
-    published numbers match. `options` are those of the reader, such as partial=True.
+    published numbers match. `keep` names the samples of slides to keep, or their file, as for `read_kept_samples`;
+    `options` are those of the reader, such as partial=True.
     """
     scheme, colon, location = str(spec).partition(":")
     path = Path(location).expanduser()
@@ -99,6 +102,8 @@ def stored_set(spec: str | Path, **options: Any) -> StoredSet | None:
         if path.parent.parent.is_dir() and len(path.parts) > 2:
             return None  # one cell, path/<corruption>/<severity>, of arrays
         raise FileNotFoundError(f"there is no folder {str(path)!r} of {scheme}")
+    if keep is not None:
+        options["keep"] = read_kept_samples(keep) if isinstance(keep, str | Path) else keep
     for option in options:
         if option not in OPTIONS[scheme]:
             allowed = ", ".join(OPTIONS[scheme]) or "none"
@@ -276,7 +281,7 @@ def load_training_set(
         all_classes: keep the 1000 classes of ImageNet as labels, even if some have no folder.
     """
     if train_data is None and labelled and "train" not in dataset_options(data):
-        raise BrittleError(f"{str(data)!r} has no training part; name training images by train_data (--train-data)")
+        raise BrittleError(f"{str(data)!r} has no training part; name training images by `train_data`")
     options = {"train": True} if train_data is None and has_training_part(data) else {}
     dataset = _photos(train_data or data, prepare, photo_prepare, {**options, **({"partial": True} if partial else {})})
     if held_out and is_split(data, train_data):

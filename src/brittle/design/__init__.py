@@ -20,6 +20,7 @@ from brittle.design.choices import (
     load_candidates,
     named_members,
     paired_drops,
+    read_benchmarks,
     without_masked,
 )
 from brittle.design.cliques import NonOverlapping, non_overlapping, sweep
@@ -37,12 +38,14 @@ from brittle.design.clustering import (
 from brittle.design.correlation import (
     BenchmarkCorrelations,
     Drops,
+    GroupMeans,
     benchmark_drops,
     correlate,
     correlation_rows,
     correlation_table,
     drops_of,
     flip_rates,
+    group_means,
     load_drops,
     load_shift_drops,
     read_drops,
@@ -61,9 +64,10 @@ from brittle.design.covering import (
     run_reference,
     single_scores,
 )
-from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps
+from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overlaps, shared_overlaps
 from brittle.design.overlap import (
     VanishingGain,
+    is_overlap,
     load_overlap,
     overlap_from_relative_errors,
     overlap_matrix,
@@ -85,8 +89,7 @@ from brittle.design.sampling import (
 
 if TYPE_CHECKING:
     from brittle.design.dissimilarity import Dissimilar, check_search, dissimilar, dissimilar_benchmark
-    from brittle.design.overlap_training import accuracy_table, correct_cube, measure_overlap
-    from brittle.design.plans import Plan, training_plan
+    from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap, training_plan
     from brittle.design.scanning import repeated_images, scan_runs
     from brittle.design.studies import (
         DistanceStudy,
@@ -103,8 +106,7 @@ if TYPE_CHECKING:
 
 LAZY = {
     "dissimilarity": ("Dissimilar", "check_search", "dissimilar", "dissimilar_benchmark"),
-    "overlap_training": ("accuracy_table", "correct_cube", "measure_overlap"),
-    "plans": ("Plan", "training_plan"),
+    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "measure_overlap", "training_plan"),
     "scanning": ("repeated_images", "scan_runs"),
     "studies": (
         "DistanceStudy",
@@ -130,6 +132,7 @@ __all__ = [
     "Dissimilar",
     "DistanceStudy",
     "Drops",
+    "GroupMeans",
     "MatrixAgreement",
     "NoSubstitution",
     "NonOverlapping",
@@ -171,8 +174,10 @@ __all__ = [
     "fits_alexnet",
     "flip_rates",
     "folder_balance",
+    "group_means",
     "hierarchical",
     "imbalance",
+    "is_overlap",
     "least_overlapping",
     "load_candidates",
     "load_categories",
@@ -195,6 +200,7 @@ __all__ = [
     "published_categories",
     "published_overlap",
     "published_single_scores",
+    "read_benchmarks",
     "read_drops",
     "repeated_images",
     "representation",
@@ -205,6 +211,7 @@ __all__ = [
     "scheme_features",
     "scheme_models",
     "scheme_points",
+    "shared_overlaps",
     "shift_drops",
     "single_scores",
     "substitute",

@@ -16,6 +16,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write, missing_or_damaged
 from brittle._types import FloatArray, Image, check_fractions
 from brittle.benchmarks import Benchmark, Entry
+from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.evaluation.cell import Classes, Drawn, infer
 from brittle.evaluation.results import Results
@@ -160,6 +161,11 @@ class Calibration:
     reached: tuple[bool, ...]
     evaluations: tuple[tuple[float, float], ...]
 
+    @property
+    def beyond(self) -> bool:
+        """Whether a severity lies above the strongest published level of the corruption."""
+        return max(self.severities) > get_corruption(self.corruption).max_severity
+
 
 def calibrate(
     corruption: str,
@@ -168,6 +174,7 @@ def calibrate(
     robustness: Sequence[float] = NOC,
     *,
     benchmark: Benchmark | None = None,
+    beyond: bool = False,
     tolerance: float = 0.02,
     batch_size: int = 128,
     progress: CalibrateProgress | None = None,
@@ -175,7 +182,9 @@ def calibrate(
     """The severities at which a model keeps these shares R = A(c) / A of its clean accuracy.
 
     The draws do not depend on the severity, so bisection finds where R crosses each value, to within `tolerance` of a
-    severity; of several crossings it finds one. `benchmark` gives seed, table and options.
+    severity; of several crossings it finds one. `benchmark` gives seed, table and options. With `beyond` a value that
+    is not reached at the strongest published level is looked for above it, as far as the corruption's parameters can go
+    on (`Corruption.highest_severity`): a number of such a recipe compares with no published one.
     """
     targets = tuple(float(value) for value in robustness)
     if not targets or not all(0 < value < 1 for value in targets):
@@ -186,6 +195,9 @@ def calibrate(
     entry = recipe.entry(corruption)
     robustness_at = Robustness(model, dataset, recipe, entry, batch_size, progress)
     crossings = [crossing(robustness_at, value, tolerance) for value in targets]
+    if beyond and not all(reached for _, _, reached in crossings):
+        robustness_at.highest = entry.corruption.highest_severity
+        crossings = [crossing(robustness_at, value, tolerance) for value in targets]
     severities, values, reached = zip(*crossings, strict=True)
     return Calibration(entry.id, severities, values, reached, tuple(sorted(robustness_at.evaluated.items())))
 
@@ -197,6 +209,7 @@ def calibrate_all(
     robustness: Sequence[float] = NOC,
     path: str | Path | None = None,
     *,
+    beyond: bool = False,
     tolerance: float = 0.02,
     batch_size: int = 128,
     progress: Callable[[str, int, int], None] | None = None,
@@ -212,6 +225,7 @@ def calibrate_all(
         "candidates": benchmark.hash,
         "robustness": list(robustness),
         "tolerance": tolerance,
+        "beyond": beyond,
     }
     store = _CalibrationFile(None if path is None else Path(path), about)
     for done, entry in enumerate(benchmark.entries):
@@ -219,7 +233,7 @@ def calibrate_all(
             progress(entry.id, done, len(benchmark.entries))
         if entry.id not in store.calibrations:
             options: dict[str, Any] = {"benchmark": benchmark, "tolerance": tolerance, "batch_size": batch_size}
-            store.add(calibrate(entry.id, model, dataset, robustness, **options))
+            store.add(calibrate(entry.id, model, dataset, robustness, beyond=beyond, **options))
     return [store[entry.id] for entry in benchmark.entries]
 
 
@@ -232,8 +246,8 @@ class _CalibrationFile:
         if path is not None and not missing_or_damaged(path, "the calibrations are computed again"):
             stored = json.loads(path.read_text(encoding="utf-8"))
             for key, value in about.items():
-                if stored.get("about", {}).get(key) != value:
-                    stored_value = stored.get("about", {}).get(key)
+                stored_value = stored.get("about", {}).get(key, False if key == "beyond" else None)
+                if stored_value != value:
                     if key == "candidates":
                         differs = "of other candidates"
                     elif key in ("model", "data"):  # a name and a digest of the content

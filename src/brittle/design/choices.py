@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,9 +32,9 @@ from brittle.design.covering import (
     single_scores,
 )
 from brittle.design.matrix import OverlapMatrix
-from brittle.design.sampling import balanced, possible_benchmarks
+from brittle.design.sampling import balanced, by_imbalance, possible_benchmarks, unbalanced
 from brittle.evaluation import Results, load_results
-from brittle.evaluation.inputs import IMAGES
+from brittle.evaluation.records import IMAGES
 
 CANDIDATE_RECIPES = ("noc-candidates", "syn2nat-candidates")
 """The recipes that give a corruption of a published set of candidates its range or level."""
@@ -90,7 +91,7 @@ def built_benchmark(
     if candidates is None:
         raise BrittleError(
             "it is not known at which levels these corruptions were measured; give a folder of "
-            "`brittle design overlap`, which knows, or a recipe that has them by --levels-from"
+            "`brittle design overlap`, which knows, or a recipe that has them by `levels_from`"
         )
     return benchmark_of(members, candidates, name=name, title=title, source=source)
 
@@ -164,7 +165,7 @@ def paired_drops(
     `clean` are runs on clean images of the same classes, for shifts that have only some of those of the synthetic runs.
     """
     if (natural_csv is None) == (not natural):
-        raise BrittleError("give the natural shifts as --natural NAME=RUN, or all of them as --natural-csv FILE")
+        raise BrittleError("give the natural shifts as `natural`, each NAME=RUN, or all in the file `natural_csv`")
     corrupted = load_drops(synthetic)
     shifted = load_shift_drops(natural or {}, synthetic, clean) if natural_csv is None else read_drops(natural_csv)
     shared = [model for model in corrupted.models if model in shifted.models]
@@ -177,6 +178,21 @@ def paired_drops(
     return corrupted.of(shared), shifted.of(shared)
 
 
+def read_benchmarks(path: str | Path) -> list[tuple[str, ...]]:
+    """The benchmarks of a .csv file, one in each row, as `design build balanced` writes them."""
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"there is no file of benchmarks {str(path)!r}; `brittle design build balanced … -o FILE.csv` writes one"
+        )
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [tuple(name.strip() for name in row if name.strip()) for row in csv.reader(lines)]
+    found = [row for row in rows if row]
+    if not found:
+        raise BrittleError(f"{str(path)!r} has no benchmarks; write the corruptions of one benchmark in each row")
+    return found
+
+
 def benchmark_groups(
     names: Sequence[str],
     *,
@@ -184,26 +200,40 @@ def benchmark_groups(
     nk: Sequence[tuple[int, int]] = (),
     benchmarks: Sequence[str | Path] = (),
     count: int = 1000,
+    substitutions: int = 0,
     seed: int = 0,
 ) -> dict[str, list[tuple[str, ...]]]:
     """Groups of benchmarks whose drops are correlated with natural shifts, by their titles.
 
-    For each (n, k) up to `count` benchmarks with k corruptions of each of n categories are drawn; each of `benchmarks`
-    is a group of one. `names` are the corruptions whose drops are known.
+    For each (n, k) up to `count` benchmarks with k corruptions of each of n categories are drawn. With `substitutions`
+    there are further groups with what 1 to so many substitutions make of them, by their imbalance, as in Table 3 of
+    Syn2Nat. Each of `benchmarks` is a group of one, or of all benchmarks in a .csv file of `design build balanced`.
+    `names` are the corruptions whose drops are known.
     """
+    if substitutions < 0 or (substitutions and not nk):
+        raise BrittleError(
+            f"--substitutions is a whole number from 1, with --categories and --nk, whose benchmarks are changed; got "
+            f"{substitutions}"
+        )
     if bool(nk) != (categories is not None):
-        raise BrittleError("--nk and --categories belong together: which categories, and how many of each")
+        raise BrittleError("`nk` and `categories` belong together: which categories, and how many of each")
     if not nk and not benchmarks:
-        raise BrittleError("say which benchmarks: --categories FILE --nk 6,3, or --benchmark NAME")
+        raise BrittleError("say which benchmarks: `categories` and `nk`, such as 6,3, or a `benchmark`")
     groups: dict[str, list[tuple[str, ...]]] = {}
     if categories is not None:
         stored = load_categories(categories)
         known = Categories({name: members_in(group, names) for name, group in stored.members.items()})
         for n, k in nk:
-            groups[f"({n},{k})"] = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
+            drawn = balanced(known, n, k, count=min(count, possible_benchmarks(known, n, k)), seed=seed)
+            groups[f"({n},{k})"] = drawn
+            changed = unbalanced(drawn, known, times=range(1, substitutions + 1), seed=seed)
+            groups |= {f"({n},{k}) std {std:.1f}": group for std, group in by_imbalance(changed, known).items()}
     for each in benchmarks:
         if each in SEQUENCE_BENCHMARKS:
             groups[str(each)] = [members_in(load_sequence_benchmark(str(each)).perturbations, names)]
+            continue
+        if Path(each).suffix == ".csv":
+            groups[Path(each).stem] = [members_in(one, names) for one in read_benchmarks(each)]
             continue
         recipe = load_benchmark(each)
         groups[recipe.name] = [members_in(recipe, names)]

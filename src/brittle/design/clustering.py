@@ -388,7 +388,7 @@ def cluster_corruptions(
     if method not in ("k-means", "hierarchical"):
         raise BrittleError(f"the method is k-means or hierarchical, got {method!r}")
     if clusters is not None and min_correlation is not None:
-        raise BrittleError(f"give --clusters or --min-correlation, not both; got {clusters} and {min_correlation:g}")
+        raise BrittleError(f"give `clusters` or `min_correlation`, not both; got {clusters} and {min_correlation:g}")
     bound = 0.5 if min_correlation is None else min_correlation
     if method == "hierarchical":
         return hierarchical(overlap, count=clusters, min_correlation=None if clusters is not None else bound)

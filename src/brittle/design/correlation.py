@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import read_csv
-from brittle._types import FloatArray
+from brittle._random import generator
+from brittle._types import FloatArray, check_level
 from brittle.benchmarks import CLEAN
 from brittle.design.covering import members_in
 from brittle.design.matrix import check_names, numbers_of
 from brittle.evaluation import steadiness
 from brittle.evaluation.results import Results, load_results
+from brittle.metrics import Estimate
 from brittle.metrics.correlation import correlate as pearson_along
 
 
@@ -240,6 +242,84 @@ def correlation_table(
     return pl.concat([wide, wide.select(pl.lit("mean").alias("natural"), pl.exclude("natural").mean())])
 
 
+@dataclass(frozen=True, eq=False)
+class GroupMeans:
+    """The mean correlation of groups of benchmarks, over benchmarks and natural shifts: what Syn2Nat compares.
+
+    `drawn` has the same means for resampled models, resamples × groups. Intervals are percentiles of these: they cover
+    the choice of models, which matters most, and not that of images or benchmarks.
+    """
+
+    groups: tuple[str, ...]
+    values: FloatArray
+    drawn: FloatArray
+    models: int
+
+    def estimate(self, group: str, *, level: float = 0.95) -> Estimate:
+        """The mean of one group."""
+        place = self._place(group)
+        return self._estimate(f"mean r of {group}", self.values[place], self.drawn[:, place], level)
+
+    def difference(self, first: str, second: str, *, level: float = 0.95) -> Estimate:
+        """How much better the second group predicts the natural shifts than the first, for the same models."""
+        a, b = self._place(first), self._place(second)
+        drawn = self.drawn[:, b] - self.drawn[:, a]
+        return self._estimate(f"{second} − {first}", self.values[b] - self.values[a], drawn, level)
+
+    def _place(self, group: str) -> int:
+        if group not in self.groups:
+            raise BrittleError(f"there is no group {group!r}; {did_you_mean(str(group), self.groups)}")
+        return self.groups.index(group)
+
+    def _estimate(self, name: str, value: float, drawn: FloatArray, level: float) -> Estimate:
+        tail = (1 - check_level(level)) / 2
+        low, high = np.quantile(drawn, [tail, 1 - tail])
+        ends = (float(low), float(high))
+        return Estimate(name, float(value), *ends, level, self.models, "bootstrap over models", percent=False)
+
+
+def group_means(
+    drops: ArrayLike,
+    names: Sequence[str],
+    groups: Mapping[str, Benchmarks],
+    natural: Mapping[str, ArrayLike],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> GroupMeans:
+    """The last row of Syn2Nat's Tables 2 and 3, and how it varies if the models are drawn anew, with replacement."""
+    if not groups or not natural:
+        raise BrittleError(
+            f"give a group of benchmarks and a natural shift or more, got {len(groups)} and {len(natural)}"
+        )
+    means = [benchmark_drops(drops, names, benchmarks) for benchmarks in groups.values()]
+    models = means[0].shape[1]
+    shifts = np.array([_check_natural(values, models, name) for name, values in natural.items()])
+    rng = generator(seed)
+    drawn = np.empty((resamples, len(means)))
+    done = 0
+    while done < resamples:
+        chosen = rng.integers(models, size=models)
+        values = [_mean_correlation(group[:, chosen], shifts[:, chosen]) for group in means]
+        if not np.isnan(values).any():  # hardly any model twice or more, so that there is a correlation
+            drawn[done] = values
+            done += 1
+    measured = np.array([_mean_correlation(group, shifts) for group in means])
+    return GroupMeans(tuple(groups), measured, drawn, models)
+
+
+def _mean_correlation(means: FloatArray, natural: FloatArray) -> float:
+    """The mean of Pearson's r over all pairs of rows; NaN if a row is constant."""
+    units = []
+    for rows in (means, natural):
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        length = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+        if (length <= 1e-12).any():
+            return float("nan")
+        units.append((centred / length).mean(axis=0))
+    return float(units[0] @ units[1])
+
+
 def _check_natural(natural: ArrayLike, models: int, shift: str) -> FloatArray:
     values = np.asarray(natural, dtype=np.float64)
     if values.shape != (models,):
@@ -260,25 +340,25 @@ def _correlate(means: FloatArray, natural: FloatArray) -> BenchmarkCorrelations:
     return BenchmarkCorrelations(r, np.asarray(betainc((len(natural) - 2) / 2, 0.5, 1 - r * r)), len(natural))
 
 
-def load_drops(given: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
+def load_drops(runs: Sequence[str | Path], wanted: Sequence[str] | None = None) -> Drops:
     """The drops of models under corruptions, from one .csv file or from runs; only under `wanted`, if given.
 
     From runs, only models with complete results are taken.
     """
-    if is_table(given):
-        table = read_drops(given[0])
+    if is_table(runs):
+        table = read_drops(runs[0])
         names = table.names if wanted is None else members_in(wanted, table.names)
         columns = table.columns()
         values = [[columns[name][row] for name in names] for row in range(len(table.models))]
         return Drops(table.models, tuple(wanted or names), np.array(values))
-    results = load_results(*given)
+    results = load_results(*runs)
     flips = None if results.sequences is None else flip_rates(results)
     if flips is not None and wanted is None and not {cell.corruption for cell in results.cells} - {CLEAN}:
         return flips
     available = tuple(sorted({cell.corruption for cell in results.cells} - {CLEAN}))
     if not available:
-        runs = ", ".join(map(str, given))
-        raise BrittleError(f"{runs} holds clean results only; run the models through a benchmark first")
+        named = ", ".join(map(str, runs))
+        raise BrittleError(f"{named} holds clean results only; run the models through a benchmark first")
     names = available if wanted is None else members_in(wanted, available)
     models = results.models_with([cell for cell in results.cells if cell.corruption in {CLEAN, *names}])
     drops = drops_of(results, models=models or None, corruptions=names)
@@ -311,7 +391,7 @@ def load_shift_drops(
     if is_table(synthetic):
         raise BrittleError(
             "a natural run needs clean results of the same models, which a .csv of drops does not have; give the "
-            "synthetic runs, or the natural drops as a .csv too (--natural-csv)"
+            "synthetic runs, or the natural drops as a .csv too (`natural_csv`)"
         )
     usual, others = load_results(*synthetic), {name: load_results(run) for name, run in (clean or {}).items()}
     sides = {name: others.get(name, usual) for name in shifts}

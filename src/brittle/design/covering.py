@@ -17,7 +17,7 @@ from brittle.datasets.classes import imagenet_names
 from brittle.design.matrix import OverlapMatrix, check_names
 from brittle.design.overlap import CANDIDATES, right_or_wrong_cells
 from brittle.evaluation import Results
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import by_corruption
 from brittle.metrics import Balance, Estimate, balance, baseline, means, published_table, relative_mce, resampled_means
 
 

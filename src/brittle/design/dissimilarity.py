@@ -371,5 +371,5 @@ def check_search(candidates: Benchmark, members: int, error_tolerance: float, **
     check_counts(**counts)
     if not 0 < error_tolerance < 1:
         raise BrittleError(
-            f"--error-tolerance is a share of the target error between 0 and 1, such as 0.01; got {error_tolerance}"
+            f"`error_tolerance` is a share of the target error between 0 and 1, such as 0.01; got {error_tolerance}"
         )

@@ -392,6 +392,17 @@ class MatrixAgreement:
         return f"{self.spearman}, {self.mean_absolute} ({self.pairs} pairs)"
 
 
+def shared_overlaps(first: OverlapMatrix, second: OverlapMatrix) -> tuple[OverlapMatrix, OverlapMatrix]:
+    """Both matrices with the corruptions that they share, in the order of the first."""
+    shared = [name for name in first.names if name in second.names]
+    if len(shared) < 2:
+        raise BrittleError(
+            f"the matrices share {len(shared)} corruptions ({', '.join(shared) or 'none'}), too few for an agreement; "
+            f"one has {', '.join(first.names[:3])} …, the other {', '.join(second.names[:3])} …"
+        )
+    return first.subset(shared), second.subset(shared)
+
+
 def compare_overlaps(
     first: OverlapMatrix, second: OverlapMatrix, *, resamples: int = 1000, seed: int = 0
 ) -> MatrixAgreement:

@@ -222,6 +222,15 @@ def load_overlap(given: str | Path) -> OverlapMatrix:
     return OverlapMatrix.load(path)
 
 
+def is_overlap(given: str | Path) -> bool:
+    """Whether `load_overlap` would read it: a folder or .parquet file of an overlap matrix, or a published one's name.
+
+    A .csv file may hold anything, and does not count.
+    """
+    path = Path(given)
+    return str(given) in CANDIDATES or path.suffix == ".parquet" or (path / "overlap.parquet").is_file()
+
+
 def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> FloatArray:
     if clean_errors is None:
         return np.ones(rows)

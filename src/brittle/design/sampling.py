@@ -181,7 +181,9 @@ def unbalanced(
 ) -> list[Members]:
     """Each benchmark after 1, 2, … substitutions, drawn independently for every number; impossible ones are left out.
 
-    From 1000 balanced benchmarks with n = 6 and k = 2 this gives the groups of Syn2Nat's Table 3.
+    From 1000 balanced benchmarks with n = 6 and k = 2 this gives the eight groups of Syn2Nat's Table 3, by
+    `by_imbalance`. Their most unbalanced group, 2.2, is smaller than printed there: some dozens of benchmarks for
+    plausible sizes of the categories, not more than 200.
     """
     rng, substituted = generator(seed), []
     numbers = list(times)

@@ -89,23 +89,35 @@ class Scanned(NamedTuple):
 
 
 def repeated_images(
-    models: Sequence[Model], training: Dataset, *, feature_images: int = 100, repeats: int | None = None, seed: int = 0
+    models: Sequence[Model],
+    training: Dataset,
+    *,
+    feature_models: Sequence[Model] = (),
+    feature_images: int = 100,
+    repeats: int | None = None,
+    seed: int = 0,
 ) -> list[FeatureImages]:
     """The images of each run, another seed each; models take turns, so there is at least one run for each of them.
 
-    Raises a BrittleError if a model gives no features, or if two have the same name.
+    `feature_models` are the networks that give features, if those are others, see `scan_runs`. Raises a BrittleError if
+    one gives no features, if two models have the same name, or if the numbers of both do not fit.
     """
+    if feature_models and len(feature_models) != len(models):
+        raise BrittleError(
+            f"a run has one network for errors and one for features, got {len(models)} models and "
+            f"{len(feature_models)} feature models; give as many of both"
+        )
     count = len(models) if repeats is None else repeats
     if count < len(models):
         raise BrittleError(
-            f"--repeats {repeats} leaves out some of {len(models)} models; give at least one run a model"
+            f"`repeats={repeats}` leaves out some of {len(models)} models; give at least one run a model"
         )
     names = [model.name for model in models]
     for name in names:
         if names.count(name) > 1:
             raise BrittleError(f"two models are called {name!r}, and errors are kept by names; rename one of the files")
     images = [select_images(training, feature_images, seed=seed + run) for run in range(count)]
-    for model in models:
+    for model in feature_models or models:
         check_extractor(model).features(images[0].pixels[:1])
     return images
 
@@ -118,16 +130,20 @@ def scan_runs(
     baseline: Benchmark,
     folder: str | Path,
     *,
-    samples: int,
+    corruption_samples: int,
+    feature_models: Sequence[Model] = (),
+    draw_per_image: bool = False,
     batch_size: int = 128,
     progress: Progress | None = None,
 ) -> Scanned:
     """One run for each set of feature images, each with another seed, with the models in turn.
 
-    The errors of a model are measured once for all its runs; the target error and the spread are means over the models.
-    Errors are written to `folder`/run and features to `folder`/features; existing ones are reused.
+    In the paper a run has two networks of the same training: the model gives the errors, and the one at its place among
+    `feature_models` the features. Without these a model gives both. The errors of a model are measured once for all its
+    runs; the target error and the spread are means over the models. `draw_per_image` is that of `corruption_features`.
+    Errors are written to `folder`/run, features to `folder`/features; existing ones are reused.
     """
-    extractors = [check_extractor(model) for model in models]
+    features = [check_extractor(model) for model in feature_models or models]
     levelled = scan_levels(candidates, models[0], test, progress=progress)
     options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
     measured = [scan_errors(model, test, levelled, baseline, Path(folder) / "run", **options) for model in models]
@@ -135,9 +151,10 @@ def scan_runs(
     for run, run_images in enumerate(images):
         i = run % len(models)
         recipes = [replace(recipe, seed=recipe.seed + run) for recipe in (levelled, baseline)]
-        feature_options = {"samples": samples, "folder": Path(folder) / "features", **options}
+        feature_options = {"samples": corruption_samples, "folder": Path(folder) / "features", **options}
+        feature_options |= {"draw_per_image": draw_per_image}
         results, name = measured[i][0], models[i].name
-        runs.append(scan_candidates(extractors[i], run_images, results, name, *recipes, **feature_options))
+        runs.append(scan_candidates(features[i], run_images, results, name, *recipes, **feature_options))
     target, spread = (float(np.mean([row[column] for row in measured])) for column in (1, 2))
     return Scanned(runs, target, spread, levelled)
 
@@ -173,6 +190,7 @@ def scan_candidates(
     baseline: Benchmark,
     *,
     samples: int,
+    draw_per_image: bool = False,
     folder: str | Path,
     batch_size: int = 200,
     progress: Progress | None = None,
@@ -183,6 +201,7 @@ def scan_candidates(
         return None if progress is None else lambda done, total, _speed: progress(f"features of {title}", done, total)
 
     options: dict[str, Any] = {"samples": samples, "folder": folder, "batch_size": batch_size}
+    options |= {"draw_per_image": draw_per_image}
     baseline_features = corruption_features(
         extractor, images, baseline, progress=on_progress("the benchmark"), **options
     )

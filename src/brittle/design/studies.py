@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from brittle._errors import BrittleError
 from brittle._identity import as_data, digest
 from brittle._io import claim, file_name, missing_or_damaged, weights_key
+from brittle._parallel import check_engine
+from brittle._ray import map_on_ray, ray_cluster
 from brittle._types import FloatArray, Image, Progress, check_counts
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import train_or_adapt
-from brittle.design.plans import STANDARD, Plan, normalised_plan
+from brittle.design.overlap_training import MODELS_AT_ONCE, STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
@@ -33,12 +34,52 @@ from brittle.distance import (
     transform_features,
 )
 from brittle.evaluation import Results, evaluate
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import by_corruption
 from brittle.metrics.correlation import Correlation, spearman
-from brittle.models import Model, TorchModel, from_weights, load_weights, network_key, save_trained
-from brittle.training import Corrupted, build_network, cache_folder, input_sizes, training_images
+from brittle.models import (
+    Model,
+    TorchModel,
+    find_device,
+    from_weights,
+    load_weights,
+    network_key,
+    save_trained,
+)
+from brittle.training import Corrupted, Images, build_network, cache_folder, input_sizes, training_images
 from brittle.training.augmentation import Mixture, Scheme, scheme_by_name
 from brittle.training.augmentation.schemes import ADDRESS
+
+
+@dataclass(frozen=True)
+class SchemeTrainer:
+    """Everything a worker needs to train a network with one scheme; None is the standard network."""
+
+    plan: Plan
+    images: Images
+    labels: Any
+    classes: int
+    device: str = "auto"
+
+    def train(
+        self,
+        scheme: Scheme | None,
+        first: Mapping[str, Any] | None,
+        checkpoint: Path | None = None,
+        progress: Any = None,
+    ) -> dict[str, Any]:
+        """The trained weights; `first` are those to fine-tune or adapt, and None for new ones."""
+        network = build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
+        network.to(find_device(self.device))
+        if first is not None:
+            network.load_state_dict(first)
+        options: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
+        train_or_adapt(network, self.images, self.labels, self.plan, scheme, full=first is None, **options)
+        state: dict[str, Any] = network.cpu().state_dict()
+        return state
+
+
+def _train_scheme(trainer: SchemeTrainer, scheme: Scheme, first: Mapping[str, Any] | None) -> dict[str, Any]:
+    return trainer.train(scheme, first)
 
 
 def scheme_models(
@@ -48,16 +89,25 @@ def scheme_models(
     plan: Plan | None = None,
     *,
     start: str | Path | None = None,
+    standard: bool = True,
     cache: str | Path | None = None,
+    device: str = "auto",
+    engine: str = "local",
+    address: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, TorchModel]:
     """A standard model, and one trained with each scheme; existing weights in the folder are reused.
 
     By the plan's mode they are fine-tuned from the standard model, trained from scratch, or adapted in their batch
-    normalisation alone. `start` is a file of weights of the standard model, which is trained by default. Photographs
-    are decoded once into the folder `cache`, by default `folder`/images, or in every epoch if that is "none".
+    normalisation alone. `start` is a file of weights of the standard model, which is trained by default; from scratch
+    no other model needs it, and standard=False leaves it out. Photographs are decoded once into the folder `cache`, by
+    default `folder`/images, or in every epoch if that is "none". With the engine "ray" the workers of a cluster train
+    whole models.
     """
     plan, folder = plan or Plan(), Path(folder)
+    check_engine(engine, address)
+    if not standard and plan.mode != "scratch":
+        raise BrittleError(f"the mode {plan.mode!r} begins with the standard model, so it cannot be left out")
     if training.labels is None:
         raise no_labels(training, "and training needs labels")
     if STANDARD in schemes:
@@ -72,26 +122,45 @@ def scheme_models(
     decoded = cache_folder(cache, folder / "images")
     images = once(partial(training_images, training, plan.standard, decoded, progress=progress))
     given_plan, plan = plan, normalised_plan(plan, images)
-    models: dict[str, TorchModel] = {}
-    for number, (name, scheme) in enumerate([(STANDARD, None), *schemes.items()]):
-        path = folder / f"{_file_name(name, scheme)}.safetensors"
-        if missing_or_damaged(path, "the model is trained again"):
-            network = build_network(plan.network, len(training.classes), seed=plan.standard.seed)
-            if scheme is None and start is not None:
-                network.load_state_dict(load_weights(start))
-            else:
-                if scheme is not None and plan.mode != "scratch":
-                    network.load_state_dict(models[STANDARD].module.state_dict())
-                on_step = _on_step(progress, name, number, len(schemes) + 1)
-                full = scheme is None or plan.mode == "scratch"
-                options: dict[str, Any] = {"checkpoint": path.with_suffix(".pt"), "progress": on_step}
-                train_or_adapt(network, images(), training.labels, plan, scheme, full=full, **options)
-            provenance = as_data({"plan": given_plan, "scheme": scheme, **input_sizes(training, plan.standard)})
-            mean, std = plan.standard.mean, plan.standard.std
-            save_trained(network, path, plan.network, training.classes, mean, std, provenance)
-            path.with_suffix(".pt").unlink(missing_ok=True)
-        models[name] = from_weights(path, name=name, network=plan.network)
-    return models
+    wanted: dict[str, Scheme | None] = {**({STANDARD: None} if standard else {}), **schemes}
+    paths = {name: folder / f"{_file_name(name, scheme)}.safetensors" for name, scheme in wanted.items()}
+    missing = [name for name, path in paths.items() if missing_or_damaged(path, "the model is trained again")]
+
+    @once
+    def trainer() -> SchemeTrainer:
+        return SchemeTrainer(plan, images(), np.asarray(training.labels), len(training.classes), device)
+
+    def save(name: str, state: Mapping[str, Any]) -> None:
+        network = build_network(plan.network, len(training.classes))
+        network.load_state_dict(state)
+        provenance = as_data({"plan": given_plan, "scheme": wanted[name], **input_sizes(training, plan.standard)})
+        mean, std = plan.standard.mean, plan.standard.std
+        save_trained(network, paths[name], plan.network, training.classes, mean, std, provenance)
+        paths[name].with_suffix(".pt").unlink(missing_ok=True)
+
+    def local(name: str) -> None:
+        on_step = _on_step(progress, name, list(wanted).index(name), len(wanted))
+        first = None if name == STANDARD or plan.mode == "scratch" else load_weights(paths[STANDARD])
+        save(name, trainer().train(wanted[name], first, paths[name].with_suffix(".pt"), on_step))
+
+    if STANDARD in missing:
+        missing.remove(STANDARD)
+        local(STANDARD) if start is None else save(STANDARD, load_weights(start))
+    if engine == "ray" and missing:
+        with ray_cluster(address) as ray:
+            first = None if plan.mode == "scratch" else ray.put(load_weights(paths[STANDARD]))
+            shared = ray.put(trainer())
+            gpu = device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
+            tasks = [(name, (shared, wanted[name], first)) for name in missing]
+            done = map_on_ray(ray, _train_scheme, tasks, gpu=gpu, title=lambda name: name)
+            for number, (name, state) in enumerate(done):
+                save(name, state)
+                if progress is not None:
+                    progress(f"trained {name}", number + 1, len(missing))
+    else:
+        for name in missing:
+            local(name)
+    return {name: from_weights(path, name=name, network=plan.network, device=device) for name, path in paths.items()}
 
 
 def _on_step(progress: Progress | None, name: str, number: int, count: int) -> Callable[[int, int, float], None] | None:
@@ -141,11 +210,34 @@ def evaluate_schemes(
     folder: str | Path,
     *,
     batch_size: int = 128,
+    engine: str = "local",
+    address: str | None = None,
     progress: SchemeStudyProgress | None = None,
 ) -> Results:
-    """Evaluate all models on a benchmark at once, so that every image is corrupted only once."""
-    on_progress = None if progress is None else lambda cell, done, total: progress(f"testing {cell}", done, total)
-    return evaluate(list(models.values()), test, benchmark, folder, batch_size=batch_size, progress=on_progress)
+    """Evaluate all models on a benchmark, twelve at once, which share the corrupted images."""
+    results: Results | None = None
+    names = list(models)
+    for start in range(0, len(names), MODELS_AT_ONCE):
+        group = [models[name] for name in names[start : start + MODELS_AT_ONCE]]
+        results = evaluate(
+            group,
+            test,
+            benchmark,
+            folder,
+            batch_size=batch_size,
+            engine=engine,
+            address=address,
+            progress=_on_cell(progress, start // MODELS_AT_ONCE, -(-len(names) // MODELS_AT_ONCE)),
+        )
+    if results is None:
+        raise BrittleError("give at least one model to evaluate, got none")
+    return results
+
+
+def _on_cell(progress: SchemeStudyProgress | None, group: int, groups: int) -> SchemeStudyProgress | None:
+    if progress is None:
+        return None
+    return lambda cell, done, total: progress(f"testing {cell}", group * total + done, groups * total)
 
 
 def scheme_points(
@@ -256,21 +348,28 @@ def distance_study(
     images: FeatureImages,
     samples: int = 1000,
     corruption_samples: int = 25,
+    features: str | Path | None = None,
     seed: int = 0,
     batch_size: int = 128,
+    device: str = "auto",
+    engine: str = "local",
+    address: str | None = None,
     progress: Progress | None = None,
 ) -> DistanceStudy:
     """The experiment of the MSD paper: is a scheme that comes nearer to a corruption better against it?
 
     Trains a model with each scheme, tests all of them on the benchmark, and measures the distance of each scheme to
-    each corruption through the standard model. What exists in the folder is reused. `cache` is that of `scheme_models`.
+    each corruption through the standard model. What exists in the folder is reused. `cache` and `engine` are those of
+    `scheme_models`; `features` is a folder of features that several studies share, by default `folder`/features.
     """
     check_counts(samples=samples, corruption_samples=corruption_samples, batch_size=batch_size)
     folder = Path(folder)
-    models = scheme_models(schemes, training, folder / "models", plan, start=start, cache=cache, progress=progress)
+    where: dict[str, Any] = {"engine": engine, "address": address, "progress": progress}
+    models = scheme_models(schemes, training, folder / "models", plan, start=start, cache=cache, device=device, **where)
     standard = models.pop(STANDARD)
-    results = evaluate_schemes(models, test, benchmark, folder / "run", batch_size=batch_size, progress=progress)
-    options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
+    results = evaluate_schemes(models, test, benchmark, folder / "run", batch_size=batch_size, **where)
+    options: dict[str, Any] = {"folder": folder / "features" if features is None else features}
+    options["batch_size"] = batch_size
     corruptions = corruption_features(
         standard,
         images,
@@ -279,8 +378,8 @@ def distance_study(
         progress=_feature_progress(progress),
         **options,
     )
-    features = scheme_features(schemes, standard, images, samples=samples, seed=seed, progress=progress, **options)
-    points = scheme_points(features, corruptions, results, benchmark)
+    nearness = scheme_features(schemes, standard, images, samples=samples, seed=seed, progress=progress, **options)
+    points = scheme_points(nearness, corruptions, results, benchmark)
     return DistanceStudy(points, scheme_correlations(points))
 
 
@@ -309,6 +408,9 @@ def mixing_study(
     corruption_samples: int = 100,
     seed: int = 0,
     batch_size: int = 128,
+    device: str = "auto",
+    engine: str = "local",
+    address: str | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """Figure 2b of the MSD paper: distances, and errors of models, along mixtures of two augmentations.
@@ -331,12 +433,13 @@ def mixing_study(
     first, second = Corrupted(target, share=1.0), _other_scheme(benchmark, far, severity)
     mixtures = {f"share {share:g}": mixture_of(first, second, share) for share in shares}
     if len(mixtures) < 2:
-        raise BrittleError(f"mixtures are compared, so give two --shares or more; got {', '.join(map(str, shares))}")
+        raise BrittleError(f"mixtures are compared, so give two `shares` or more; got {', '.join(map(str, shares))}")
     # models are named by their shares alone, so those of another mixture would be taken for these
     about = {"near": near, "far": far, "severity": severity, "recipe": target.hash}
     claim(folder / "mixing.json", about, "mixtures")
     trained = mixtures if errors else {}
-    models = scheme_models(trained, training, folder / "models", plan, start=start, cache=cache, progress=progress)
+    where: dict[str, Any] = {"engine": engine, "address": address, "progress": progress}
+    models = scheme_models(trained, training, folder / "models", plan, start=start, cache=cache, device=device, **where)
     standard = models.pop(STANDARD)
     options: dict[str, Any] = {"folder": folder / "features", "batch_size": batch_size}
     corruptions = corruption_features(standard, images, target, samples=corruption_samples, **options)
@@ -346,7 +449,7 @@ def mixing_study(
     points = mixing_points(near_features, far_features, corruptions, shares, seed=seed)
     if not errors:
         return points
-    results = evaluate_schemes(models, test, target, folder / "run", batch_size=batch_size, progress=progress)
+    results = evaluate_schemes(models, test, target, folder / "run", batch_size=batch_size, **where)
     accuracies = [float(results.matrix(name, target.cells()).values.mean()) for name in models]
     return points.with_columns(pl.Series("error", [1 - accuracy for accuracy in accuracies]))
 

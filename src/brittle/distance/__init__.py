@@ -17,10 +17,12 @@ from brittle.distance.measures import (
     msd_to,
     sample_distances,
 )
+from brittle.distance.selection import ChosenTransforms, choose_augmentations, chosen_schemes, interleaved_order
 from brittle.distance.transforms import CorruptionFeatures, corruption_features, transform_features
 
 __all__ = [
     "NEUTRAL",
+    "ChosenTransforms",
     "CorruptionFeatures",
     "Distances",
     "Extractor",
@@ -33,12 +35,15 @@ __all__ = [
     "check_extractor",
     "check_leak_options",
     "check_tolerance",
+    "choose_augmentations",
+    "chosen_schemes",
     "corruption_features",
     "covered",
     "distances",
     "distances_until",
     "expected_minimum",
     "feature_images",
+    "interleaved_order",
     "leak_check",
     "leak_scores",
     "measure_distances",

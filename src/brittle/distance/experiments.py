@@ -110,7 +110,7 @@ def measure_leak(
         raise BrittleError(f"the leak check takes one augmentation at a time, got {', '.join(augmentation) or 'none'}")
     [name], references = augmentation, dict(NEUTRAL) if neutral is None else dict(neutral)
     if name in references:
-        raise BrittleError(f"{name!r} is itself a neutral augmentation; compare it with others by --neutral")
+        raise BrittleError(f"{name!r} is itself a neutral augmentation; compare it with others by `neutral`")
     options: dict[str, Any] = {"folder": folder, "batch_size": batch_size}
     corruptions = corruption_features(
         model, images, benchmark, samples=corruption_samples, progress=_part(progress, "corruptions"), **options

@@ -193,6 +193,7 @@ def corruption_features(
     benchmark: Benchmark,
     *,
     samples: int = 100,
+    draw_per_image: bool = False,
     folder: str | Path | None = None,
     batch_size: int = BATCH,
     threads: int | None = None,
@@ -201,7 +202,9 @@ def corruption_features(
     """The features of every cell of a benchmark, from `samples` sampled corruptions of each (the paper takes 100).
 
     A sampled corruption is one fixed transform: all images get the same sample id, so the same flakes and the same
-    noise. Each cell is stored separately in `folder`, so benchmarks that share a cell share its features. `progress`
+    noise. With `draw_per_image` every image gets its own draw instead, as the paper builds ImageNet-C-bar: 10,000
+    images and samples=1; all images are corrupted at once, so they must fit into memory twice. Each cell is stored
+    separately in `folder`, so benchmarks that share a cell share its features. `progress`
     counts the transforms of all cells.
     """
     cells = benchmark.cells()
@@ -213,11 +216,12 @@ def corruption_features(
                 progress(before + done, total, speed)
 
         identity = {"corruption": cell.corruption, "level": cell.level, "recipe": cell.key}
+        identity |= {"draw_per_image": True} if draw_per_image else {}
         rows = fill(
             store_of(model, images, identity, folder),
             model,
             images,
-            lambda sample, cell=cell: _sampled(benchmark, cell, sample),  # type: ignore[misc]
+            lambda sample, cell=cell: _sampled(benchmark, cell, sample, draw_per_image),  # type: ignore[misc]
             title=cell.title,
             samples=samples,
             batch_size=batch_size,
@@ -228,11 +232,12 @@ def corruption_features(
     return CorruptionFeatures(tuple(cells), np.stack(values))
 
 
-def _sampled(benchmark: Benchmark, cell: Cell, sample: int) -> Transform:
-    """One sampled corruption, for any number of images."""
+def _sampled(benchmark: Benchmark, cell: Cell, sample: int, draw_per_image: bool) -> Transform:
+    """One sampled corruption, for any number of images, or one of each image."""
 
     def transform(images: Image) -> Image:
-        corrupted: Image = benchmark.apply(images, cell.corruption, cell.level, [sample] * len(images))
+        ids = [f"{sample}/{i}" for i in range(len(images))] if draw_per_image else [sample] * len(images)
+        corrupted: Image = benchmark.apply(images, cell.corruption, cell.level, ids)
         return corrupted
 
     return transform

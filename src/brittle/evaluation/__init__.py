@@ -19,11 +19,10 @@ from brittle.evaluation.inputs import (
     as_dataset,
     as_sequence_benchmark,
     as_stored_sequences,
-    decoded_ids,
     fitted,
     image_shape,
 )
-from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun
+from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun, command_line, decoded_ids
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
     Comparable,
@@ -33,11 +32,10 @@ from brittle.evaluation.references import (
     find_reference,
     published_rows,
 )
-from brittle.evaluation.results import Results, load_results
+from brittle.evaluation.results import Results, aligned_files, by_corruption, load_results, same_images
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
-    by_corruption,
     compare,
     compare_all,
     guessing_models,
@@ -63,18 +61,20 @@ if TYPE_CHECKING:
         EarliestFailure,
         FailureCurves,
         FailureNumbers,
+        FailureStep,
         ModelCalibration,
         earliest_failures,
         failure_curves,
         model_calibration,
         scores_by_class,
         severity_columns,
+        typical_failure,
     )
     from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
     from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
     from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
-    from brittle.evaluation.photo_probe import PhotoProbe, load_photo, photo_side, probe_photo
+    from brittle.evaluation.photo_probe import PhotoProbe, photo_side, probe_photo
     from brittle.evaluation.predictions import import_predictions, read_predictions
     from brittle.evaluation.probing import Flip, Probe, probe
     from brittle.evaluation.published_set import evaluate_stored
@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         clean_accuracies,
         cns_scores,
         trajectories,
+        typical_trajectory,
     )
     from brittle.evaluation.trajectory_tables import has_nuisances, nuisance_table, slide_tables
 
@@ -133,6 +134,8 @@ _LAZY = {
     "model_calibration": "diagnosis",
     "scores_by_class": "diagnosis",
     "severity_columns": "diagnosis",
+    "FailureStep": "diagnosis",
+    "typical_failure": "diagnosis",
     "drawn_key": "failure_search",
     "load_failure_points": "failure_search",
     "search_failure_points": "failure_search",
@@ -145,7 +148,6 @@ _LAZY = {
     "WandbCallback": "loggers",
     "load_callback": "loggers",
     "PhotoProbe": "photo_probe",
-    "load_photo": "photo_probe",
     "photo_side": "photo_probe",
     "probe_photo": "photo_probe",
     "import_predictions": "predictions",
@@ -194,6 +196,7 @@ _LAZY = {
     "clean_accuracies": "trajectory_scores",
     "cns_scores": "trajectory_scores",
     "trajectories": "trajectory_scores",
+    "typical_trajectory": "trajectory_scores",
     "has_nuisances": "trajectory_tables",
     "nuisance_table": "trajectory_tables",
     "slide_tables": "trajectory_tables",
@@ -223,6 +226,7 @@ __all__ = [
     "EarliestFailure",
     "FailureCurves",
     "FailureNumbers",
+    "FailureStep",
     "FailureSummary",
     "Flip",
     "Format",
@@ -248,6 +252,7 @@ __all__ = [
     "Trajectories",
     "WandbCallback",
     "agreement_table",
+    "aligned_files",
     "as_baseline",
     "as_dataset",
     "as_sequence_benchmark",
@@ -260,6 +265,7 @@ __all__ = [
     "checked_scores",
     "clean_accuracies",
     "cns_scores",
+    "command_line",
     "common_batch_size",
     "comparable",
     "compare",
@@ -291,7 +297,6 @@ __all__ = [
     "load_callback",
     "load_evidence",
     "load_failure_points",
-    "load_photo",
     "load_results",
     "load_rules",
     "markdown_summary",
@@ -311,6 +316,7 @@ __all__ = [
     "read_model_axes",
     "read_predictions",
     "rules_hold",
+    "same_images",
     "score_list",
     "score_table",
     "scores",
@@ -324,6 +330,8 @@ __all__ = [
     "steadiness",
     "table_parts",
     "trajectories",
+    "typical_failure",
+    "typical_trajectory",
     "write_failure_points",
 ]
 

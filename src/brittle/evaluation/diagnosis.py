@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Entry, Level, ends
-from brittle.evaluation.results import Results
-from brittle.evaluation.score import by_corruption
+from brittle.evaluation.results import Results, by_corruption
 from brittle.metrics import (
     Calibration,
     Estimate,
@@ -176,6 +175,37 @@ def earliest_failures(
         named = failed.select(NAMES).iter_rows(named=True)
         failures.append([EarliestFailure(corruption=corruption, level=levels[row.pop("at")], **row) for row in named])
     return failures
+
+
+FailureStep = tuple[float, int, float, bool]
+"""Severity, prediction, confidence, and whether it was right."""
+
+
+def typical_failure(
+    results: Results, model: str, corruption: str, levels: tuple[float, ...]
+) -> tuple[str, int, list[FailureStep]] | None:
+    """The image that fails nearest the middle of the levels and stays wrong, of those the one the model was surest of.
+
+    Its sample id, its label, and what the model says of it from the clean image on.
+    """
+    places = (pl.col("corruption") == CLEAN) | ((pl.col("corruption") == corruption) & pl.col("level").is_in(levels))
+    table = results.rows.filter((pl.col("model") == model) & places).sort("sample", "level").collect()
+    middle = (len(levels) + 1) // 2
+    chosen = (
+        table.group_by("sample", maintain_order=True)
+        .agg(pl.col("correct"), pl.col("confidence").first().alias("sure"), pl.col("correct").sum().alias("steps"))
+        .filter(
+            pl.col("correct").list.first()
+            & ~pl.col("correct").list.last()
+            & (pl.col("correct").list.arg_min() == pl.col("steps"))  # all that is right comes first
+        )
+        .sort((pl.col("steps").cast(pl.Int64) - middle).abs(), "sure", "sample", descending=[False, True, False])
+    )
+    if chosen.is_empty():
+        return None
+    sample = chosen["sample"][0]
+    steps = table.filter(pl.col("sample") == sample)
+    return sample, int(steps["label"][0]), steps.select("level", "prediction", "confidence", "correct").rows()
 
 
 @dataclass(frozen=True)

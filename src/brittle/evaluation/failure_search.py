@@ -188,7 +188,7 @@ def search_failure_points(
     benchmark: str | Path | Benchmark = "imagenet-c",
     folder: str | Path | None = None,
     *,
-    step: float = 1.0,
+    search_step: float = 1.0,
     tolerance: float = 0.05,
     batch_size: int | None = None,
     threads: int | None = None,
@@ -216,7 +216,7 @@ def search_failure_points(
                 data,
                 benchmark,
                 place,
-                step=step,
+                search_step=search_step,
                 tolerance=tolerance,
                 batch_size=batch_size,
                 threads=threads,
@@ -231,12 +231,12 @@ def search_failure_points(
     paths = {}
     for model, entry in searches:
         drawn = drawn_key(benchmark, entry)
-        name = f"{file_name(entry.id)}-{drawn}-{step:g}-{tolerance:g}.parquet"
+        name = f"{file_name(entry.id)}-{drawn}-{search_step:g}-{tolerance:g}.parquet"
         paths[model.name, entry.id] = store.folder / FAILURE_POINTS / model_folder(model) / name
     again = "the search is made again"
     missing = [(model, entry) for model, entry in searches if missing_or_damaged(paths[model.name, entry.id], again)]
     if missing:
-        call = Call(failure_points=benchmark.name, recipe=benchmark.hash, step=step, tolerance=tolerance)
+        call = Call(failure_points=benchmark.name, recipe=benchmark.hash, step=search_step, tolerance=tolerance)
         with store.recorded(call):
             decoded = decode(dataset, store.folder)
             with torch_threads(threads):
@@ -253,7 +253,7 @@ def search_failure_points(
                     labels,
                     entry.id,
                     classes=Classes.of(dataset),
-                    step=min(step, entry.corruption.max_severity),
+                    step=min(search_step, entry.corruption.max_severity),
                     tolerance=tolerance,
                     batch_size=size,
                     threads=threads,

@@ -15,7 +15,7 @@ from brittle._io import atomic_write
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
-from brittle.evaluation.inputs import IMAGES, READ, decoded_ids
+from brittle.evaluation.records import IMAGES, READ, decoded_ids
 from brittle.metrics import Estimate, FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 

@@ -27,11 +27,10 @@ from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.evaluation.cell import checked_scores
+from brittle.evaluation.records import IMAGES, READ, decoded_for
 from brittle.models.load import wrap_model
 from brittle.models.model import Model
 from brittle.models.preprocessing import wanted_square
-
-IMAGES, READ = "images.npy", "images.json"
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,6 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
     about = json.loads((folder / READ).read_text(encoding="utf-8"))
     images = np.load(folder / IMAGES, mmap_mode="r")[: len(about["kept"])]
     return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
-
-
-def decoded_for(folder: Path, data_key: str | None) -> bool:
-    """Whether a folder holds the images of this data, all of them and whole."""
-    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
-        return False
-    about = json.loads((folder / READ).read_text(encoding="utf-8"))
-    return bool(about.get("data_key") == data_key)
 
 
 def image_shape(dataset: Dataset) -> tuple[int, int, int]:
@@ -103,17 +94,6 @@ def first_image(dataset: Dataset) -> Image:
     raise BrittleError(f"none of the {len(dataset)} images of {dataset.name!r} can be read")
 
 
-def decoded_ids(folder: Path) -> list[str | int]:
-    """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
-    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
-
-
-def skipped(folder: Path) -> dict[str, str]:
-    """The samples of a run that could not be read, each with the reason."""
-    path = folder / READ
-    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
-
-
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
     sweep(folder / IMAGES)
     with atomic_write(folder / IMAGES) as path:
@@ -143,8 +123,8 @@ def _fill(
         if image.shape != array.shape[1:]:
             raise BrittleError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "
-                "a model sees batches, so bring all images to one size with --prepare imagenet (in Python "
-                "prepare='imagenet')"
+                "a model sees batches, so bring all images to one size with "
+                "`prepare='imagenet'`"
             )
         array[len(kept)] = image
         kept.append(index)

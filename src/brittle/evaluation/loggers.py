@@ -140,13 +140,13 @@ def _step(run: StartedRun, cell: Cell) -> int:
 LOGGERS = {"tensorboard": TensorBoardCallback, "mlflow": MLflowCallback, "wandb": WandbCallback}
 
 
-def load_callback(text: str) -> Callback:
+def load_callback(log: str) -> Callback:
     """A callback by its name: `tensorboard:FOLDER`, `mlflow` or `mlflow:URI`, `wandb` or `wandb:PROJECT`."""
-    name, _, value = text.partition(":")
+    name, _, value = log.partition(":")
     if name not in LOGGERS:
-        raise BrittleError(f"there is no logger {text!r}; {did_you_mean(name, LOGGERS)}")
+        raise BrittleError(f"there is no logger {log!r}; {did_you_mean(name, LOGGERS)}")
     if name == "tensorboard" and not value:
-        raise BrittleError(f"{text!r} names no folder; write: tensorboard:FOLDER")
+        raise BrittleError(f"{log!r} names no folder; write: tensorboard:FOLDER")
     kind: Any = LOGGERS[name]
     loaded: Callback = kind(value or None)
     return loaded

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import BrittleError
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
-from brittle.datasets import photo, read_class_names, read_image, square
+from brittle.datasets import load_photo, read_class_names, square
 from brittle.evaluation.inputs import needed_benchmark
 from brittle.evaluation.probing import Probe, probe
 from brittle.models import Model, input_side, output_names, wrap_model
-
-BUNDLED = ("cat", "coffee")
-"""The photographs that come with brittle."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +23,6 @@ class PhotoProbe:
     benchmark: Benchmark
     probes: Mapping[str, Probe]
     classes: Mapping[str, Sequence[str]]
-
-
-def load_photo(name: str | Path) -> Image:
-    """A photograph by its file, or a bundled one by its name: `cat` or `coffee`."""
-    if str(name) in BUNDLED and not Path(name).exists():
-        return photo(str(name), size=300)
-    try:
-        return read_image(name)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"there is no photograph {str(name)!r}; give an image file, or {' or '.join(map(repr, BUNDLED))}"
-        ) from None
-    except ValueError as error:
-        raise BrittleError(f"cannot read the photograph {str(name)!r}: {error}") from None
 
 
 def photo_side(models: Sequence[Model], image_size: int | None = None) -> int:

@@ -117,11 +117,11 @@ class _Absent:
 
 
 def import_predictions(
-    path: str | Path,
+    file: str | Path,
     dataset: Dataset,
     folder: str | Path,
     *,
-    name: str | None = None,
+    model_name: str | None = None,
     benchmark: Benchmark | None = None,
 ) -> Results:
     """Bring a file of predictions (see `read_predictions`) into a run's folder, joined with the dataset's labels.
@@ -129,7 +129,7 @@ def import_predictions(
     Corruptions that brittle knows get their full ids. The `benchmark` says which recipe the predictions belong to, so
     that its scores can be given. Predictions for samples that the dataset does not have raise.
     """
-    path = Path(path)
+    path = Path(file)
     table = read_predictions(path)
     if dataset.labels is None:
         raise no_labels(dataset, "so nothing can be right or wrong")
@@ -155,7 +155,7 @@ def import_predictions(
         strange = sorted(set(names.values()) - {entry.id for entry in benchmark.entries})
         if strange:
             raise BrittleError(f"{str(path)!r} has {', '.join(strange)}, which {benchmark.name!r} does not have")
-    model = _Absent(name or path.stem, sha256(path.read_bytes()).hexdigest()[:16])
+    model = _Absent(model_name or path.stem, sha256(path.read_bytes()).hexdigest()[:16])
     store = Store(folder)
     store.claim_for(dataset)
     if benchmark is not None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import time
+import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from brittle._errors import BrittleError, CallbackFailed
 from brittle._identity import as_data, settings
-from brittle._io import atomic_write, is_complete, make_folder, missing_or_damaged
+from brittle._io import COMMAND, atomic_write, is_complete, make_folder, missing_or_damaged
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions.registry import describe, stand_in
 
@@ -176,6 +178,47 @@ def calls(folder: Path) -> tuple[Call, ...]:
         path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
     ]
     return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in intact)
+
+
+def command_line(run: Run) -> str:
+    """What was typed to make a folder, as its command.toml has it; empty if it was not made on a command line."""
+    try:
+        known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
+        options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
+        imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
+        arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
+    except (OSError, ValueError, KeyError):
+        return ""
+    return shlex.join(["brittle", *arguments])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    flag = f"--{name}"
+    return [piece for one in values if one is not False for piece in ((flag,) if one is True else (flag, str(one)))]
+
+
+IMAGES, READ = "images.npy", "images.json"
+"""The decoded images of a run, and which of the data set they are."""
+
+
+def decoded_for(folder: Path, data_key: str | None) -> bool:
+    """Whether a folder holds the images of this data, all of them and whole."""
+    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
+        return False
+    about = json.loads((folder / READ).read_text(encoding="utf-8"))
+    return bool(about.get("data_key") == data_key)
+
+
+def decoded_ids(folder: Path) -> list[str | int]:
+    """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
+    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    """The samples of a run that could not be read, each with the reason."""
+    path = folder / READ
+    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
+from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
+from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
-from brittle.evaluation.store import CELLS, SEQUENCES, Store, scan
+from brittle.evaluation.store import CELLS, SAMPLES, SEQUENCES, Store, model_files, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
@@ -69,7 +72,9 @@ class Results:
         models, cells = self.models, self.cells
         named = ", ".join(models[:4]) + (f" and {len(models) - 4} more" if len(models) > 4 else "")
         counts = f"{len(models)} model{'s' * (len(models) > 1)} ({named}) on {len(cells)} cell{'s' * (len(cells) > 1)}"
-        runs = [f"{run.folder}: {run.images:,} images of {run.data!r}" for run in self.runs]
+        temporary = [Path(run.folder).parent == Path(gettempdir()) for run in self.runs]
+        places = ["" if hidden else f"{run.folder}: " for run, hidden in zip(self.runs, temporary, strict=True)]
+        runs = [f"{place}{run.images:,} images of {run.data!r}" for place, run in zip(places, self.runs, strict=True)]
         more = [f"and {len(runs) - 1} more runs"] if len(runs) > 2 else runs[1:]
         return "\n  ".join([f"<Results: {counts}", *runs[:1], *more]) + ">"
 
@@ -267,7 +272,18 @@ class Results:
         return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
 
 
-def load_results(*folders: str | Path) -> Results:
+def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
+    """From values on the cells, on the last axis, to their means over the levels of each corruption."""
+    counts = [len(entry.levels) for entry in benchmark.entries]
+    weights = np.zeros((sum(counts), len(counts)))
+    start = 0
+    for column, count in enumerate(counts):
+        weights[start : start + count, column] = 1 / count
+        start += count
+    return lambda values: np.asarray(np.asarray(values) @ weights)
+
+
+def load_results(*runs: str | Path) -> Results:
     """The rows of one or more runs, concatenated.
 
     >>> import brittle, tempfile
@@ -276,14 +292,68 @@ def load_results(*folders: str | Path) -> Results:
     ...     brittle.load_results(folder).models
     ['demo-standard']
     """
-    if not folders:
+    if not runs:
         raise BrittleError("name at least one run to load")
-    stores = [Store(folder) for folder in folders]
-    about = tuple(store.about() for store in stores)
-    sequences = scan(stores, kind=SEQUENCES) if any(map(has_sequences, stores)) else None
+    about = tuple(Store(folder).about() for folder in runs)
+    return _read(about, about)
+
+
+def _read(runs: tuple[Run, ...], among: Sequence[Run]) -> Results:
+    """The rows of some runs, with the names that models have `among` these."""
+    stores, known = ([Store(run.folder) for run in chosen] for chosen in (runs, among))
+    with_sequences = [store for store in stores if has_sequences(store)]
+    sequences = scan(with_sequences, known, SEQUENCES) if with_sequences else None
     if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):
-        return Results(sequences.select(COLUMNS).limit(0), about, sequences)  # published sequences: no clean images
-    return Results(scan(stores).select(COLUMNS), about, sequences)
+        return Results(sequences.select(COLUMNS).limit(0), runs, sequences)  # published sequences: no clean images
+    return Results(scan(stores, known).select(COLUMNS), runs, sequences)
+
+
+def same_images(results: Results) -> list[Results]:
+    """One Results for each set of images, since rows of different images must not be averaged together."""
+    if len(results.runs) < 2:
+        return [results]
+    groups: list[tuple[Any, dict[tuple[str, float], str], list[Run]]] = []
+    for run in results.runs:
+        keys = {c.place: c.key for recipe in Store(run.folder).recipes() for c in plan(recipe)}
+        for data, known, runs in groups:
+            if data == _data(run) and all(known.get(cell, key) == key for cell, key in keys.items()):
+                known |= keys
+                runs.append(run)
+                break
+        else:
+            groups.append((_data(run), keys, [run]))
+    return [_together(runs, results) for _, _, runs in groups]
+
+
+def _data(run: Run) -> tuple[Any, ...]:
+    """What tells sets of images apart: a digest, or for published sets on disk what is known of them."""
+    return *run.images_key, None if run.data_key is not None else (run.data, run.images)
+
+
+def _together(runs: list[Run], results: Results) -> Results:
+    """The rows of some of the runs, those on the same images, with the names that the models have in all of them."""
+    together = _read(tuple(runs), results.runs)
+    return replace(together, rows=together.rows.filter(pl.col("model").is_in(results.models)))
+
+
+def aligned_files(results: Results) -> dict[tuple[str, str, float], Path]:
+    """The file of each (model, corruption, level), if all of them have the same samples in the same order; else none.
+
+    Whoever reads these files can do without the ids of the samples, which take most of the time.
+    """
+    stores = [Store(run.folder) for run in results.runs]
+    cells = {f"{cell.file_name}.parquet": cell for one in stores for recipe in one.recipes() for cell in plan(recipe)}
+    found: dict[tuple[str, str, float], Path] = {}
+    orders = set()
+    for ending, files in model_files(stores) if stores else ():
+        model = next(iter(pl.read_parquet(files[0], columns=["model"], n_rows=1)["model"]), "") + ending
+        for file in files:
+            place = (model, *cells[file.name].place) if file.name in cells else None
+            if place is None or place in found:
+                return {}
+            orders.add(pl.read_parquet_metadata(file).get(SAMPLES))
+            found[place] = file
+    return found if len(orders) == 1 and None not in orders else {}
 
 
 def has_sequences(store: Store) -> bool:

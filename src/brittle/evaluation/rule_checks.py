@@ -247,7 +247,7 @@ def _question(evidence: Evidence, theirs: Evidence | None, rule: Rule, model: st
         if not np.array_equal(points.severities, others.severities):
             raise BrittleError(
                 f"the rule {rule.title!r}: the failure points of the two runs are of different severities; search both "
-                "with the same --step and --tolerance"
+                "with the same `search_step` and `tolerance`"
             )
         i, j = _shared(rule, samples, theirs_of)
         first, second = (FailurePoints(p.points[k], p.severities) for p, k in ((points, i), (others, j)))

@@ -278,9 +278,9 @@ class Evidence:
                 )
 
 
-def load_evidence(*folders: str | Path) -> Results:
+def load_evidence(*runs: str | Path) -> Results:
     """The results of runs as `load_results` gives them, also of folders that hold nothing but failure points."""
-    places = [Path(folder) for folder in folders]
+    places = [Path(folder) for folder in runs]
     evaluated = [place for place in places if any((place / CELLS).glob("*/*.parquet"))]
     searched = [place for place in places if place not in evaluated and load_failure_points(place) is not None]
     if not searched:

@@ -335,14 +335,17 @@ def _evaluate(
 
 @contextmanager
 def _shown_progress() -> Iterator[Progress]:
-    """A bar in a terminal or a notebook, and nothing where what is printed goes to a file."""
+    """A bar in a terminal, or in a notebook with ipywidgets, and nothing where what is printed goes to a file."""
+    from importlib.util import find_spec
+
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     screen = Console(stderr=True)
+    visible = screen.is_terminal or (screen.is_jupyter and find_spec("ipywidgets") is not None)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=screen, disable=not (screen.is_terminal or screen.is_jupyter), transient=True) as bar:
+    with Bar(*columns, console=screen, disable=not visible, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(what: str, done: int, total: int) -> None:

@@ -20,7 +20,7 @@ from brittle._html import FAINT, html_block, html_table, html_title
 from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.evaluation.references import comparable, find_reference
-from brittle.evaluation.results import Matrix, Results
+from brittle.evaluation.results import Matrix, Results, by_corruption
 from brittle.metrics import (
     Baseline,
     Estimate,
@@ -117,13 +117,13 @@ def guessing_warning(model: str, guess: Guessing, classes: Sequence[str]) -> str
     )
     if guess.order is None or guess.fitted is None or not classes:
         return (
-            f"{sentence}. Are its classes in another order than the data's (--classes), or its images prepared "
-            "otherwise (--mean, --std, --size, --crop)?"
+            f"{sentence}. Are its classes in another order than the data's (`classes`), or its images prepared "
+            "otherwise (`mean`, `std`, `size`, `crop`)?"
         )
     names = ", ".join(classes[number] for number in guess.order[:30]) + (" …" if len(guess.order) > 30 else "")
     return (
         f"{sentence}, but its predictions fit to {guess.fitted:.1%} if its outputs are in this order: {names}. If so, "
-        "write these names into a file, one a line, and give it as --classes FILE (classes=[…] in Python)."
+        "write these names into a file, one a line, and give it as `classes`."
     )
 
 
@@ -400,17 +400,6 @@ def check_same_images(results: Results) -> None:
             f"these runs are on different images ({', '.join(sorted(map(str, data.values())))}); score and compare "
             "runs on the same data, or put them side by side in a report"
         )
-
-
-def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
-    """From values on the cells, on the last axis, to their means over the levels of each corruption."""
-    counts = [len(entry.levels) for entry in benchmark.entries]
-    weights = np.zeros((sum(counts), len(counts)))
-    start = 0
-    for column, count in enumerate(counts):
-        weights[start : start + count, column] = 1 / count
-        start += count
-    return lambda values: np.asarray(np.asarray(values) @ weights)
 
 
 def compare_all(

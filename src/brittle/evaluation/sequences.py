@@ -151,7 +151,7 @@ def _missing(store: Store, models: Sequence[Model], cell: Cell) -> list[Model]:
         if others:
             raise BrittleError(
                 f"{str(store.folder)!r} holds {cell.title} of {model.name!r} drawn with another seed; choose another "
-                "folder, or remove that run with --overwrite (overwrite=True)"
+                "folder, or remove that run with `overwrite=True`"
             )
         if not store.has(model_folder(model), cell, SEQUENCES):
             lacking.append(model)
@@ -195,7 +195,7 @@ def _evaluate_cell(
             sizes = sorted({drawn.shape for drawn in sequences} | {shape})
             raise BrittleError(
                 f"{cell.title} has sequences of different shapes, {' and '.join(map(str, sizes[:2]))}; bring all "
-                "images to one size with --prepare imagenet (in Python prepare='imagenet')"
+                "images to one size with `prepare='imagenet'`"
             )
         return np.concatenate(sequences) if sequences else np.empty((0, *shape[1:]), np.uint8)
 

@@ -32,17 +32,20 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, plan
-from brittle.evaluation.inputs import IMAGES, READ, decoded_for, skipped
 from brittle.evaluation.records import (
     CORRUPTIONS,
+    IMAGES,
+    READ,
     Call,
     KnownModel,
     Run,
     calls,
+    decoded_for,
     keep_corruptions,
     know_corruptions,
     read_record,
     recorded,
+    skipped,
 )
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.models.model import Model
@@ -59,10 +62,10 @@ OURS = {
 }
 """The folders of a run, and the files that it has in them."""
 
-DATA = "brittle.data"
-"""The key under which a file of rows names its data."""
+DATA, SAMPLES = "brittle.data", "brittle.samples"
+"""The keys under which a file of rows names its data, and a digest of its samples in their order."""
 
-WAY_OUT = "choose another folder, or remove that run with --overwrite (overwrite=True)"
+WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
 
 class Store:
@@ -212,7 +215,7 @@ class Store:
                     raise BrittleError(
                         f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
                         f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
-                        "--overwrite (overwrite=True)"
+                        "`overwrite=True`"
                     )
             for cell in self._of_other_code(plan(benchmark)):
                 raise BrittleError(
@@ -299,15 +302,17 @@ class Store:
             pl.lit(cell.corruption).alias("corruption"),
             pl.lit(cell.severity).alias("level"),
         )
-        self.write_rows(self.path(model_folder(model), cell), table)
+        samples = sha256("\0".join(map(str, rows.samples)).encode("utf-8", "surrogatepass")).hexdigest()
+        self.write_rows(self.path(model_folder(model), cell), table, {SAMPLES: samples})
 
-    def write_rows(self, path: Path, rows: pl.DataFrame) -> None:
-        """Write a file of rows, which names its data."""
+    def write_rows(self, path: Path, rows: pl.DataFrame, about: Mapping[str, str] | None = None) -> None:
+        """Write a file of rows, which names its data, and what else is known about it."""
         if not (self.folder / RUN).is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
         make_folder(path.parent)
         with atomic_write(path) as part:
-            rows.write_parquet(part, compression="zstd", metadata={DATA: self._data_key} if self._data_key else None)
+            data = {DATA: self._data_key} if self._data_key else {}
+            rows.write_parquet(part, compression="zstd", metadata={**data, **(about or {})} or None)
 
     def scan(self) -> pl.LazyFrame:
         """All rows, read when they are needed."""
@@ -320,7 +325,7 @@ class Store:
             what = "empty or cut off; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
-                f"{what if (self.folder / RUN).is_file() else 'missing'}"
+                f"{what if (self.folder / RUN).is_file() else 'missing; give the folder that a run wrote'}"
             )
         return known
 
@@ -348,6 +353,17 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: st
     or code are distinguished by where their code lies, by when they were first run, or else by the beginning of their
     keys, also if only some runs `among` more are read.
     """
+    parts = []
+    for ending, files in model_files(stores, among, kind):
+        rows = pl.scan_parquet(files, glob=False, hive_partitioning=False)
+        parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
+    return pl.concat(parts)
+
+
+def model_files(
+    stores: Sequence[Store], among: Sequence[Store] | None = None, kind: str = CELLS
+) -> Iterator[tuple[str, list[Path]]]:
+    """What follows the name of each model of runs, and its files; a cell that two runs have is there once."""
     files: dict[tuple[Any, str, str], dict[str, Path]] = {}
     for store in stores:
         data = store.identity().get("data_key", str(store.folder))
@@ -361,12 +377,8 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: st
     for cells in files.values():
         _check_one_code(list(cells.values()))
     endings = _endings(among or stores)
-    parts = []
     for (_, name, key), cells in files.items():
-        rows = pl.scan_parquet(list(cells.values()), glob=False, hive_partitioning=False)
-        ending = endings[name, key]
-        parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
-    return pl.concat(parts)
+        yield endings[name, key], list(cells.values())
 
 
 def holds_results(folder: str | Path) -> bool:

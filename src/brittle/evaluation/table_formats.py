@@ -163,7 +163,7 @@ def format_table(
         raise BrittleError(f"there is no format {form!r}; {did_you_mean(str(form), FORMATS)}")
     from rich.console import Console
 
-    screen = Console(width=width or 80, highlight=False, emoji=False, color_system=None)
+    screen = Console(width=width or 80, highlight=False, emoji=False, color_system=None, force_jupyter=False)
     with screen.capture() as captured:
         for part in table_parts(table, width=width or 80, intervals=intervals, bold_best=bold_best):
             screen.print(part)
@@ -175,7 +175,7 @@ def guess_format(path: str | Path) -> Format:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BrittleError(
-            f"{str(path)!r} does not say which format it is; name it {', '.join(SUFFIXES)}, or give --format "
+            f"{str(path)!r} does not say which format it is; name it {', '.join(SUFFIXES)}, or give `format` "
             f"({', '.join(FORMATS)})"
         )
     return SUFFIXES[suffix]

@@ -161,7 +161,7 @@ def per_corruption_table(
         raise BrittleError(f"there is no measure {measure!r}; {did_you_mean(str(measure), MEASURES)}")
     chosen, beside = MEASURES[measure], comparable(results, benchmark)
     if all(chosen.of_all(row) is None for row in rows):
-        needed = "clean images" if measure == "R" else "a reference model (--reference MODEL)"
+        needed = "clean images" if measure == "R" else "a `reference` model"
         needed += " and clean images" * (measure == "relative-CE")
         raise BrittleError(f"{chosen.name!r} needs {needed}, which these results of {benchmark.name!r} lack")
     names = _short_names(benchmark)

@@ -74,6 +74,19 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
     return by_shift
 
 
+def typical_trajectory(results: Results, model: str, shift: str) -> pl.DataFrame:
+    """The trajectory, scale by scale, that is right at half of its scales or nearly so, and if possible at 0."""
+    rows = results.rows.filter((pl.col("model") == model) & (pl.col("corruption") == f"{SHIFT}{shift}"))
+    way = pl.col("sample").str.replace(SCALE.pattern, "").alias("way")
+    table = rows.with_columns(way).sort("way", "level").collect()
+    ways = table.group_by("way", maintain_order=True).agg(
+        pl.col("correct").first().alias("begins"), pl.col("correct").mean().alias("share"), pl.len().alias("scales")
+    )
+    longest = ways.filter(pl.col("scales") == pl.col("scales").max())
+    best = longest.sort(~pl.col("begins"), (pl.col("share") - 0.5).abs(), "way")["way"][0]
+    return table.filter(pl.col("way") == best)
+
+
 def _shift(rows: pl.DataFrame, shift: str, models: list[str], scales: FloatArray) -> Trajectories:
     if scales[0] != 0 or len(scales) < 2:
         raise BrittleError(f"the shift {shift!r} has scales {scales.tolist()}; it needs scale 0 and at least one more")

@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle.evaluation import Results
 from brittle.explorer.ladders import RIGHT, WRONG, Ladder, Ladders
 from brittle.metrics import Estimate, gap_interval, wilson
 
@@ -33,9 +32,8 @@ class HeatRow:
     mean: float
 
 
-def heat_map(results: Results) -> list[HeatRow]:
-    """The accuracy of every cell with Wilson's interval, by model and corruption; the clean images are one row."""
-    table = results.accuracy()
+def heat_map(table: pl.DataFrame) -> list[HeatRow]:
+    """Accuracies of cells with Wilson's intervals, by model and corruption; the clean images are one row."""
     right = (table["accuracy"] * table["samples"]).round().to_numpy()
     low, high = wilson(right, table["samples"].to_numpy())
     ends = table.with_columns(low=pl.Series(low), high=pl.Series(high))
@@ -160,15 +158,16 @@ class _Part:
 
 def _matches(ladders: Ladders, query: FailureQuery) -> tuple[list[_Part], NDArray[np.uint64]]:
     """All matching failures and their keys; those of the latest query are kept, since pages follow each other."""
-    latest = ladders.latest
-    if latest is None or latest[0] != query:
-        parts = list(_matching(ladders, query))
-        keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)])
-        if sum(part.ladder.nbytes for part in parts) > ladders.budget:
-            return parts, keys
-        latest = ladders.latest = query, (parts, keys)
-    kept: tuple[list[_Part], NDArray[np.uint64]] = latest[1]
-    return kept
+    with ladders.asked:  # whoever asks the same meanwhile waits for the answer
+        latest = ladders.latest
+        if latest is None or latest[0] != query:
+            parts = list(_matching(ladders, query))
+            keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)])
+            if sum(part.ladder.nbytes for part in parts) > ladders.budget:
+                return parts, keys
+            latest = ladders.latest = query, (parts, keys)
+        kept: tuple[list[_Part], NDArray[np.uint64]] = latest[1]
+        return kept
 
 
 def _matching(ladders: Ladders, query: FailureQuery) -> Iterator[_Part]:
@@ -190,8 +189,7 @@ def _matching(ladders: Ladders, query: FailureQuery) -> Iterator[_Part]:
             wanted &= ladder.points == np.array(ladder.levels)[:, np.newaxis]
         if query.right_by is not None:
             wanted &= _right(ladders.get(query.right_by, ladder.corruption), ladder.levels)
-        flat = np.flatnonzero(wanted)
-        yield _Part(ladder, flat, _keys(ladder, query.sort)[flat])
+        yield _Part(ladder, np.flatnonzero(wanted), _keys(ladder, query.sort, wanted))
 
 
 def _right(ladder: Ladder, levels: Sequence[float]) -> NDArray[np.bool_]:
@@ -203,20 +201,13 @@ def _right(ladder: Ladder, levels: Sequence[float]) -> NDArray[np.bool_]:
     return right
 
 
-def _keys(ladder: Ladder, sort: Sort) -> NDArray[np.uint64]:
-    """What the rows of a ladder are sorted by, as whole numbers: 32 bits of one value, then 32 of the other.
-
-    Those of the latest order are kept.
-    """
-    kept = ladder.keys.get(sort)
-    if kept is None:
-        sure = _ordinal(ladder.confidences, descending=sort != "unsure")
-        early = _ordinal(ladder.points.astype(np.float32), descending=sort == "latest")
-        first, second = (sure, early) if sort in ("surest", "unsure") else (early, sure)
-        kept = (first << np.uint64(32) | second).ravel()
-        ladder.keys.clear()
-        ladder.keys[sort] = kept
-    return kept
+def _keys(ladder: Ladder, sort: Sort, wanted: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """What rows of a ladder are sorted by, as whole numbers: 32 bits of one value, then 32 of the other."""
+    sure = _ordinal(ladder.confidences[wanted], descending=sort != "unsure")
+    early = _ordinal(ladder.points.astype(np.float32), descending=sort == "latest")
+    early = np.broadcast_to(early, wanted.shape)[wanted]
+    first, second = (sure, early) if sort in ("surest", "unsure") else (early, sure)
+    return first << np.uint64(32) | second
 
 
 def _ordinal(values: NDArray[np.float32], *, descending: bool) -> NDArray[np.uint64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -37,6 +38,7 @@ SORTS = {
 def routes(state: State) -> list[Route]:
     """The routes of the pages of results."""
     pages = _ResultsPages(state)
+    state.at_start.append(pages.warm_up)
     return [
         Route("/results", known(pages.overview)),
         Route("/results/failures", known(pages.failures)),
@@ -66,11 +68,18 @@ class _ResultsPages:
                 self._seen = seen
             return self._runs
 
+    def warm_up(self) -> None:
+        """Read the first run; what is wrong with it is said by its page."""
+        with suppress(BrittleError, OSError):
+            for run in self.runs[:1]:
+                run.warm_up()
+
     def run(self, request: Request) -> tuple[int, BrowsedRuns]:
         """The run that an address names by its number."""
         number = whole_number_in(request, "run") or 0
         if not 0 <= number < len(self.runs):
             raise NotFoundError(f"There is no run number {number}; there are {len(self.runs)}, numbered from 0.")
+        self.runs[number].warm_up()
         return number, self.runs[number]
 
     def page(self, request: Request, template: str, **values: Any) -> Response:
@@ -83,7 +92,6 @@ class _ResultsPages:
             names = [folder.resolve().name for folder in self.state.runs]
             return page(request, "results_empty.html", title="Results", folders=names)
         number, run = self.run(request)
-        run.warm_up()
         model = request.query_params.get("model") or run.models[0]
         run.check(model=model)
         order = "worst" if request.query_params.get("order") == "worst" else ""
@@ -129,7 +137,7 @@ class _ResultsPages:
         number, run = self.run(request)
         name = request.query_params.get("id", "")
         try:
-            sample = sample_trajectories(run.results, name)
+            sample = sample_trajectories(run.ladders, name)
         except BrittleError as error:
             raise NotFoundError(f"There is no sample {name[:80]!r} in this run.") from error
         order = [model for model in run.models if model in sample.models]

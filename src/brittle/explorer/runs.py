@@ -15,7 +15,7 @@ from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Level, ends
 from brittle.datasets import Dataset, StoredSet, UnreadableImage, class_name, stored_set
 from brittle.evaluation import SHIFT, Results, Run, Store, load_results
-from brittle.explorer.browse import HeatRow, PairedCell, heat_map, paired_cells
+from brittle.explorer.browse import FailureQuery, HeatRow, PairedCell, failures, heat_map, paired_cells
 from brittle.explorer.ladders import Ladders
 from brittle.explorer.session import encoded, thumbnail
 from brittle.explorer.state import Recent
@@ -90,7 +90,7 @@ class BrowsedRuns:
     @cached_property
     def heat(self) -> dict[tuple[str, str], HeatRow]:
         """The heat map by model and corruption."""
-        return {(row.model, row.corruption): row for row in heat_map(self.results)}
+        return {(row.model, row.corruption): row for row in heat_map(self.ladders.accuracy())}
 
     @cached_property
     def models(self) -> list[str]:
@@ -161,7 +161,7 @@ class BrowsedRuns:
                 raise NotFoundError(f"{corruption} was not run at level {level:g}.")
 
     def warm_up(self) -> None:
-        """Read all rows in the background, once, so that the failures of the whole run are there when asked for."""
+        """Read and sort all rows in the background, once, so that failures are there when they are asked for."""
         with self._lock:
             if self._warm or sum(cell.n or 0 for row in self.heat.values() for cell in row.cells.values()) > WARM:
                 return
@@ -172,6 +172,7 @@ class BrowsedRuns:
         with suppress(BrittleError, OSError):  # a page that needs the rows says what is wrong
             for _ in self.ladders.each(self.ladders.pairs()):
                 sleep(0.002)  # whoever waits for the lock goes first
+            failures(self.ladders, FailureQuery(), size=1)
 
     @cached_property
     def _pictures(self) -> dict[str, Pictures]:

@@ -10,6 +10,7 @@ import polars as pl
 from brittle._errors import BrittleError
 from brittle.benchmarks import CLEAN
 from brittle.evaluation import SCALE, SHIFT, Results
+from brittle.explorer.ladders import Ladders
 from brittle.metrics import failure_points
 
 
@@ -60,14 +61,9 @@ class SampleTrajectories:
         return grouped
 
 
-def sample_trajectories(results: Results, sample: str) -> SampleTrajectories:
+def sample_trajectories(ladders: Ladders, sample: str) -> SampleTrajectories:
     """What every model says about one sample under every corruption; of a picture of slides its whole trajectory."""
-    stem = SCALE.sub("", sample)
-    is_slide = pl.col("corruption").str.starts_with(SHIFT)
-    wanted = pl.col("sample") == sample
-    if stem != sample:
-        wanted = (pl.col("sample").str.replace(SCALE.pattern, "") == stem) & is_slide | wanted & ~is_slide
-    table = results.rows.filter(wanted).sort("model", "corruption", "level").collect(engine="streaming")
+    table = ladders.rows_of(sample) if ladders.are_aligned else _find_rows(ladders.results, sample)
     if table.is_empty():
         raise BrittleError(f"there is no sample {sample!r} in these results; follow a link to one from its failures")
     clean = {row["model"]: _step(row) for row in table.filter(pl.col("corruption") == CLEAN).iter_rows(named=True)}
@@ -79,6 +75,16 @@ def sample_trajectories(results: Results, sample: str) -> SampleTrajectories:
         trajectories.append(Trajectory(str(model), str(corruption), tuple(steps)))
     trajectories.sort(key=lambda one: (one.corruption != CLEAN, one.corruption, one.model))
     return SampleTrajectories(sample, int(table["label"][0]), trajectories)
+
+
+def _find_rows(results: Results, sample: str) -> pl.DataFrame:
+    """The rows of a sample, or of the trajectory that it is of."""
+    stem = SCALE.sub("", sample)
+    is_slide = pl.col("corruption").str.starts_with(SHIFT)
+    wanted = pl.col("sample") == sample
+    if stem != sample:
+        wanted = (pl.col("sample").str.replace(SCALE.pattern, "") == stem) & is_slide | wanted & ~is_slide
+    return results.rows.filter(wanted).sort("model", "corruption", "level").collect(engine="streaming")
 
 
 def _step(row: dict[str, Any]) -> Step:

@@ -152,6 +152,6 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise BrittleError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}; take another --port, or 0 for a free one"
+            f"cannot listen on {host} port {port}: {error.strerror or error}; take another `port`, or 0 for a free one"
         ) from error
     return listening

@@ -165,7 +165,8 @@ class Recent(Generic[Value]):
 class State:
     """All that the pages show: models, pictures, a dataset, and the folders of runs.
 
-    `data` is the dataset as it was given; `start` loads it and the models, and `loaded` is set when that is done.
+    `data` is the dataset as it was given; `start` loads it and the models, and `loaded` is set when that is done. What
+    pages read before anybody asks for it is `at_start`.
     """
 
     models: list[LoadingModel] = field(default_factory=list)
@@ -178,6 +179,7 @@ class State:
     drawn: Recent[Image] = field(default_factory=lambda: Recent(DRAWN_BYTES, lambda kept: kept.nbytes))
     loaded: threading.Event = field(default_factory=threading.Event)
     shown: threading.Event = field(default_factory=threading.Event)
+    at_start: list[Callable[[], None]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -209,7 +211,8 @@ class State:
             self.shown.wait(HEAD_START)
             self.load()
 
-        threading.Thread(target=load_after_page, name="brittle-explore-load", daemon=True).start()
+        for begin in (load_after_page, *self.at_start):
+            threading.Thread(target=begin, name="brittle-explore-load", daemon=True).start()
 
     def load(self) -> None:
         """Load the data, then the models, and bring the data to the size and the classes of the models."""

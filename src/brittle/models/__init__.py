@@ -2,7 +2,7 @@
 
 from brittle._errors import ModelError
 from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
-from brittle.models.hubs import from_timm, from_torchvision, from_transformers
+from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
 from brittle.models.load import (
     from_function,
     load_model,
@@ -69,6 +69,7 @@ __all__ = [
     "from_dit",
     "from_function",
     "from_onnx",
+    "from_robustbench",
     "from_timm",
     "from_torch",
     "from_torchvision",

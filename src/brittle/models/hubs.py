@@ -1,4 +1,4 @@
-"""Models of timm, torchvision and Hugging Face transformers."""
+"""Models of timm, torchvision, RobustBench and Hugging Face transformers."""
 
 from __future__ import annotations
 
@@ -152,6 +152,43 @@ def _torchvision_preprocessing(weights: Any) -> Preprocessing:
     transform = weights.transforms()
     (size,), (crop,) = transform.resize_size, transform.crop_size
     return Preprocessing(tuple(transform.mean), tuple(transform.std), size, crop, transform.interpolation.value)
+
+
+@model_source("robustbench")
+def from_robustbench(
+    model: str,
+    *,
+    name: str | None = None,
+    threat_model: str = "corruptions",
+    dataset: str = "imagenet",
+    folder: str | Path | None = None,
+    device: str = "auto",
+    bf16: bool = False,
+) -> TorchModel:
+    """A robust model by its name in RobustBench's model zoo, whose networks normalise images themselves.
+
+    Args:
+        model: such as "Hendrycks2020AugMix".
+        name: the name in results; by default that of the zoo.
+        threat_model: the part of the zoo: "corruptions", "Linf" or "L2".
+        dataset: "imagenet", "cifar10" or "cifar100". Photographs are resized to 256 px and cropped to 224.
+        folder: where downloaded weights are kept; by default ./models, as RobustBench does.
+        device: "cpu", "cuda", "cuda:1", "mps" or "auto".
+        bf16: compute in bfloat16 by torch.autocast.
+    """
+    require("torch")
+    zoo = require("robustbench.utils", "robustbench")
+    place = {} if folder is None else {"model_dir": str(folder)}
+    try:
+        network = zoo.load_model(model_name=model, dataset=dataset, threat_model=threat_model, **place)
+    except KeyError as error:
+        raise BrittleError(
+            f"RobustBench has no model {model!r} for {dataset} and {threat_model} (it lacks {error}); its model zoo "
+            "lists them, and threat_model is corruptions, Linf or L2"
+        ) from error
+    size, crop = (256, 224) if dataset == "imagenet" else (None, None)
+    prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), size, crop)
+    return TorchModel(network, name or model, prepare, device=device, bf16=bf16)
 
 
 @model_source("transformers")

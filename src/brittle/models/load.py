@@ -145,8 +145,8 @@ LATER = ("small_resnet", "wide_resnet")
 """Modules that import torch at the top level."""
 
 FORMS = (
-    "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, FILE.onnx, "
-    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt"
+    "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
+    "FILE.onnx, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt"
 )
 
 ENDINGS = (".onnx", ".safetensors")

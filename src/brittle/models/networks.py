@@ -132,10 +132,13 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} names ({shown})" if names else "none"
 
 
-def save_weights(network: Any, path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
-    """Write a network's weights as safetensors, floats in half precision.
+def save_weights(
+    network: Any, path: str | Path, metadata: Mapping[str, str] | None = None, *, half: bool = False
+) -> None:
+    """Write a network's weights as safetensors, as precise as they are.
 
-    `metadata` is stored in the same file, such as how the network was trained. `load_weights` reads the file.
+    `metadata` is stored in the same file, such as how the network was trained. `load_weights` reads the file. With
+    `half` floats are rounded to half precision, which halves the file; so are the weights that come with brittle.
     """
     torch = require("torch")
     path = Path(path)
@@ -144,9 +147,10 @@ def save_weights(network: Any, path: str | Path, metadata: Mapping[str, str] | N
     tensors = {}
     for name, value in network.state_dict().items():
         numbers = value.detach().cpu().contiguous()
-        tensors[name] = numbers.half() if numbers.is_floating_point() else numbers
+        tensors[name] = numbers.half() if half and numbers.is_floating_point() else numbers
         if not torch.isfinite(tensors[name]).all():
-            raise BrittleError(f"{name} has values outside the range of half precision; nothing is written")
+            kind = "finite in half precision" if half else "finite"
+            raise BrittleError(f"{name} has values that are not {kind}; nothing is written")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as part:
         require("safetensors.torch").save_file(tensors, part, metadata=dict(metadata or {}))
@@ -258,14 +262,16 @@ def save_trained(
     mean: Sequence[float],
     std: Sequence[float],
     about: Mapping[str, Any] | None = None,
+    *,
+    half: bool = False,
 ) -> None:
     """Write weights together with the spec of the network (see `build_network`), its classes and its normalisation.
 
     `about` is further metadata, such as how it was trained; `size` and `crop` in it are those of its preprocessing.
-    `from_weights` loads a model from the file.
+    `from_weights` loads a model from the file; `half` is as in `save_weights`.
     """
     metadata = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
-    save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()})
+    save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()}, half=half)
 
 
 @model_source("weights")

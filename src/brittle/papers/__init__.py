@@ -12,6 +12,7 @@ from brittle.papers.experiments import (
     read_findings,
     reproduce,
 )
+from brittle.papers.models import PaperModel, load_paper_models, paper_models
 from brittle.papers.page import findings_markdown, write_page
 
 __all__ = [
@@ -19,11 +20,14 @@ __all__ = [
     "Experiment",
     "Finding",
     "Outcome",
+    "PaperModel",
     "Setting",
     "experiment",
     "find_experiments",
     "findings_markdown",
     "list_experiments",
+    "load_paper_models",
+    "paper_models",
     "read_findings",
     "reproduce",
     "write_page",

@@ -6,8 +6,10 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
 
 from brittle._errors import BrittleError, did_you_mean
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from brittle.datasets import Dataset
 
 PAPERS = {
-    "noc": "Using the Overlapping Score to Improve Corruption Benchmarks (non-overlapping corruptions)",
+    "noc": "Increasing the Coverage and Balance of Robustness Benchmarks by Using Non-Overlapping Corruptions",
     "syn2nat": "Using Synthetic Corruptions to Measure Robustness to Natural Distribution Shifts",
     "msd": "On Interaction Between Augmentations and Corruptions in Natural Corruption Robustness (MSD, C-bar)",
 }
@@ -32,13 +34,17 @@ Rows = Sequence[Mapping[str, Any]]
 FETCHED = {"cifar10": "fetch_cifar10", "fashion-mnist": "fetch_fashion_mnist"}
 """Data that are fetched if no path is given, with the function of `brittle.datasets` that does it."""
 
+WITHIN = {"imagenet-100": "imagenet"}
+"""Data that are part of others, so that the path of the others is enough."""
+
 
 @dataclass(frozen=True)
 class Setting:
     """Where and how an experiment runs: its folder, its scale, the data that were given, seed and device.
 
     Experiments of one paper share what takes long: `work` names a folder for it, which the functions that train and
-    evaluate resume by themselves.
+    evaluate resume by themselves. `training` holds settings of trainings that were asked to differ, such as
+    `{"epochs": 2}`; an experiment gives them to `training_config` or `training_plan` last.
     """
 
     folder: Path
@@ -49,6 +55,10 @@ class Setting:
     engine: str = "local"
     address: str | None = None
     progress: Progress | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.folder, self.scale, self.seed, *sorted(self.paths.items())))
 
     @property
     def small(self) -> bool:
@@ -56,17 +66,26 @@ class Setting:
         return self.scale == "small"
 
     def work(self, name: str) -> Path:
-        """A folder that experiments share, such as the one with the models of an overlap matrix."""
-        return self.folder / "work" / self.scale / name
+        """A folder that experiments share, such as the one with the models of an overlap matrix.
+
+        Each scale, seed and set of changed training settings has its own.
+        """
+        changed = digest(dict(self.training), length=8) if self.training else ""
+        seed = f"seed{self.seed}" if self.seed else ""
+        return self.folder / "work" / "-".join(part for part in (self.scale, seed, changed) if part) / name
 
     def path(self, name: str) -> str:
-        """The path that was given for some data."""
-        if name not in self.paths:
-            raise BrittleError(f"this needs {name}, and no path was given for it; give paths={{{name!r}: FOLDER}}")
-        return self.paths[name]
+        """The path that was given for some data, or for those that they are part of."""
+        for given in (name, WITHIN.get(name, name)):
+            if given in self.paths:
+                return self.paths[given]
+        raise BrittleError(f"this needs {name}, and no path was given for it; give paths={{{name!r}: FOLDER}}")
 
-    def data(self, name: str, *, train: bool = False, limit: int | None = None) -> Dataset:
-        """A part of some data, or so many images evenly over it; what can be fetched is, unless a path was given."""
+    def data(self, name: str, *, train: bool = False, limit: int | None = None, prepare: str | None = None) -> Dataset:
+        """A part of some data, or so many images evenly over it; what can be fetched is, unless a path was given.
+
+        `prepare` says how photographs are brought to one size, see `load_dataset`.
+        """
         from brittle import datasets
 
         if name in FETCHED and name not in self.paths:
@@ -74,7 +93,15 @@ class Setting:
             folder = fetch(self.folder.parent / "data" / name, progress=self.progress)
         else:
             folder = Path(self.path(name))
-        return _evenly(datasets.load_dataset(f"{name}:{folder}", train=train), limit)
+        return _evenly(_loaded(f"{name}:{folder}", train, prepare), limit)
+
+
+@lru_cache(maxsize=4)
+def _loaded(spec: str, train: bool, prepare: str | None) -> Dataset:
+    """Data that were read once: the experiments of one call share them."""
+    from brittle.datasets import load_dataset
+
+    return load_dataset(spec, train=train, prepare=prepare)
 
 
 def _evenly(data: Dataset, limit: int | None) -> Dataset:
@@ -88,7 +115,8 @@ class Outcome:
     """What an experiment found.
 
     A column whose name begins with "published" holds the paper's numbers, and stands beside ours. `agreement` says how
-    near both are, `differs` what was done otherwise than in the paper, and `figures` holds Axes by name.
+    near both are, `differs` what was done otherwise than in the paper, and `figures` holds Axes, or pictures of Pillow,
+    by name.
     """
 
     verdict: str
@@ -121,10 +149,16 @@ class Experiment:
         """The name with the paper's, such as `noc/table7`."""
         return f"{self.paper}/{self.name}"
 
+    @property
+    def module(self) -> str:
+        """The module that it stands in."""
+        return self.run.__module__
+
     def missing(self, setting: Setting) -> list[str]:
         """The data for which a path is still to be given."""
         needs = self.small_needs if setting.small else self.needs
-        return [name for name in needs if name not in setting.paths and name not in FETCHED]
+        given = {*setting.paths, *FETCHED}
+        return [name for name in needs if not {name, WITHIN.get(name)} & given]
 
 
 @dataclass(frozen=True)
@@ -168,10 +202,10 @@ def experiment(
     small_needs: Iterable[str] = (),
     cost: str = "",
 ) -> Callable[[Callable[[Setting], Outcome]], Callable[[Setting], Outcome]]:
-    """Register a function as an experiment of the paper whose module it stands in."""
+    """Register a function as an experiment of the paper whose module it stands in: `noc.py`, or `noc_models.py`."""
 
     def register(run: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
-        paper = run.__module__.rpartition(".")[2]
+        paper = run.__module__.rpartition(".")[2].partition("_")[0]
         one = Experiment(paper, name, title, claim, run, minutes, tuple(needs), tuple(small_needs), cost)
         if one.id in _EXPERIMENTS:
             raise ValueError(f"two experiments are called {one.id}")
@@ -186,8 +220,21 @@ def list_experiments(paper: str | None = None) -> list[Experiment]:
     if paper is not None and paper not in PAPERS:
         raise BrittleError(f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; there are {', '.join(PAPERS)}")
     for name in PAPERS:
-        import_module(f"brittle.papers.{name}")
-    return [one for one in _EXPERIMENTS.values() if paper in (None, one.paper)]
+        for module in _modules(name):
+            import_module(f"brittle.papers.{module}")
+    found = []
+    for name in PAPERS if paper is None else [paper]:
+        order = [f"brittle.papers.{module}" for module in _modules(name)]
+        of_paper = [one for one in _EXPERIMENTS.values() if one.paper == name]
+        found += sorted(of_paper, key=lambda one: order.index(one.module) if one.module in order else len(order))
+    return found
+
+
+@cache
+def _modules(paper: str) -> list[str]:
+    """The modules of a paper, `noc` first and then such as `noc_appendix`."""
+    found = [module.name for module in iter_modules([str(Path(__file__).parent)])]
+    return [paper, *sorted(name for name in found if name.startswith(f"{paper}_"))]
 
 
 def find_experiments(paper: str, names: Sequence[str] = ()) -> list[Experiment]:
@@ -211,6 +258,7 @@ def reproduce(
     device: str = "auto",
     engine: str = "local",
     address: str | None = None,
+    training: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> list[Finding]:
@@ -218,7 +266,8 @@ def reproduce(
 
     The folder gets a subfolder for each experiment with its tables (CSV) and figures (SVG, PDF), and `index.html` and
     `findings.md` over all that are finished in it. What is finished is not done again, and what was interrupted goes on
-    where it stopped. `paths` says where data are, such as `{"imagenet": "/data/imagenet"}`.
+    where it stopped. `paths` says where data are, such as `{"imagenet": "/data/imagenet"}`, and `training` which
+    settings of all trainings are not the paper's, such as `{"epochs": 2}`.
 
     >>> from brittle.papers import reproduce
     >>> found = reproduce("noc", ["table8"], "found")
@@ -232,8 +281,9 @@ def reproduce(
     chosen = find_experiments(paper, [names] if isinstance(names, str) else names)
     given = {name: str(path) for name, path in (paths or {}).items()}
     _check_paths(given)
-    folder = Path(output)
-    setting = Setting(folder / paper, scale, given, check_seed(seed), device, engine, address, progress)
+    folder, changed = Path(output), dict(training or {})
+    _check_training(changed)
+    setting = Setting(folder / paper, scale, given, check_seed(seed), device, engine, address, progress, changed)
     _check_needs(chosen, setting)
     found = []
     make_folder(folder)
@@ -258,12 +308,20 @@ def read_findings(folder: str | Path) -> list[Finding]:
 
 
 def _check_paths(paths: Mapping[str, str]) -> None:
-    known = sorted({name for one in list_experiments() for name in (*one.needs, *one.small_needs)} | {*FETCHED})
+    asked = {name for one in list_experiments() for name in (*one.needs, *one.small_needs)}
+    known = sorted({*asked, *FETCHED, *(WITHIN[name] for name in asked & {*WITHIN})})
     for name, path in paths.items():
         if name not in known:
             raise BrittleError(f"no experiment asks for {name!r}{did_you_mean(name, known)}; paths: {', '.join(known)}")
         if not Path(path).exists():
             raise FileNotFoundError(f"the path of {name} does not exist: {path!r}")
+
+
+def _check_training(settings: Mapping[str, Any]) -> None:
+    if settings:
+        from brittle.training import TrainingConfig, changed_config
+
+        changed_config(TrainingConfig(), **settings)
 
 
 def _check_needs(chosen: Sequence[Experiment], setting: Setting) -> None:
@@ -278,7 +336,7 @@ def _check_needs(chosen: Sequence[Experiment], setting: Setting) -> None:
 def _run(one: Experiment, setting: Setting, *, overwrite: bool) -> Finding:
     folder = setting.folder / one.name
     about = {"experiment": one.id, "scale": setting.scale, "seed": setting.seed, "paths": _paths_of(one, setting)}
-    key = digest(about)
+    key = digest(about | ({"training": dict(setting.training)} if setting.training else {}))
     path = folder / "finding.json"
     make_folder(folder)
     with locked(folder):
@@ -293,14 +351,22 @@ def _run(one: Experiment, setting: Setting, *, overwrite: bool) -> Finding:
 
 def _paths_of(one: Experiment, setting: Setting) -> dict[str, str]:
     needs = one.small_needs if setting.small else one.needs
-    return {name: path for name, path in setting.paths.items() if name in needs}
+    used = {*needs, *(WITHIN[name] for name in needs if name in WITHIN and name not in setting.paths)}
+    return {name: path for name, path in setting.paths.items() if name in used}
 
 
 def _write(one: Experiment, setting: Setting, outcome: Outcome, folder: Path, key: str, seconds: float) -> Finding:
+    from PIL import Image as Pil
+
     from brittle.plots import save_figure
 
     figures = []
     for name, drawn in outcome.figures.items():
+        if isinstance(drawn, Pil.Image):
+            with atomic_write(folder / f"{name}.png") as temporary:
+                drawn.save(temporary, format="PNG")
+            figures.append(f"{name}.png")
+            continue
         for ending in ("svg", "pdf"):
             save_figure(drawn, folder / f"{name}.{ending}")
         figures.append(f"{name}.svg")
@@ -318,7 +384,7 @@ def _write(one: Experiment, setting: Setting, outcome: Outcome, folder: Path, ke
         verdict=outcome.verdict,
         tables=tables,
         agreement=[_plain(asdict(each)) for each in outcome.agreement],
-        differs=list(outcome.differs),
+        differs=[*outcome.differs, *(f"{name} = {value} by request" for name, value in setting.training.items())],
         figures=figures,
     )
     with atomic_write(folder / "finding.json") as temporary:

@@ -135,4 +135,7 @@ def _time(seconds: float) -> str:
 
 
 def _data_uri(path: Path) -> str:
-    return "data:image/svg+xml;base64," + b64encode(path.read_bytes()).decode() if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    kind = "image/png" if path.suffix == ".png" else "image/svg+xml"
+    return f"data:{kind};base64,{b64encode(path.read_bytes()).decode()}"

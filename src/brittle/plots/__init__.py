@@ -5,71 +5,29 @@ Figure or SubFigure of matplotlib, and return an array of Axes. Without either t
 `figure_style`, which shows itself in a notebook; `save_figure` writes it as PDF, PNG or SVG.
 """
 
+# ruff: noqa: F403, F405
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from brittle.plots.colours import (
-    DARK,
-    FAMILY_COLOURS,
-    HEAT,
-    LIGHT,
-    MODEL_COLOURS,
-    SHIFT,
-    STEPS,
-    colour_scale,
-    contrast_ratio,
-    mix_colours,
-    on_dark,
-    on_light,
-    ramp_step,
-    readable_on,
-)
-
 if TYPE_CHECKING:
-    from brittle.plots.design import (
-        plot_agreement,
-        plot_balance,
-        plot_calibration,
-        plot_categories,
-        plot_correlation,
-        plot_coverage,
-        plot_overlap,
-        plot_sweep,
-    )
-    from brittle.plots.distance import (
-        STRONG,
-        plot_convergence,
-        plot_dissimilar,
-        plot_distance,
-        plot_leak,
-        plot_mixing,
-        plot_study,
-    )
-    from brittle.plots.evaluation import plot_accuracy, plot_by_corruption, plot_failure_points, plot_heat_map
-    from brittle.plots.shifts import (
-        plot_drop,
-        plot_filter,
-        plot_first_failures,
-        plot_loss,
-        plot_ooc_scores,
-        plot_ranks,
-        plot_rce,
-        plot_shift_curves,
-        plot_slopes,
-    )
-    from brittle.plots.style import check_figure, figure_style, save_figure, short_names
+    from brittle.plots.colours import *
+    from brittle.plots.design import *
+    from brittle.plots.distance import *
+    from brittle.plots.evaluation import *
+    from brittle.plots.shifts import *
+    from brittle.plots.style import *
 
-_LAZY = {
+_MODULES = {"STRONG": "distance"}
+_FIGURES = {
     "design": "agreement balance calibration categories correlation coverage overlap sweep",
     "distance": "convergence dissimilar distance leak mixing study",
     "evaluation": "accuracy by_corruption failure_points heat_map",
     "shifts": "drop filter first_failures loss ooc_scores ranks rce shift_curves slopes",
 }
-"""Figures are loaded with the room whose numbers they show, when they are first asked for."""
+"""Figures are loaded with the room whose numbers they show, when they are first asked for; colours load nothing."""
 
-_MODULES = {f"plot_{name}": module for module, names in _LAZY.items() for name in names.split()}
+_MODULES |= {f"plot_{name}": module for module, names in _FIGURES.items() for name in names.split()}
 _MODULES |= dict.fromkeys(("check_figure", "figure_style", "save_figure", "short_names"), "style")
-_MODULES["STRONG"] = "distance"
 
 # fmt: off
 __all__ = [
@@ -85,8 +43,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"brittle.plots.{_MODULES[name]}"), name)
+    if name in __all__:
+        return getattr(import_module(f"brittle.plots.{_MODULES.get(name, 'colours')}"), name)
     raise AttributeError(f"brittle.plots has no {name!r}; it has {', '.join(__all__)}", name=name)
 
 

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-LIGHT = {
-    "ground": "#fcfbf9",
-    "panel": "#ffffff",
-    "sunk": "#f3f1ec",
-    "ink": "#1d2024",
-    "soft": "#5b6168",
-    "line": "#e2dfd8",
-    "accent": "#1f5aa8",
-    "rest": "#a9adb2",
-    "good": "#1f6f43",
-    "bad": "#a8321b",
+_ROLES = {
+    "ground": ("#fcfbf9", "#15181b"),
+    "panel": ("#ffffff", "#1c2024"),
+    "sunk": ("#f3f1ec", "#23282d"),
+    "ink": ("#1d2024", "#e9e7e2"),
+    "soft": ("#5b6168", "#a5abb2"),
+    "line": ("#e2dfd8", "#343a40"),
+    "accent": ("#1f5aa8", "#86b6f2"),
+    "rest": ("#a9adb2", "#666d75"),
+    "good": ("#1f6f43", "#7fcf9f"),
+    "bad": ("#a8321b", "#f29a80"),
 }
-DARK = {
-    "ground": "#15181b",
-    "panel": "#1c2024",
-    "sunk": "#23282d",
-    "ink": "#e9e7e2",
-    "soft": "#a5abb2",
-    "line": "#343a40",
-    "accent": "#86b6f2",
-    "rest": "#666d75",
-    "good": "#7fcf9f",
-    "bad": "#f29a80",
-}
+LIGHT, DARK = ({role: pair[i] for role, pair in _ROLES.items()} for i in (0, 1))
 MODEL_COLOURS = ("#1f5aa8", "#c2570c", "#0f766e", "#8b3fb0", "#a3333d", "#6b6a00")
-"""Models beyond these are grey; each colour comes with a line style and a marker of its own."""
+DASHES: tuple[Any, ...] = (
+    "-", (0, (3, 1.5)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 2)), (0, (2, 1, 0.5, 1, 0.5, 1)),
+)  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Each colour comes with a line style and a marker of its own; models beyond these are grey."""
 
 STEPS = 20
 """Heat maps have this many steps, and one more."""
@@ -39,6 +33,9 @@ HEAT = (("#a8321b", "#efb28f", "#faf6ef"), ("#e8765a", "#7a4331", "#262b30"))
 
 SHIFT = (("#b4501e", "#faf6ef", "#3f7cc4"), ("#d9784a", "#262b30", "#6fa3e0"))
 """From worse to better than another model."""
+
+OVERLAP = ("#f6f3ec", "#a9c6e2", "#1c4f8c")
+"""From no overlap to the same thing."""
 
 FAMILY_COLOURS = {
     "noise": "#c2410c",
@@ -50,6 +47,13 @@ FAMILY_COLOURS = {
     "occlusion": "#4b5563",
 }
 """Dark enough to be read as text on white, and distinguishable by people with any colour vision beside their names."""
+
+
+def series_style(place: int) -> dict[str, Any]:
+    """The colour, dashes and marker of a series by its place; those after the sixth are grey and without a marker."""
+    if place >= len(MODEL_COLOURS):
+        return {"color": LIGHT["rest"], "linestyle": "-", "marker": "", "linewidth": 0.9}
+    return {"color": MODEL_COLOURS[place], "linestyle": DASHES[place], "marker": MARKERS[place]}
 
 
 def colour_scale(anchors: Sequence[str]) -> list[str]:

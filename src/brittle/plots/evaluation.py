@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,20 +15,18 @@ from brittle.evaluation import Results
 from brittle.metrics import FailurePoints, means, resampled_means, share_intervals
 from brittle.plots import style
 from brittle.plots.colours import HEAT
+from brittle.plots.style import AxesArray, Canvas, Names, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RESAMPLES = 500
+Recipe: TypeAlias = str | Benchmark | None
+"""A benchmark that the results have, or its name; the one that they have if None."""
 
 
 def plot_accuracy(
-    results: Results,
-    corruption: str | None = None,
-    benchmark: str | Benchmark | None = None,
-    *,
-    models: Sequence[str] | None = None,
-    ax: Axes | None = None,
+    results: Results, corruption: str | None = None, benchmark: Recipe = None, *, models: Names = None, ax: Panel = None
 ) -> Axes:
     """The accuracy of each model against the severity, with 95 % intervals over images; 0 are the clean images.
 
@@ -36,26 +34,22 @@ def plot_accuracy(
     different severities, the first level of each is averaged with the first of the others, and so on.
     """
     recipe = results.find_benchmark(benchmark)
-    entries = recipe.entries if corruption is None else [recipe.entry(corruption)]
-    columns = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in entries]
+    columns = _by_entry(recipe, None if corruption is None else recipe.entry(corruption).id)
     counts = {len(cells) for cells in columns}
     if len(counts) > 1:
         raise BrittleError(
             f"the corruptions of {recipe.name!r} have {min(counts)} to {max(counts)} levels, so there is no mean at "
-            f"each level; give one of them, such as {style.short_names([entries[0].id])[0]!r}"
+            f"each level; give one of them, such as {style.short_names([columns[0][0].corruption])[0]!r}"
         )
     groups = [list(cells) for cells in zip(*columns, strict=True)]
     severities = [{cell.severity for cell in cells} for cells in groups]
     same = all(len(one) == 1 for one in severities)
-    xs = [float(one.pop()) for one in severities] if same else [float(i + 1) for i in range(len(groups))]
+    xs = [float(min(one) if same else place) for place, one in enumerate(severities, 1)]
     shown = _models(results, [cell for cells in groups for cell in cells], models)
     if set(shown) <= set(results.models_with([Cell()])):
         groups, xs = [[Cell()], *groups], [0.0, *xs]
     with style.one_axes(ax, 2.4) as ax:
-        lines = {}
-        for place, model in enumerate(shown):
-            value, low, high = 100 * _accuracies(results, model, groups).T
-            lines[model] = style.draw_curve(ax, place, xs, value, low, high, band=len(shown) <= style.BANDS)
+        lines = style.draw_curves(ax, {one: (xs, *100 * _accuracies(results, one, groups).T) for one in shown})
         ax.set(xlabel="severity" if same else "level", ylabel="accuracy (%)")
         ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
         ax.set_xticks(xs if len(xs) <= 8 else ax.get_xticks())
@@ -65,31 +59,22 @@ def plot_accuracy(
 
 
 def plot_by_corruption(
-    results: Results,
-    benchmarks: Sequence[str | Benchmark] | str | Benchmark | None = None,
-    *,
-    models: Sequence[str] | None = None,
-    figure: style.Canvas = None,
-) -> style.AxesArray:
+    results: Results, benchmarks: Recipe | Sequence[Recipe] = None, *, models: Names = None, figure: Canvas = None
+) -> AxesArray:
     """A row for each corruption with a mark for each model, means over the levels with 95 % intervals over images.
 
     The hardest row comes first. There is a panel for each benchmark, and an array of their Axes is returned.
     """
     given = [benchmarks] if benchmarks is None or isinstance(benchmarks, str | Benchmark) else list(benchmarks)
+    style.check_some(given, "benchmark")
     recipes = [results.find_benchmark(one) for one in given]
-    if not recipes:
-        raise BrittleError("give at least one benchmark to draw")
     shown = _models(results, [cell for one in recipes for cell in one.cells()], models)
     with style.stacked_axes(figure, [len(one.entries) for one in recipes], row=1.15) as axes:
         for ax, recipe in zip(axes, recipes, strict=True):
-            groups = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in recipe.entries]
-            table = 100 * np.stack([_accuracies(results, model, groups) for model in shown])
+            table = 100 * np.stack([_accuracies(results, model, _by_entry(recipe)) for model in shown])
             order = np.argsort(table[:, :, 0].mean(0), kind="stable")
             style.name_rows(ax, [style.short_names(entry.id for entry in recipe.entries)[i] for i in order])
-            marks = {}
-            for place, model in enumerate(shown):
-                ys = np.arange(len(order)) + style.dodge(len(shown), place)
-                marks[model] = style.draw_marks(ax, place, table[place, order, 0], ys, *table[place, order, 1:].T)
+            marks = style.draw_rows(ax, {model: table[place, order].T for place, model in enumerate(shown)})
             if len(recipes) > 1:
                 ax.set_title(style.plain_text(recipe.name))
         axes[-1].set_xlabel("accuracy (%), mean over levels")
@@ -97,9 +82,7 @@ def plot_by_corruption(
     return axes
 
 
-def plot_heat_map(
-    results: Results, benchmark: str | Benchmark | None = None, *, model: str | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_heat_map(results: Results, benchmark: Recipe = None, *, model: str | None = None, ax: Panel = None) -> Axes:
     """Accuracies in percent: corruption × severity of one model, or corruption × model where there are several.
 
     In the second case they are means over the levels. Corruptions stand in the order of the benchmark.
@@ -108,7 +91,7 @@ def plot_heat_map(
     models = _models(results, recipe.cells(), None if model is None else [model])
     known = {row[:3]: 100 * row[4] for row in results.accuracy().iter_rows()}
     names = style.short_names(entry.id for entry in recipe.entries)
-    cells = [[cell for cell in recipe.cells() if cell.corruption == entry.id] for entry in recipe.entries]
+    cells = _by_entry(recipe)
     if len(models) == 1:
         levels = sorted({cell.severity for row in cells for cell in row})
         columns = [f"{level:g}" for level in levels]
@@ -124,7 +107,7 @@ def plot_heat_map(
     return ax
 
 
-def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax: Axes | None = None) -> Axes:
+def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax: Panel = None) -> Axes:
     """The share of images that are still right at each severity, of what `results.failure_points("fog")` gives.
 
     Bands are 95 % intervals. There is a line for each model and corruption; an image counts as wrong from its first
@@ -133,21 +116,26 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
     if not failures:
         raise BrittleError("there are no failure points to draw; run a model on clean images and on a corruption first")
     models, corruptions = ({key[i] for key in failures} for i in (0, 1))
+    curves = {}
+    for (model, corruption), points in failures.items():
+        name = style.short_names([corruption])[0]
+        label = model if len(corruptions) == 1 else name if len(models) == 1 else f"{model}, {name}"
+        curves[label] = points.severities, *(100 * s for s in (points.survival(), *points.survival_interval()))
     with style.one_axes(ax, 2.4) as ax:
-        lines = {}
-        for place, ((model, corruption), points) in enumerate(failures.items()):
-            name = style.short_names([corruption])[0]
-            label = model if len(corruptions) == 1 else name if len(models) == 1 else f"{model}, {name}"
-            share, (low, high) = points.survival(), points.survival_interval()
-            band = len(failures) <= style.BANDS
-            lines[label] = style.draw_curve(ax, place, points.severities, 100 * share, 100 * low, 100 * high, band=band)
+        lines = style.draw_curves(ax, curves)
         ax.set(xlabel="severity", ylabel="images still right (%)")
         ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
         style.add_legend(ax, lines)
     return ax
 
 
-def _models(results: Results, cells: Sequence[Cell], models: Sequence[str] | None) -> list[str]:
+def _by_entry(recipe: Benchmark, corruption: str | None = None) -> list[list[Cell]]:
+    """The cells of each corruption of a recipe, or of one alone."""
+    names = [entry.id for entry in recipe.entries if corruption in (None, entry.id)]
+    return [[cell for cell in recipe.cells() if cell.corruption == name] for name in names]
+
+
+def _models(results: Results, cells: Sequence[Cell], models: Names) -> list[str]:
     """The models to draw in the order of their colours: as given, else all with these cells, the best first."""
     if models is not None:
         return list(models)

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError
+from brittle._types import FloatArray
 from brittle.evaluation import CnsScores
 from brittle.plots import style
-from brittle.plots.colours import LIGHT
+from brittle.plots.colours import LIGHT, series_style
+from brittle.plots.style import DASHED, AxesArray, Canvas, Names, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FILTER = {"tpr": "out-of-class images removed", "fpr": "other images removed", "accuracy": "treated rightly"}
 PANEL = 1.45
 """The height in inches of a panel of many."""
 
 
-def plot_drop(
-    scores: CnsScores, *, models: Sequence[str] | None = None, figure: style.Canvas = None
-) -> style.AxesArray:
+def plot_drop(scores: CnsScores, *, models: Names = None, figure: Canvas = None) -> AxesArray:
     """The accuracy drop since scale 0 against the scale, with 95 % intervals; an array with the Axes of each shift.
 
     The mean over shifts comes first. `models` are those to draw, in the order of their colours.
     """
     names = ("drop", "drop_low", "drop_high")
     table = scores.accuracy.with_columns(pl.col(*names) * 100)
-    with style.many_axes(figure, len(_shifts(table, "mean")), height=PANEL, sharex=True, sharey=True) as axes:
-        lines = _curves(axes, table, "shift", _shifts(table, "mean"), "model", _models(scores, models), *names)
-        _label(axes, "scale", "accuracy drop (points)", lines)
-    return axes
+    series = _by_scale(table, names, shift=_shifts(table, "mean"), model=_models(scores, models))
+    with _scale_panels(figure, series, "accuracy drop (points)") as axes:
+        return axes
 
 
-def plot_first_failures(
-    scores: CnsScores, *, models: Sequence[str] | None = None, figure: style.Canvas = None
-) -> style.AxesArray:
+def plot_first_failures(scores: CnsScores, *, models: Names = None, figure: Canvas = None) -> AxesArray:
     """The share of trajectories that fail first at each scale above 0, with 95 % intervals; Axes for each shift.
 
     Shares are of all trajectories, as in CNS-Bench: those that are wrong at scale 0 already, and those that never fail,
@@ -49,63 +48,55 @@ def plot_first_failures(
         for ax, shift in zip(axes, shifts, strict=True):
             marks: dict[str, Any] = {}
             for place, model in enumerate(shown):
-                rows = _rows(table, shift=shift, model=model)
-                share, low, high = (100 * rows[name].to_numpy() for name in ("share", "low", "high"))
-                xs = np.arange(len(rows)) + (place - (len(shown) - 1) / 2) * 0.8 / len(shown)
-                look = {**style.series_style(place), "linestyle": "none"}
+                scales, *rest = _columns(table, ("scale", "share", "low", "high"), shift=shift, model=model)
+                share, low, high = (100 * column.to_numpy() for column in rest)
+                xs = np.arange(len(scales)) + (place - (len(shown) - 1) / 2) * 0.8 / len(shown)
+                look = {**series_style(place), "linestyle": "none"}
                 ax.bar(xs, share, 0.74 / len(shown), color=look["color"], alpha=0.4)
                 ax.vlines(xs, low, high, colors=look["color"], linewidth=0.8)
                 (marks[model],) = ax.plot(xs, share, **look)
-            ax.set_xticks(range(len(rows)), [f"{scale:g}" for scale in rows["scale"]])
+            ax.set_xticks(range(len(scales)), [f"{scale:g}" for scale in scales])
             ax.grid(visible=False, axis="x")
             ax.set_title(_title(shift))
-        _label(axes, "scale of the first error", "trajectories (%)", marks)
+        style.label_panels(axes, "scale of the first error", "trajectories (%)", marks)
     return axes
 
 
-def plot_ranks(
-    scores: CnsScores, *, models: Sequence[str] | None = None, figure: style.Canvas = None
-) -> style.AxesArray:
+def plot_ranks(scores: CnsScores, *, models: Names = None, figure: Canvas = None) -> AxesArray:
     """The rank of each model by accuracy at each scale, 1 on top; an array with the Axes of each shift.
 
     Models that are equally good share the better rank. τ is Kendall's correlation of the accuracies at the last scale
     with those at scale 0.
     """
     table, shifts = scores.rankings, _shifts(scores.rankings, "all")
-    with style.many_axes(figure, len(shifts), height=PANEL, sharex=True, sharey=True) as axes:
-        lines = _curves(axes, table, "shift", shifts, "model", _models(scores, models), "rank")
+    series = _by_scale(table, ["rank"], shift=shifts, model=_models(scores, models))
+    with _scale_panels(figure, series, "rank") as axes:
         for ax, shift in zip(axes, shifts, strict=True):
-            tau = _rows(scores.agreement, shift=shift)["kendall"][-1]
+            tau = _columns(scores.agreement, ["kendall"], shift=shift)[0][-1]
             ax.set_title(_title(shift) + ("" if tau is None else style.signed(f", τ = {tau:.2f}")))
         lowest = int(table["rank"].max())  # type: ignore[arg-type]
         axes[0].set_yticks(range(1, lowest + 1, -(-lowest // 8)))
         axes[0].set_ylim(lowest + 0.4, 0.6)
-        _label(axes, "scale", "rank", lines)
     return axes
 
 
-def plot_slopes(scores: CnsScores, *, figure: style.Canvas = None) -> style.AxesArray:
+def plot_slopes(scores: CnsScores, *, figure: Canvas = None) -> AxesArray:
     """The slope, over models, of accuracy under a shift on accuracy without it, with 95 % intervals; Axes a shift.
 
     1 (dashed): a model that is a point better without the shift is a point better under it. Long intervals are cut off.
     """
-    table, shifts = scores.slopes, _shifts(scores.slopes, "all")
-    with style.many_axes(figure, len(shifts), height=PANEL, sharex=True, sharey=True) as axes:
-        for ax, shift in zip(axes, shifts, strict=True):
-            rows = _rows(table, shift=shift)
-            style.draw_curve(ax, 0, rows["scale"], rows["slope"], rows["low"], rows["high"])
-            ax.axhline(1, color=LIGHT["bad"], linestyle="--", linewidth=0.8)
-            ax.set_title(_title(shift))
+    table = scores.slopes.with_columns(of=pl.lit("slope"))
+    series = _by_scale(table, ("slope", "low", "high"), shift=_shifts(table, "all"), of=["slope"])
+    with _scale_panels(figure, series, "slope") as axes:
+        for ax in axes:
+            ax.axhline(1, **DASHED)
         least, most = float(table["slope"].min()), float(table["slope"].max())  # type: ignore[arg-type]
         bottom, top = axes[0].get_ylim()
         axes[0].set_ylim(max(bottom, min(0.0, least) - 2), min(top, max(1.2, most) + 2))
-        _label(axes, "scale", "slope", {})
     return axes
 
 
-def plot_rce(
-    scores: CnsScores, shift: str = "mean", *, models: Sequence[str] | None = None, ax: Axes | None = None
-) -> Axes:
+def plot_rce(scores: CnsScores, shift: str = "mean", *, models: Names = None, ax: Panel = None) -> Axes:
     """The relative corruption error of each model with its 95 % interval, the best on top; 1 (dashed) is the baseline.
 
     Of one shift, or the mean over all. The scores need a baseline: `cns_scores(results, baseline="alexnet")`.
@@ -120,12 +111,12 @@ def plot_rce(
         for y, model in enumerate(order):
             row = known[model]
             style.draw_marks(ax, shown.index(model), [row["rce"]], [y], [row["low"]], [row["high"]])
-        ax.axvline(1, color=LIGHT["bad"], linestyle="--", linewidth=0.8)
+        ax.axvline(1, **DASHED)
         ax.set_xlabel("rCE (baseline = 1), lower is better")
     return ax
 
 
-def plot_shift_curves(curves: pl.DataFrame, *, figure: style.Canvas = None) -> style.AxesArray:
+def plot_shift_curves(curves: pl.DataFrame, *, figure: Canvas = None) -> AxesArray:
     """ΔCLIP to the words of the shift and of the class against the scale, with 95 % intervals, of `shift_curves`.
 
     Rising to the shift, a slider works; falling to the class, it destroys what it should only shift. An array with the
@@ -134,16 +125,12 @@ def plot_shift_curves(curves: pl.DataFrame, *, figure: style.Canvas = None) -> s
     first = curves.columns[0]
     groups = curves[first].unique().sort().to_list()
     measures = curves["measure"].unique(maintain_order=True).to_list()
-    with style.many_axes(figure, len(groups), height=PANEL, sharex=True, sharey=True) as axes:
-        lines = _curves(axes, curves, first, groups, "measure", measures, "value", "low", "high")
-        _label(axes, "scale", "100 × change of cosine", lines)
-    return axes
+    series = _by_scale(curves, ("value", "low", "high"), **{first: groups, "measure": measures})
+    with _scale_panels(figure, series, "100 × change of cosine") as axes:
+        return axes
 
 
-FILTER = {"tpr": "out-of-class images removed", "fpr": "other images removed", "accuracy": "treated rightly"}
-
-
-def plot_filter(quality: pl.DataFrame, *, figure: style.Canvas = None) -> style.AxesArray:
+def plot_filter(quality: pl.DataFrame, *, figure: Canvas = None) -> AxesArray:
     """TPR, FPR and accuracy of each filter in percent with 95 % intervals, as `compare_filters` gives them."""
     names = quality["filter"].to_list()
     with style.many_axes(figure, 3, height=style.ROW * 1.2 * len(names) + 0.4, sharey=True) as axes:
@@ -154,13 +141,11 @@ def plot_filter(quality: pl.DataFrame, *, figure: style.Canvas = None) -> style.
             ax.set_title(title)
             ax.set(xlim=(-3, 103), xticks=(0, 50, 100))
         style.name_rows(axes[0], names)
-        _label(axes, f"percent of {quality['images'][0]:,} labelled images", "", {})
+        style.label_panels(axes, f"percent of {quality['images'][0]:,} labelled images", "")
     return axes
 
 
-def plot_ooc_scores(
-    known: pl.DataFrame, thresholds: Mapping[str, float], *, figure: style.Canvas = None
-) -> style.AxesArray:
+def plot_ooc_scores(known: pl.DataFrame, thresholds: Mapping[str, float], *, figure: Canvas = None) -> AxesArray:
     """How the scores of images that show their class and of those that do not are distributed; Axes for each score.
 
     `known` is what `labelled` gives. An image with a score below the dashed threshold does not pass. AUC: how often an
@@ -172,22 +157,20 @@ def plot_ooc_scores(
             values = known[name].cast(pl.Float64).to_numpy()
             there = np.isfinite(values)
             edges = np.histogram_bin_edges(values[there], 32)
+            kinds = {"shows its class": values[there & ~outside], "out of class": values[there & outside]}
             steps: dict[str, Any] = {}
-            for place, (kind, part) in enumerate((("shows its class", ~outside), ("out of class", outside))):
-                chosen = values[there & part]
+            for place, (kind, chosen) in enumerate(kinds.items()):
                 shares = 100 * np.histogram(chosen, edges)[0] / max(1, len(chosen))
-                look = style.series_style(place)
+                look = series_style(place)
                 ax.stairs(shares, edges, fill=True, color=look["color"], alpha=0.16)
                 steps[kind] = ax.stairs(shares, edges, color=look["color"], linestyle=look["linestyle"], linewidth=1.1)
-            ax.axvline(threshold, color=LIGHT["bad"], linestyle="--", linewidth=0.8)
-            ax.set_title(style.plain_text(f"{name}, AUC {_auc(values[there & outside], values[there & ~outside]):.2f}"))
-        _label(axes, "score", "images of each kind (%)", steps)
+            ax.axvline(threshold, **DASHED)
+            ax.set_title(style.plain_text(f"{name}, AUC {_auc(*kinds.values()):.2f}"))
+        style.label_panels(axes, "score", "images of each kind (%)", steps)
     return axes
 
 
-def plot_loss(
-    losses: Mapping[str, Sequence[float]], *, smooth: float = 0.08, figure: style.Canvas = None
-) -> style.AxesArray:
+def plot_loss(losses: Mapping[str, Sequence[float]], *, smooth: float = 0.08, figure: Canvas = None) -> AxesArray:
     """The training loss of each slider by its name: every step as a point, and a running mean; an array of Axes.
 
     The mean is over the share `smooth` of all steps. Steps stop at different noise levels, hence the scatter.
@@ -201,40 +184,32 @@ def plot_loss(
             mean = np.convolve(values, np.ones(width) / width, mode="valid")
             every = max(1, len(values) // 200)
             ax.plot(np.arange(1, len(values) + 1)[::every], values[::every], ".", color=LIGHT["rest"], markersize=1.5)
-            ax.plot(np.arange(len(mean)) + 1 + (width - 1) / 2, mean, color=style.series_style(0)["color"])
+            ax.plot(np.arange(len(mean)) + 1 + (width - 1) / 2, mean, color=series_style(0)["color"])
             ax.set_yscale("log")
             ax.set_title(_title(name))
-        _label(axes, "training step", "mean squared error", {})
+        style.label_panels(axes, "training step", "mean squared error")
     return axes
 
 
-def _curves(
-    axes: style.AxesArray, table: pl.DataFrame, panel: str, panels: Sequence[str], series: str, names: Sequence[str],
-    *columns: str,
-) -> dict[str, Any]:  # fmt: skip
-    """A line for each of the series over the scales on each panel: the columns are its value and its interval."""
-    lines: dict[str, Any] = {}
-    for ax, one in zip(axes, panels, strict=True):
-        for place, name in enumerate(names):
-            rows = _rows(table, **{panel: one, series: name})
-            values = (rows[column] for column in columns)
-            lines[name] = style.draw_curve(ax, place, rows["scale"], *values, band=len(names) <= style.BANDS)
-        ax.set_title(_title(str(one)))
-    return lines
+def _by_scale(table: pl.DataFrame, columns: Sequence[str], **by: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
+    """The scales and these columns of each panel and of each series in it; `by` are the columns that name the two."""
+    (panel, panels), (series, names) = by.items()
+    wanted = ("scale", *columns)
+    return {one: {name: _columns(table, wanted, **{panel: one, series: name}) for name in names} for one in panels}
 
 
-def _label(axes: style.AxesArray, x: str, y: str, entries: Mapping[str, Any]) -> None:
-    """Axis labels and the legend of many panels, each once."""
-    figure = axes[0].figure
-    if len(axes) == 1:
-        axes[0].set(xlabel=x, ylabel=y)
-    else:
-        figure.supxlabel(x)
-        figure.supylabel(y)
-    style.add_legend(figure, entries)
+@contextmanager
+def _scale_panels(figure: Canvas, panels: Mapping[str, Mapping[str, list[Any]]], label: str) -> Iterator[AxesArray]:
+    """Axes for each panel, with a line over the scales for each of its series."""
+    with style.many_axes(figure, len(panels), height=PANEL, sharex=True, sharey=True) as axes:
+        for ax, (name, series) in zip(axes, panels.items(), strict=True):
+            lines = style.draw_curves(ax, series)
+            ax.set_title(_title(str(name)))
+        style.label_panels(axes, "scale", label, lines)
+        yield axes
 
 
-def _models(scores: CnsScores, models: Sequence[str] | None) -> list[str]:
+def _models(scores: CnsScores, models: Names) -> list[str]:
     """As given, else the best at scale 0 first."""
     if models is not None:
         return list(models)
@@ -248,17 +223,19 @@ def _shifts(table: pl.DataFrame, together: str) -> list[str]:
     return [*([together] if together in known else []), *(s for s in known if s not in ("mean", "all"))]
 
 
-def _rows(table: pl.DataFrame, **values: Any) -> pl.DataFrame:
-    return table.filter(*(pl.col(name) == value for name, value in values.items())).sort("scale")
+def _columns(table: pl.DataFrame, wanted: Sequence[str], **values: Any) -> list[pl.Series]:
+    """Columns of the rows with these values, by scale."""
+    rows = table.filter(*(pl.col(name) == value for name, value in values.items())).sort("scale")
+    return rows.select(wanted).get_columns()
 
 
 def _title(name: str) -> str:
     return style.plain_text({"all": "all shifts", "mean": "mean over shifts"}.get(name, name.replace("_", " ")))
 
 
-def _auc(low: np.ndarray, high: np.ndarray) -> float:
+def _auc(high: FloatArray, low: FloatArray) -> float:
     """How often one of `low` is below one of `high`; ties count half."""
-    if not len(low) or not len(high):
-        return float("nan")
-    above = np.searchsorted(np.sort(high), low, "right"), np.searchsorted(np.sort(high), low, "left")
-    return 1 - float((above[0] + above[1]).mean()) / 2 / len(high)
+    from scipy.stats import mannwhitneyu
+
+    pairs = len(high) * len(low)
+    return float(mannwhitneyu(high, low).statistic) / pairs if pairs else float("nan")

@@ -16,7 +16,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._optional import require
 from brittle._types import FloatArray
-from brittle.plots.colours import LIGHT, MODEL_COLOURS, readable_on
+from brittle.plots.colours import LIGHT, MODEL_COLOURS, readable_on, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +33,8 @@ ROW = 0.17
 BANDS = 3
 """More bands than these hide each other; intervals of more series are thin lines."""
 
-DASHES: tuple[Any, ...] = (
-    "-", (0, (3, 1.5)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 2)), (0, (2, 1, 0.5, 1, 0.5, 1)),
-)  # fmt: skip
-MARKERS = ("o", "s", "^", "D", "v", "P")
-OVERLAP = ("#f6f3ec", "#a9c6e2", "#1c4f8c")
-"""From no overlap to the same thing."""
+DASHED: dict[str, Any] = {"color": LIGHT["bad"], "linestyle": "--", "linewidth": 0.8}
+"""The line that values are compared with: a threshold or a baseline."""
 
 METADATA: Mapping[str, Mapping[str, None]] = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -52,6 +48,12 @@ AxesArray = NDArray[Any]
 
 Canvas: TypeAlias = "Figure | SubFigure | None"
 """Where a figure with many panels is drawn; a new figure if None."""
+
+Names: TypeAlias = Sequence[str] | None
+"""What is drawn, in this order; all of it, in the order that a figure says, if None."""
+
+Panel: TypeAlias = "Axes | None"
+"""Where a figure with one panel is drawn; in a new figure if None."""
 
 
 def check_figure(path: str | Path) -> Path:
@@ -70,22 +72,17 @@ def save_figure(figure: Figure | Axes | AxesArray, path: str | Path) -> Path:
     same bytes. Text stays text in PDF and SVG. A figure with a layout engine, as `plot_…` makes them, keeps its size.
     """
     target = check_figure(path)
-    root = _root_figure(figure.flat[0] if isinstance(figure, np.ndarray) and figure.size else figure)
+    root: Any = figure.flat[0] if isinstance(figure, np.ndarray) and figure.size else figure
+    while not hasattr(root, "savefig"):
+        if not hasattr(root, "figure"):
+            raise BrittleError(f"give a figure of matplotlib, or Axes of one, got {type(root).__name__}")
+        root = root.figure
     target.parent.mkdir(parents=True, exist_ok=True)
     kind = target.suffix.lower()
     tight = "tight" if root.get_layout_engine() is None else None
     with figure_style(), atomic_write(target) as temporary:
         root.savefig(temporary, format=kind[1:], metadata=dict(METADATA[kind]), bbox_inches=tight)
     return target
-
-
-def _root_figure(drawn: Any) -> Figure:
-    while not hasattr(drawn, "savefig"):
-        if not hasattr(drawn, "figure"):
-            raise BrittleError(f"give a figure of matplotlib, or Axes of one, got {type(drawn).__name__}")
-        drawn = drawn.figure
-    figure: Figure = drawn
-    return figure
 
 
 @contextmanager
@@ -106,11 +103,16 @@ def new_figure(width: float, height: float) -> Figure:
 @contextmanager
 def one_axes(ax: Axes | None, height: float, width: float = COLUMN) -> Iterator[Axes]:
     """The given Axes in the caller's own style, or those of a new figure in brittle's."""
-    if ax is not None:
+    with figure_style() if ax is None else nullcontext():
+        yield ax or new_figure(width, height).subplots()
+
+
+@contextmanager
+def row_axes(ax: Axes | None, names: Sequence[str], row: float = 1.15) -> Iterator[Axes]:
+    """One Axes with a row for each name, `row` times as high as usual, and room for a legend."""
+    with one_axes(ax, ROW * row * len(names) + 0.75, COLUMN * 1.2) as ax:
+        name_rows(ax, names)
         yield ax
-        return
-    with figure_style():
-        yield new_figure(width, height).subplots()
 
 
 @contextmanager
@@ -123,9 +125,7 @@ def many_axes(
     columns = min(across, count) if count != across + 1 else math.ceil(count / 2)  # no panel alone in its row
     rows = math.ceil(count / columns)
     with figure_style() if figure is None else nullcontext():
-        figure = (
-            new_figure(width * min(1, (columns + 0.2) / across), rows * height + 0.35) if figure is None else figure
-        )
+        figure = figure or new_figure(width * min(1, (columns + 0.2) / across), rows * height + 0.35)
         grid = np.asarray(figure.subplots(rows, columns, squeeze=False, **how), dtype=object)
         for spare in grid.flat[count:]:
             spare.remove()
@@ -138,6 +138,12 @@ def stacked_axes(figure: Canvas, rows: Sequence[int], row: float = 1.0) -> Abstr
     """Axes below each other with one x-axis and so many rows of names each, which are `row` times as high as usual."""
     height = ROW * row * sum(rows) / len(rows) + 0.45
     return many_axes(figure, len(rows), height=height, across=1, width=COLUMN * 1.2, sharex=True, height_ratios=rows)
+
+
+def check_some(given: Any, what: str) -> None:
+    """Raise if there is nothing to draw."""
+    if not len(given):
+        raise BrittleError(f"give at least one {what} to draw, got none")
 
 
 def plain_text(text: object) -> str:
@@ -157,13 +163,6 @@ def short_names(names: Iterable[str]) -> list[str]:
     return plain if len({name.rpartition("/")[0] for name in given}) == 1 else given
 
 
-def series_style(place: int) -> dict[str, Any]:
-    """The colour, dashes and marker of a series by its place; those after the sixth are grey and without a marker."""
-    if place >= len(MODEL_COLOURS):
-        return {"color": LIGHT["rest"], "linestyle": "-", "marker": "", "linewidth": 0.9}
-    return {"color": MODEL_COLOURS[place], "linestyle": DASHES[place], "marker": MARKERS[place]}
-
-
 def draw_curve(
     ax: Axes, place: int, xs: ArrayLike, ys: ArrayLike, low: Any = None, high: Any = None, *, band: bool = True
 ) -> Line2D:
@@ -175,6 +174,21 @@ def draw_curve(
     elif low is not None:
         ax.vlines(xs, low, high, colors=look["color"], linewidth=0.7, alpha=0.6)
     return line
+
+
+def draw_curves(ax: Axes, series: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """A line for each series of x, y and perhaps the ends of its interval; the lines by name, for a legend."""
+    band = len(series) <= BANDS
+    return {name: draw_curve(ax, i, *one, band=band) for i, (name, one) in enumerate(series.items())}
+
+
+def draw_rows(ax: Axes, series: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Marks of each series of values and the ends of their intervals, a row each; series do not lie on each other."""
+    step, middle = min(0.22, 0.56 / max(len(series) - 1, 1)), (len(series) - 1) / 2
+    return {
+        name: draw_marks(ax, i, xs, np.arange(len(xs)) + (i - middle) * step, *ends)
+        for i, (name, (xs, *ends)) in enumerate(series.items())
+    }
 
 
 def draw_marks(ax: Axes, place: int, xs: ArrayLike, ys: ArrayLike, low: Any = None, high: Any = None) -> Line2D:
@@ -198,17 +212,22 @@ def draw_bars(ax: Axes, values: ArrayLike, kinds: Sequence[str], colours: Mappin
     }
 
 
-def dodge(count: int, place: int, room: float = 0.56) -> float:
-    """How far from the middle of its row a series is drawn, so that series do not lie on each other."""
-    step = min(0.22, room / max(count - 1, 1))
-    return (place - (count - 1) / 2) * step
-
-
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Names along the left, the first on top."""
     ax.set_yticks(range(len(names)), [plain_text(name) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
+
+
+def label_panels(axes: AxesArray, x: str, y: str, entries: Mapping[str, Any] | None = None) -> None:
+    """Axis labels and the legend of many panels, each once."""
+    figure = axes[0].figure
+    if len(axes) == 1:
+        axes[0].set(xlabel=x, ylabel=y)
+    else:
+        figure.supxlabel(x)
+        figure.supylabel(y)
+    add_legend(figure, entries or {})
 
 
 def add_legend(target: Any, entries: Mapping[str, Any], *, right: bool = False) -> None:
@@ -221,8 +240,7 @@ def add_legend(target: Any, entries: Mapping[str, Any], *, right: bool = False) 
         shown[f"{len(rest)} other{'s' * (len(rest) > 1)}"] = rest[0]
     box = target.get_window_extent()
     if hasattr(target, "transAxes"):
-        where: dict[str, Any] = {"loc": "lower right" if right else "lower left"}
-        where["bbox_to_anchor"] = (1.0, 1.0) if right else (0.0, 1.0)
+        where = {"loc": "lower right" if right else "lower left", "bbox_to_anchor": (float(right), 1.0)}
         room = box.x1 - target.figure.bbox.x0 if right else 1.1 * box.width
     else:
         where, room = {"loc": "outside upper center"}, box.width
@@ -249,16 +267,13 @@ def draw_heat(
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     ax.set_yticks(np.arange(len(rows)) + 0.5, [plain_text(name) for name in rows])
     cell = 72 / ax.figure.dpi * ax.get_window_extent().width / len(columns)
-    turned: dict[str, Any] = {"rotation": 90} if cell < 12 else {}
-    if not turned and max(map(len, columns)) > 5:
-        turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    slanted: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    turned = {"rotation": 90} if cell < 12 else slanted if max(map(len, columns)) > 5 else {}
     ax.set_xticks(np.arange(len(columns)) + 0.5, [plain_text(name) for name in columns], **turned)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    figure = ax.get_figure()
-    assert figure is not None
     if label:
-        bar = figure.colorbar(mesh, ax=ax, shrink=1.0 if len(rows) < 8 else 0.6, aspect=18, pad=0.02, label=label)
+        bar = ax.figure.colorbar(mesh, ax=ax, shrink=1.0 if len(rows) < 8 else 0.6, aspect=18, pad=0.02, label=label)
         bar.outline.set_visible(False)
     if cell < least:
         return

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Any
 from brittle.plots import FAMILY_COLOURS
 
 if TYPE_CHECKING:
+    from brittle.evaluation import same_images
     from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
-    from brittle.report.data import same_images
+    from brittle.report.demo import DEMO_BENCHMARKS, Demo, demo_folder, demo_limit, run_demo
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.pictures import Pictures
     from brittle.report.sheets import (
         ProbedModel,
         contact_sheet,
+        corruption_sheet,
         failure_sheet,
         flip_sheet,
         nearest_rows,
         nearest_sheet,
         probe_sheet,
+        sheet_rows,
         slide_sheet,
     )
     from brittle.report.theme import ModelStyle, ModelStyles, colours_css, page_templates, theme_css
@@ -25,19 +28,22 @@ if TYPE_CHECKING:
 LAZY = {
     "charts": ("Caption", "HeatRow", "Series", "heat_map", "reliability_diagram", "severity_curve"),
     "data": ("same_images",),
+    "demo": ("DEMO_BENCHMARKS", "Demo", "demo_folder", "demo_limit", "run_demo"),
     "page": ("report_html", "write_failure_report", "write_report"),
     "pictures": ("Pictures",),
     "sheets": (
-        *("ProbedModel", "contact_sheet", "failure_sheet", "flip_sheet"),
-        *("nearest_rows", "nearest_sheet", "probe_sheet", "slide_sheet"),
+        *("ProbedModel", "contact_sheet", "corruption_sheet", "failure_sheet", "flip_sheet"),
+        *("nearest_rows", "nearest_sheet", "probe_sheet", "sheet_rows", "slide_sheet"),
     ),
     "theme": ("ModelStyle", "ModelStyles", "colours_css", "page_templates", "theme_css"),
 }
 """Each module is loaded when something in it is first asked for."""
 
 __all__ = [
+    "DEMO_BENCHMARKS",
     "FAMILY_COLOURS",
     "Caption",
+    "Demo",
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
@@ -46,6 +52,9 @@ __all__ = [
     "Series",
     "colours_css",
     "contact_sheet",
+    "corruption_sheet",
+    "demo_folder",
+    "demo_limit",
     "failure_sheet",
     "flip_sheet",
     "heat_map",
@@ -55,8 +64,10 @@ __all__ = [
     "probe_sheet",
     "reliability_diagram",
     "report_html",
+    "run_demo",
     "same_images",
     "severity_curve",
+    "sheet_rows",
     "slide_sheet",
     "theme_css",
     "write_failure_report",

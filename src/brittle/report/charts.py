@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from brittle.metrics import Calibration
-from brittle.plots import STEPS, ramp_step
-from brittle.report.theme import ModelStyle, fixed, number, percent, severity, signed, tenths, write_block
+from brittle.plots import ramp_step
+from brittle.report.theme import ModelStyle, fixed, number, percent, severity, signed, tenths, write_macro
 
 BANDS = 3
 """More bands than these hide each other."""
@@ -150,7 +150,7 @@ class Chart:
         return text.getvalue()
 
     def __html__(self) -> str:
-        return write_block("charts.html", "chart", chart=self, number=number)
+        return write_macro("chart_figure", self)
 
 
 def line_chart(
@@ -365,7 +365,7 @@ class HeatMap:
         return cells
 
     def __html__(self) -> str:
-        return write_block("charts.html", "heat_map", map=self, steps=STEPS)
+        return write_macro("heat_figure", self)
 
 
 def heat_map(rows: Sequence[HeatRow], heads: Sequence[tuple[str, str]], **options: object) -> HeatMap:

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import polars as pl
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.corruptions import FAMILIES
-from brittle.evaluation import Results, Run, Scores, Store, by_corruption, compare_all, plan, scores, shared_rows
+from brittle.evaluation import Results, Scores, by_corruption, compare_all, same_images, scores, shared_rows
 from brittle.evaluation.diagnosis import FailureCurves, failure_curves
-from brittle.evaluation.results import COLUMNS
-from brittle.evaluation.store import scan
 from brittle.evaluation.trajectory_scores import SHIFT
 from brittle.metrics import WIDENED, Estimate, holm, mcnemar, resampled_means, share_intervals, wilson
 from brittle.report.theme import ModelStyles
@@ -33,6 +29,7 @@ class Part:
     models: list[str]
     left_out: list[str]
     slides: bool = False
+    sequences: bool = False
 
     @property
     def has_clean(self) -> bool:
@@ -61,6 +58,8 @@ class Part:
     @property
     def name(self) -> str:
         """The title of the benchmark, or the name of the images."""
+        if self.sequences:
+            return "Sequences"
         if self.benchmark is None:
             return self.data or ("Slides" if self.slides else "Clean images")
         return self.benchmark.title.partition(":")[0].strip() or self.benchmark.name
@@ -100,41 +99,15 @@ def parts(results: Results) -> list[Part]:
             left_out = [model for model in group.models if model not in models]
             if models:
                 made.append(Part(len(made) + 1, group, recipe, models, left_out, slides=bool(shifted)))
+        if group.sequences is not None:
+            models = sorted(group.sequences.select("model").unique().collect()["model"])
+            made.append(Part(len(made) + 1, group, None, models, [], sequences=True))
     if not made:
         raise BrittleError(
             f"none of the models {', '.join(results.models)} has results on all cells of a recipe, or on clean images; "
             "run them again to fill what is missing"
         )
     return made
-
-
-def same_images(results: Results) -> list[Results]:
-    """One Results for each set of images, since rows of different images must not be averaged together."""
-    if len(results.runs) < 2:
-        return [results]
-    groups: list[tuple[Any, dict[tuple[str, float], str], list[Run]]] = []
-    for run in results.runs:
-        keys = {c.place: c.key for recipe in Store(run.folder).recipes() for c in plan(recipe)}
-        for data, known, runs in groups:
-            if data == _data(run) and all(known.get(cell, key) == key for cell, key in keys.items()):
-                known |= keys
-                runs.append(run)
-                break
-        else:
-            groups.append((_data(run), keys, [run]))
-    return [_together(runs, results) for _, _, runs in groups]
-
-
-def _data(run: Run) -> tuple[Any, ...]:
-    """What tells sets of images apart: a digest, or for published sets on disk what is known of them."""
-    return *run.images_key, None if run.data_key is not None else (run.data, run.images)
-
-
-def _together(runs: list[Run], results: Results) -> Results:
-    """The rows of some of the runs, those on the same images, with the names that the models have in all of them."""
-    stores, among = ([Store(run.folder) for run in chosen] for chosen in (runs, results.runs))
-    rows = scan(stores, among).select(COLUMNS).filter(pl.col("model").is_in(results.models))
-    return Results(rows, tuple(runs))
 
 
 def _recipes(group: Results) -> list[Benchmark]:

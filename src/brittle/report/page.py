@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import tomllib
 from calendar import month_name
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittle._io import COMMAND, atomic_write, toml_text
+from brittle._io import atomic_write, toml_text
 from brittle.benchmarks import Benchmark
-from brittle.evaluation import Call, KnownModel, Results, Run, Store
+from brittle.evaluation import Call, KnownModel, Results, Run, Store, command_line
 from brittle.report import sections
 from brittle.report.data import RESAMPLES, Measured, Part, class_name, measure, parts
 from brittle.report.theme import ModelStyles, count, listed, page_templates, write_block
@@ -55,6 +53,9 @@ SLIDES: tuple[tuple[str, str, str | Function], ...] = (
     ("rce", "rCE", "slides.slide_rce"),
 )
 """What is shown of slides, whose corruptions are shifts and whose levels are scales."""
+
+SEQUENCES: tuple[tuple[str, str, str | Function], ...] = (("steadiness", "Steadiness", "sequences.steadiness_tables"),)
+"""What is shown of sequences, along which a prediction should not change."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +101,23 @@ def _measure(part: Part, reference: str | None) -> Measured:
     if part.slides:
         slides: Measured = import_module("brittle.report.slides").measure_slides(part)
         return slides
+    if part.sequences:
+        sequences: Measured = import_module("brittle.report.sequences").measure_sequences(part, reference)
+        return sequences
     return measure(part, reference)
 
 
 def _sections(measured: Measured, styles: ModelStyles) -> Any:
-    for key, title, function in SLIDES if measured.part.slides else SECTIONS:
-        if key == "searched" and not any(
-            (run.folder / "failure-points").is_dir() for run in measured.part.results.runs
-        ):
+    part = measured.part
+    for key, title, function in SLIDES if part.slides else SEQUENCES if part.sequences else SECTIONS:
+        if key == "searched" and not any((run.folder / "failure-points").is_dir() for run in part.results.runs):
             continue
         if isinstance(function, str):
             module, _, name = function.partition(".")
             function = getattr(import_module(f"brittle.report.{module}"), name)
         shown = function(measured, styles)
         if shown is not None:
-            given = {"part": measured.part, "measured": measured, "styles": styles, **shown}
+            given = {"part": part, "measured": measured, "styles": styles, **shown}
             template, blocks = given.pop("template", "sections.html"), given.pop("blocks", (key,))
             yield Section(key, title, "".join(write_block(template, block, **given) for block in blocks))
 
@@ -125,10 +128,9 @@ def _page(title: str, facts: list[str], made: Sequence[PagePart], runs: Sequence
         "title": title,
         "facts": list(filter(None, [*facts, _last_day(runs)])),
         "parts": made,
-        "methods": page_templates().get_template("methods.html").render(about),
         "versions": ", ".join(sorted(versions)),
     }
-    return page_templates().get_template("report.html").render(given) + "\n"
+    return page_templates().get_template("base.html").render({**given, **about}) + "\n"
 
 
 def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> str:
@@ -193,7 +195,8 @@ SKIPPED = 5
 def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Sequence[Run]) -> dict[str, Any]:
     """Definitions, recipes, commands, and each run."""
     recipes = [_recipe(part.benchmark, measured[part.number]) for part in parts if part.benchmark is not None]
-    kinds = {"corrupted": bool(recipes), "slides": any(part.slides for part in parts), "resamples": RESAMPLES}
+    kinds: dict[str, Any] = {kind: any(getattr(part, kind) for part in parts) for kind in ("slides", "sequences")}
+    kinds |= {"corrupted": bool(recipes), "resamples": RESAMPLES}
     return {"searched": False, "recipes": recipes, "runs": [run_facts(run) for run in runs], **kinds}
 
 
@@ -228,24 +231,6 @@ def run_facts(run: Run) -> dict[str, Any]:
         "notes": _once(note for call in run.calls for note in call.notes),
         "command": command_line(run),
     }
-
-
-def command_line(run: Run) -> str:
-    """What was typed to make a folder, as its command.toml has it; empty if it was not made on a command line."""
-    try:
-        known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
-        options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
-        imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
-        arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
-    except (OSError, ValueError, KeyError):
-        return ""
-    return shlex.join(["brittle", *arguments])
-
-
-def _option(name: str, value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    flag = f"--{name}"
-    return [piece for one in values if one is not False for piece in ((flag,) if one is True else (flag, str(one)))]
 
 
 def _call(call: Call) -> str:

@@ -9,16 +9,15 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-import polars as pl
 from PIL import Image as Pil
 from PIL import features
 
 from brittle._io import is_complete
 from brittle._types import Image
-from brittle.benchmarks import CLEAN, Benchmark, Level, severity_of
+from brittle.benchmarks import Benchmark, Level, severity_of
 from brittle.evaluation import Run, decoded_ids
-from brittle.evaluation.diagnosis import EarliestFailure, severity_columns
-from brittle.evaluation.inputs import IMAGES, READ
+from brittle.evaluation.diagnosis import EarliestFailure, FailureStep, severity_columns, typical_failure
+from brittle.evaluation.records import IMAGES, READ
 from brittle.report.data import Measure, Part
 from brittle.report.theme import severity, short_name
 
@@ -146,9 +145,6 @@ def run_pictures(part: Part) -> Pictures | None:
 FRAMES = 7
 """Longer ladders leave out some of their steps."""
 
-Frame = tuple[float, int, float, bool]
-"""Severity, prediction, confidence, and whether it was right."""
-
 
 def failure_strip(part: Part, measure: Measure) -> Strip | None:
     """One image along the severities of the worst corruption that has more than one, if there are pictures."""
@@ -158,7 +154,11 @@ def failure_strip(part: Part, measure: Measure) -> Strip | None:
     ladders = {columns.entry.id: columns.ladder for columns in severity_columns(part.benchmark)}
     for corruption in measure.worst():
         levels = ladders[corruption]
-        chosen = _choose(part, measure.model, corruption, levels) if levels and album.drawable(corruption) else None
+        chosen = (
+            typical_failure(part.results, measure.model, corruption, levels)
+            if levels and album.drawable(corruption)
+            else None
+        )
         if chosen is not None:
             break
     else:
@@ -174,29 +174,7 @@ def failure_strip(part: Part, measure: Measure) -> Strip | None:
     return Strip(f"How {measure.model} fails", note, shots)
 
 
-def _choose(part: Part, model: str, corruption: str, levels: tuple[float, ...]) -> tuple[str, int, list[Frame]] | None:
-    """The image that fails nearest the middle and stays wrong, of those the one the model was surest of."""
-    places = (pl.col("corruption") == CLEAN) | ((pl.col("corruption") == corruption) & pl.col("level").is_in(levels))
-    table = part.results.rows.filter((pl.col("model") == model) & places).sort("sample", "level").collect()
-    middle = (len(levels) + 1) // 2
-    chosen = (
-        table.group_by("sample", maintain_order=True)
-        .agg(pl.col("correct"), pl.col("confidence").first().alias("sure"), pl.col("correct").sum().alias("steps"))
-        .filter(
-            pl.col("correct").list.first()
-            & ~pl.col("correct").list.last()
-            & (pl.col("correct").list.arg_min() == pl.col("steps"))  # all that is right comes first
-        )
-        .sort((pl.col("steps").cast(pl.Int64) - middle).abs(), "sure", "sample", descending=[False, True, False])
-    )
-    if chosen.is_empty():
-        return None
-    sample = chosen["sample"][0]
-    steps = table.filter(pl.col("sample") == sample)
-    return sample, int(steps["label"][0]), steps.select("level", "prediction", "confidence", "correct").rows()
-
-
-def _thinned(frames: list[Frame]) -> list[Frame]:
+def _thinned(frames: list[FailureStep]) -> list[FailureStep]:
     """All frames, or evenly some of them, the first, the last and the first wrong one always."""
     if len(frames) <= FRAMES:
         return frames

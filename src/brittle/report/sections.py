@@ -73,7 +73,8 @@ def _verdict(measured: Measured) -> dict[str, Any]:
         "half": half,
         "runner_up": runner_up,
         "gap": gap,
-        "clear": is_clear(gap),
+        "leads": gap is not None and gap.value < 0,
+        "is_clear": is_clear(gap),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,10 @@ from PIL import Image as Pil
 
 from brittle._errors import BrittleError
 from brittle._types import Image
-from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name, severity_of
-from brittle.corruptions import Corruption, corrupt, get_corruption
-from brittle.datasets import Dataset, UnreadableImage
+from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name, load_benchmark, severity_of
+from brittle.corruptions import Corruption, corrupt, get_corruption, list_corruptions
+from brittle.corruptions.severity import check_severity
+from brittle.datasets import Dataset, UnreadableImage, load_photo
 from brittle.datasets.images import square
 from brittle.plots import FAMILY_COLOURS, MODEL_COLOURS
 from brittle.report.grid import GREY, INK, RIGHT, WRONG, Column, Row, Tile, picture_grid
@@ -68,7 +70,7 @@ def contact_sheet(
     clean = square(image, size)
 
     def cell(entry: Entry, level: Level, sample: int) -> Tile:
-        if ends(level)[1] > entry.corruption.max_severity:
+        if ends(level)[1] > entry.corruption.highest_severity:
             return Tile(None)
         severity = severity_of(level, seed, entry.corruption, sample)
         picture = corrupt(clean, entry.corruption, severity, seed=seed, sample=sample, table=table, **entry.options)
@@ -92,6 +94,76 @@ def contact_sheet(
     title = count(len(rows), "corruption") + (f",  {most} severities" if most > 1 and headings is None else "")
     how = f"{size} px  ·  seed {seed}"
     return picture_grid(title, rows, columns, notes=["  ·  ".join([*sources[: len(sources) == 1], how])], thumb=thumb)
+
+
+def corruption_sheet(
+    photo: str | Path | Image = "cat",
+    corruptions: Sequence[str | Corruption | Entry] = (),
+    severities: Sequence[float] = (),
+    *,
+    source: str | None = None,
+    benchmark: str | Path | None = None,
+    image_size: int = 224,
+    seed: int | None = None,
+    thumb: int = 112,
+    progress: Callable[[int, int], None] | None = None,
+) -> Pil.Image:
+    """The contact sheet of a photograph under corruptions by name, by their published set, or of a benchmark.
+
+    >>> from brittle.report import corruption_sheet
+    >>> corruption_sheet("cat", ["saturate"], [1, 5], image_size=32, thumb=32).mode
+    'RGB'
+
+    Args:
+        photo: a file, a bundled photograph, `cat` or `coffee`, or pixels.
+        corruptions: by default all, of the source or of the benchmark.
+        severities: by default five steps up to the largest of each, or the levels of the benchmark.
+        benchmark: a recipe, whose levels, options and seed are then used.
+        image_size: the side in pixels at which pictures are corrupted.
+        thumb: the side in pixels at which they are shown.
+        progress: called after each picture with how many are drawn, and of how many.
+    """
+    rows = sheet_rows(corruptions, severities, source=source, benchmark=benchmark)
+    recipe = None if benchmark is None else load_benchmark(benchmark)
+    image = load_photo(photo) if isinstance(photo, str | Path) else photo
+    done, total = 0, len(rows) * (len(severities) or 5)
+
+    def drawn() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    if seed is None:
+        seed = 0 if recipe is None else recipe.seed
+    table = None if recipe is None else recipe.table
+    return contact_sheet(
+        image, rows, severities or None, seed=seed, size=image_size, thumb=thumb, table=table, progress=drawn
+    )
+
+
+def sheet_rows(
+    corruptions: Sequence[str | Corruption | Entry] = (),
+    severities: Sequence[float] = (),
+    *,
+    source: str | None = None,
+    benchmark: str | Path | None = None,
+) -> list[Entry] | list[Corruption]:
+    """The rows of `corruption_sheet`: entries of a benchmark, else corruptions; some row must reach each severity."""
+    rows: list[Entry] | list[Corruption]
+    if benchmark is not None:
+        recipe = load_benchmark(benchmark)
+        names = [row.id if isinstance(row, Entry | Corruption) else row for row in corruptions]
+        rows = [recipe.entry(name) for name in names] or list(recipe.entries)
+    elif corruptions and all(isinstance(row, Entry) for row in corruptions):
+        rows = [row for row in corruptions if isinstance(row, Entry)]
+    else:
+        named = [row.corruption if isinstance(row, Entry) else get_corruption(row) for row in corruptions]
+        rows = named or list_corruptions(source=source)
+    largest = max((row.corruption if isinstance(row, Entry) else row).max_severity for row in rows)
+    for severity in severities:
+        check_severity(severity, largest)
+    return rows
 
 
 def _even_steps(corruption: Corruption) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ import polars as pl
 from brittle.benchmarks import Cell
 from brittle.datasets import UnreadableImage, cns_bench
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation import SCALE, SHIFT, CnsScores, Results, cns_scores
+from brittle.evaluation import CnsScores, Results, cns_scores, typical_trajectory
 from brittle.metrics import Estimate
 from brittle.report import charts
 from brittle.report.data import RESAMPLES, Measure, Measured, Part
@@ -305,7 +305,7 @@ def _slides(part: Part) -> Dataset | None:
 
 
 def _strip(part: Part, model: str, shift: str, data: Dataset) -> Strip | None:
-    rows = _typical_trajectory(part, model, shift)
+    rows = typical_trajectory(part.results, model, shift)
     place = {str(sample): i for i, sample in enumerate(data.ids)}
     if len(rows) > FRAMES:
         rows = rows[[round(i * (len(rows) - 1) / (FRAMES - 1)) for i in range(FRAMES)]]
@@ -320,16 +320,3 @@ def _strip(part: Part, model: str, shift: str, data: Dataset) -> Strip | None:
         at, prediction = f"scale {row['level']:g}", part.class_name(row["prediction"])
         shots.append(Shot(Picture(image, f"{truth}, {name}, {at}"), at, prediction, row["confidence"], row["correct"]))
     return Strip(name, truth, shots)
-
-
-def _typical_trajectory(part: Part, model: str, shift: str) -> pl.DataFrame:
-    """The trajectory, scale by scale, that is right at half of its scales or nearly so, and if possible at 0."""
-    rows = part.results.rows.filter((pl.col("model") == model) & (pl.col("corruption") == f"{SHIFT}{shift}"))
-    way = pl.col("sample").str.replace(SCALE.pattern, "").alias("way")
-    table = rows.with_columns(way).sort("way", "level").collect()
-    ways = table.group_by("way", maintain_order=True).agg(
-        pl.col("correct").first().alias("begins"), pl.col("correct").mean().alias("share"), pl.len().alias("scales")
-    )
-    longest = ways.filter(pl.col("scales") == pl.col("scales").max())
-    best = longest.sort(~pl.col("begins"), (pl.col("share") - 0.5).abs(), "way")["way"][0]
-    return table.filter(pl.col("way") == best)

@@ -35,8 +35,7 @@ HERE = Path(__file__).parent
 def page_templates() -> jinja2.Environment:
     """The templates of the report, with its filters; what a template is given is escaped.
 
-    `base.html` is a complete document with the blocks `title`, `header`, `contents`, `main` and `footer`, and
-    `macros.html` has tables, legends, bars, switches between views and pictures.
+    `base.html` is the report and, by its blocks, any other document; `macros.html` has what sections share.
     """
     import jinja2
 
@@ -50,7 +49,7 @@ def page_templates() -> jinja2.Environment:
     )
     filters = (percent, tenths, signed, interval, count, listed, p_value, severity, short_name, breakable, fixed)
     templates.filters |= {function.__name__: function for function in filters}
-    templates.globals |= {"theme_css": theme_css, "page_script": page_script}
+    templates.globals |= {"theme_css": theme_css, "page_script": page_script, "number": number, "steps": STEPS}
     return templates
 
 
@@ -60,6 +59,12 @@ def write_block(template: str, block: str, **given: object) -> str:
 
     page = page_templates().get_template(template)
     return Markup("".join(page.blocks[block](page.new_context(given))))
+
+
+def write_macro(name: str, *given: object) -> str:
+    """What a macro makes of what it is given, as markup."""
+    made: str = getattr(page_templates().get_template("macros.html").module, name)(*given)
+    return made
 
 
 def page_script() -> str:

@@ -28,7 +28,8 @@ from brittle.sliders.demo_pipeline import (
     DEMO_TRAINING,
     load_demo_pipeline,
 )
-from brittle.sliders.filtering import published_thresholds, read_thresholds
+from brittle.sliders.filtering import published_thresholds as filter_of_the_paper
+from brittle.sliders.filtering import read_thresholds
 from brittle.sliders.pipeline import (
     Base,
     TargetClass,
@@ -84,7 +85,7 @@ def find_shifts(shifts: Sequence[str], pipeline: str = "", *, any_shift: bool = 
         if shift not in known and not any_shift:
             kind = "bundled" if pipeline == TINY else "published"
             raise BrittleError(
-                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Shifts in any words: --any-shift"
+                f"there is no {kind} shift {shift!r}; {did_you_mean(shift, known)} Others: `any_shift=True`"
             )
     return folders
 
@@ -107,14 +108,68 @@ def clip_prompts(prompts: str) -> ClipPrompts:
     return known[prompts]
 
 
-def training_settings(pipeline: str, **settings: Any) -> dict[str, Any]:
-    """The settings of `train_slider` for a pipeline: those of the demo pipeline, or published; None keeps them."""
+def training_settings(
+    pipeline: str,
+    *,
+    steps: int | None = None,
+    batch_size: int | None = None,
+    strength: float | None = None,
+    lora_rank: int | None = None,
+    lora_alpha: float | None = None,
+    lr: float | None = None,
+    denoising_steps: int | None = None,
+    image_size: int | None = None,
+) -> dict[str, Any]:
+    """The settings of `train_sliders` for a pipeline: those of the demo pipeline, or published; None keeps them.
+
+    >>> from brittle.sliders import training_settings
+    >>> training_settings("sd2/", lr=1e-4, lora_rank=8)
+    {'rank': 8, 'learning_rate': 0.0001}
+    """
+    settings = {
+        "steps": steps,
+        "batch_size": batch_size,
+        "strength": strength,
+        "rank": lora_rank,
+        "alpha": lora_alpha,
+        "learning_rate": lr,
+        "denoising_steps": denoising_steps,
+        "size": image_size,
+    }
     return {**(DEMO_TRAINING if pipeline == TINY else {}), **_given(settings)}
 
 
-def sampling_settings(pipeline: str, **settings: Any) -> Sampling:
-    """A `Sampling` for a pipeline: that of the demo pipeline, or published; None keeps a setting."""
-    return replace(DEMO_SAMPLING if pipeline == TINY else Sampling(), **_given(settings))
+def sampling_settings(
+    pipeline: str,
+    *,
+    active: float | None = None,
+    guidance: float | None = None,
+    denoising_steps: int | None = None,
+    scheduler: str | None = None,
+    image_size: int | None = None,
+    output_size: int | None = None,
+    batch_size: int | None = None,
+    image_format: str | None = None,
+) -> dict[str, Any]:
+    """The settings of `sample_sliders` for a pipeline: those of the demo pipeline, or published; None keeps them.
+
+    >>> from brittle.sliders import sampling_settings
+    >>> settings = sampling_settings("sd2/", denoising_steps=20, image_format="png")
+    >>> settings["sampling"].steps, settings["file_format"]
+    (20, 'png')
+    """
+    drawn = _given(
+        {
+            "guidance": guidance,
+            "steps": denoising_steps,
+            "scheduler": scheduler,
+            "size": image_size,
+            "side": output_size,
+        }
+    )
+    sampling = replace(DEMO_SAMPLING if pipeline == TINY else Sampling(), **drawn)
+    file_format = "jpg" if image_format == "jpeg" else image_format
+    return {"sampling": sampling, **_given({"active": active, "batch_size": batch_size, "file_format": file_format})}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
@@ -185,14 +240,14 @@ def pick_sliders(
     if sliders is None:
         if not two_prompts:
             raise BrittleError(
-                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or --two-prompts, or "
-                "--scales 0 for images without a shift"
+                "say where the sliders are, as in `brittle slide sample PIPELINE SLIDERS`, or `two_prompts=True`, or "
+                "`scales=(0,)` for images without a shift"
             )
         pipeline = TINY if chosen.base.folder == str(demo_part("pipeline")) else ""
         folders = find_shifts(shifts, pipeline, any_shift=any_shift)
         targets = chosen.find_classes(classes, seed=seed)
         if not targets or not folders:
-            raise BrittleError("two prompts without sliders need a --class and a --shift")
+            raise BrittleError("two prompts without sliders need `classes` and `shifts`")
         return [Pick(target, shift) for shift in folders for target in targets]
     numbers = [target.number for target in chosen.find_classes(classes, seed=seed)]
     tokens = chosen.tokens()
@@ -226,15 +281,18 @@ def score_slides(
     return image_scores(dataset, model, encoder, prompts=wording, batch_size=batch_size, progress=progress)
 
 
-def load_thresholds(thresholds: str | Path | None = None, *, published: bool = False) -> tuple[dict[str, float], int]:
+def load_thresholds(
+    thresholds: str | Path | None = None, *, published_thresholds: bool = False
+) -> tuple[dict[str, float], int]:
     """The thresholds of a filter and how many scores must pass: of a file, of the demo pipeline (`tiny`), or published.
 
     Without any of these there are none yet, and two scores must pass.
     """
-    if published and thresholds is not None:
+    if published_thresholds and thresholds is not None:
         raise BrittleError(
-            "thresholds are either --published-thresholds or those of a file; give one of the two options"
+            f"thresholds are either the published ones or those of a file, got both; leave {str(thresholds)!r} out, or "
+            "the published thresholds"
         )
     if thresholds is not None:
         return load_demo_pipeline().thresholds() if thresholds == TINY else read_thresholds(thresholds)
-    return (published_thresholds() if published else {}), 2
+    return (filter_of_the_paper() if published_thresholds else {}), 2

@@ -341,15 +341,15 @@ def validated_filters(
     *,
     tpr: float = 0.9,
     least: int = 2,
-    partial: str = "class",
+    partial_as: str = "class",
 ) -> tuple[pl.DataFrame, str]:
     """The quality of thresholds on images that they were not chosen with, if the labels suffice, and how it was done.
 
     Otherwise it is that of `thresholds` on the labels that they were chosen with, which is too good.
     """
     try:
-        quality = held_out_filters(scores, labels, tpr=tpr, least=least, partial=partial, folds=FOLDS)
+        quality = held_out_filters(scores, labels, tpr=tpr, least=least, partial=partial_as, folds=FOLDS)
     except ValueError:
-        quality = compare_filters(scores, labels, thresholds, least=least, partial=partial)
+        quality = compare_filters(scores, labels, thresholds, least=least, partial=partial_as)
         return quality, f"thresholds for a TPR of {tpr:g} were chosen on these same labels, which flatters: label more"
     return quality, f"each image by thresholds for a TPR of {tpr:g} chosen on other trajectories, in {FOLDS} folds"

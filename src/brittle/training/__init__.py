@@ -1,7 +1,7 @@
 """Train networks on clean, corrupted or augmented images."""
 
 from brittle.models.networks import build_network
-from brittle.training.augmentation.user_schemes import Corrupted
+from brittle.training.augmentation.schemes import Corrupted
 from brittle.training.config import (
     DEFAULT_PRESET,
     PRESETS,
@@ -22,8 +22,15 @@ from brittle.training.data import (
     decode_once,
     training_images,
 )
-from brittle.training.network import TrainedNetwork, input_sizes, prepared_for_test, train_network
-from brittle.training.trainer import adapt_batchnorm, normalised, train
+from brittle.training.trainer import (
+    TrainedNetwork,
+    adapt_batchnorm,
+    input_sizes,
+    normalised,
+    prepared_for_test,
+    train,
+    train_network,
+)
 
 __all__ = [
     "DEFAULT_PRESET",

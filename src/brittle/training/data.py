@@ -284,7 +284,7 @@ def check_shape(image: NDArray[Any], shape: tuple[int, ...], name: str) -> None:
     if image.shape != shape:
         raise BrittleError(
             f"{name} has shape {image.shape} and the others {shape}; a network is trained on batches, so bring all "
-            "images to one size: --prepare imagenet, or --prepare 224x224 (in Python dataset.prepared('imagenet'))"
+            "images to one size: `prepare='imagenet'`, or `prepare='224x224'`"
         )
 
 
@@ -371,7 +371,7 @@ def _no_room(place: Path, source: DatasetImages) -> BrittleError:
     height, width, _ = source.shape
     return BrittleError(
         f"{len(source):,} decoded images of {width}×{height} need {needed:.1f} GB, and {str(place.parent)!r} has "
-        f"{free:.1f} GB left; name a folder on another disk by --cache FOLDER, decode in every epoch by --cache none, "
+        f"{free:.1f} GB left; name a folder on another disk by `cache`, decode in every epoch by `cache='none'`, "
         "or take fewer images"
     )
 

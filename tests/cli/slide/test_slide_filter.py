@@ -39,9 +39,7 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     again = ("--scores", "out/scores.csv", "--thresholds", "out/thresholds.json")
     assert "at least 1 of CLIP_class" in good(run("slide", "filter", "slides", *again, "-o", "c"))
     assert pl.read_csv("c/kept.csv").equals(kept)
-    assert "--published-thresholds" in refusal(
-        run("slide", "filter", "slides", *again, "--published-thresholds", "-o", "c")
-    )
+    assert "published" in refusal(run("slide", "filter", "slides", *again, "--published-thresholds", "-o", "c"))
 
     model = str(parts / "classifiers" / "small.safetensors")
     good(run("run", "-m", model, "-d", "cns-bench:slides", "--keep", "out/kept.csv", "-o", "run", "--batch-size", 8))

@@ -1,6 +1,6 @@
 """`brittle augment`: train with augmentations, and how near they come to what is tested."""
 
-from brittle.cli.augment import distance, study, train
+from brittle.cli.augment import distance, train
 
 HELP = "Train with augmentations, and measure how near they come to the corruptions of a test (MSD)."
 
@@ -8,17 +8,6 @@ VERBS = (
     ("train", train.train_verb, train.EXAMPLES),
     ("distance", distance.distance_verb, distance.EXAMPLES),
     ("leak", distance.leak_verb, distance.LEAK_EXAMPLES),
-)
-
-GROUPS = (
-    (
-        "study",
-        "Repeat an experiment of the MSD paper on your own data: does distance predict error?",
-        (
-            ("distance", study.distance_study_verb, study.EXAMPLES),
-            ("mixing", study.mixing_study_verb, study.MIXING_EXAMPLES),
-        ),
-    ),
 )
 
 EXAMPLES = (train.EXAMPLES[0], distance.EXAMPLES[0], distance.LEAK_EXAMPLES[0])

@@ -143,7 +143,7 @@ def _print(distances: Distances) -> None:
 def _nearest(
     inputs: DistanceInputs, schemes: Mapping[str, Scheme], distances: Mapping[str, Distances], seed: int, path: Path
 ) -> Path:
-    from brittle.cli.console import save_picture
+    from brittle.datasets import save_picture
     from brittle.report import nearest_rows, nearest_sheet
 
     image = inputs.images.pixels[0]

@@ -1,4 +1,4 @@
-"""What `brittle augment distance`, `leak` and `study` share: options of distances, and what they name."""
+"""What `brittle augment distance` and `leak` share: options of distances, and what they name."""
 
 from __future__ import annotations
 

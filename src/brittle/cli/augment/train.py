@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from brittle.cli.console import compile_first, console, resumable_progress, say_next, tell_files
+from brittle.cli.console import compile_first, console, hint, resumable_progress, say_next, tell_files
 from brittle.cli.inputs import DEVICE, TrainingData, tell_deviations
 from brittle.cli.options import Optimizer, Schedule, option, with_groups
 
@@ -91,7 +91,7 @@ def train_verb(
     first, last = trained.losses[0], trained.losses[-1]
     console().print(f"{len(trained.losses)} epochs over {trained.images} images, mean loss {first:.3f} → {last:.3f}")
     if trained.cache is not None and images.cache is None:
-        console().print(f"[dim]decoded images are kept in {trained.cache} for the next training on them (--cache)[/]")
+        hint(f"decoded images are kept in {trained.cache} for the next training on them (--cache)")
     tell_files(trained.path)
     if not is_split(data, images.train_data):
         benchmark = "cifar10-c" if trained.side <= 64 else "imagenet-c"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     (
         "brittle design calibrate -m demo:standard -d cifar10:cifar10 --candidates noc-candidates --limit 1000 "
-        "-o cifar10-noc.toml",
+        "-o cifar10-noc-candidates.toml",
         "NOC's ranges for 32 px images",
     ),
     (
@@ -46,6 +46,7 @@ def calibrate_verb(
     candidates: Annotated[str, option("--candidates")] = "noc-candidates",
     robustness: Annotated[str, option("--robustness")] = "0.95,0.5",
     limit: Annotated[int | None, option("--limit")] = None,
+    beyond: Annotated[bool, option("--beyond")] = False,
     tolerance: Annotated[float, option("--tolerance")] = 0.02,
     name: Annotated[str | None, option("--name", show_default="the file's name")] = None,
     batch_size: Annotated[int, option("--batch-size")] = 128,
@@ -57,8 +58,9 @@ def calibrate_verb(
     """Find the range of severities in which each corruption does harm, but not too much, and write it as a recipe.
 
     By NOC's rule a range begins where a standard model keeps 95 % of its clean accuracy and ends where it keeps half,
-    found by halving. Each corruption's range is kept beside the recipe as soon as it is found, so the same command
-    resumes after an interruption.
+    found by halving. Where the strongest published level is too weak for that, --beyond looks above it, as far as the
+    corruption's parameters can go on. Each corruption's range is kept beside the recipe as soon as it is found, so the
+    same command resumes after an interruption.
     """
     from brittle.design import calibrate_all, calibrated, load_candidates
     from brittle.evaluation import image_shape
@@ -86,6 +88,7 @@ def calibrate_verb(
             dataset,
             shares,
             checkpoint,
+            beyond=beyond,
             tolerance=tolerance,
             batch_size=batch_size,
             progress=lambda name, done, _: bar.update(task, description=f"{name:<24.24}", completed=done),
@@ -116,7 +119,7 @@ def _print(calibrations: Sequence[Calibration], shares: Sequence[float]) -> None
     table.add_column("")
     for calibration in calibrations:
         low, high = min(calibration.severities), max(calibration.severities)
-        note = "" if all(calibration.reached) else "[yellow]not reached[/]"
+        note = "[yellow]not reached[/]" if not all(calibration.reached) else "beyond" if calibration.beyond else ""
         robustness = " … ".join(f"{value:.2f}" for value in calibration.robustness)
         evaluations = str(len(calibration.evaluations) - 1)
         table.add_row(calibration.corruption, f"{low:.2f}", f"{high:.2f}", robustness, evaluations, note)
@@ -124,3 +127,6 @@ def _print(calibrations: Sequence[Calibration], shares: Sequence[float]) -> None
     console().print(
         f"[dim]R is the share of the clean accuracy that is left; asked for {shares[0]:g} and {shares[1]:g}[/]\n"
     )
+    outside = [calibration.corruption for calibration in calibrations if calibration.beyond]
+    if outside:
+        console().print(f"[yellow]beyond the strongest published level:[/] {', '.join(outside)}\n")

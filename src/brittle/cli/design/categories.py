@@ -23,6 +23,10 @@ EXAMPLES = (
 AGREE_EXAMPLES = (
     ("brittle design agree categories.toml run/", "do the accuracy drops of your models follow the categories?"),
     ("brittle design agree syn2nat drops.csv", "the published categories, and a table of drops"),
+    (
+        "brittle design agree overlap-resnet/ overlap-densenet/",
+        "do two architectures, or seeds, give the same overlaps?",
+    ),
 )
 
 
@@ -60,20 +64,32 @@ def categories_verb(
 
 def agree_verb(
     categories: Annotated[
-        str, typer.Argument(metavar="CATEGORIES", help="A file of `brittle design categories`, or `syn2nat`.")
+        str,
+        typer.Argument(
+            metavar="CATEGORIES|OVERLAP",
+            help="A file of `brittle design categories`, or `syn2nat`; or an overlap matrix, to compare with others.",
+        ),
     ],
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN…", help="Runs of models through the corruptions, or a .csv of drops.")
+        list[str],
+        typer.Argument(
+            metavar="RUN…|OVERLAP…",
+            help="Runs of models through the corruptions, or a .csv of drops; or other overlap matrices.",
+        ),
     ],
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
     """Test categories against real models: do corruptions of one category harm the same models?
 
     The residual robustness of the models correlates within categories and not across them if the categories hold
-    (Syn2Nat: 0.67 within and 0.10 across, for 21 models).
+    (Syn2Nat: 0.67 within and 0.10 across, for 21 models). Given overlap matrices, of other architectures, seeds or
+    data, it compares the first with each of the others, over the corruptions that they share.
     """
-    from brittle.design import agreement, load_categories, load_drops
+    from brittle.design import agreement, is_overlap, load_categories, load_drops
 
+    if is_overlap(categories):
+        _compare_matrices(categories, runs, as_json)
+        return
     groups = load_categories(categories)
     drops = load_drops(runs, groups.names)
     correlations = agreement(groups, drops.values, drops.names)
@@ -81,6 +97,28 @@ def agree_verb(
         print_json(correlations)
     else:
         console().print(f"real models: {correlations}")
+
+
+def _compare_matrices(first: str, others: list[str], as_json: bool) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from brittle.design import compare_overlaps, load_overlap, shared_overlaps
+
+    matrix = load_overlap(first)
+    found = {other: compare_overlaps(*shared_overlaps(matrix, load_overlap(other))) for other in others}
+    if as_json:
+        print_json(found)
+        return
+    table = Table(title=f"overlaps of {first} and of", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for title in ("pairs", "Spearman", "mean difference"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for other, agreed in found.items():
+        estimates = (str(one).removeprefix(f"{one.name} ") for one in (agreed.spearman, agreed.mean_absolute))
+        table.add_row(other, str(agreed.pairs), *estimates)
+    console().print(table)
+    console().print("[dim]intervals draw corruptions again; pairs that one of the two masks are left out[/]\n")
 
 
 def _print(categories: Categories) -> None:

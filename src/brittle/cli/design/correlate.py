@@ -25,6 +25,14 @@ EXAMPLES = (
         "a thousand benchmarks each",
     ),
     (
+        "brittle design correlate run --natural a=run-a --categories syn2nat --nk 6,2 --substitutions 5 -o table.csv",
+        "less and less balanced benchmarks",
+    ),
+    (
+        "brittle design correlate run --natural a=run-a -b benchmarks.csv -o table.csv",
+        "those that `design build balanced` wrote",
+    ),
+    (
         "brittle design correlate run run-p --natural a=run-a -b imagenet-c -b imagenet-p -o table.csv",
         "with flips along sequences as a benchmark",
     ),
@@ -53,6 +61,7 @@ def correlate_verb(
     ] = None,
     benchmarks: Annotated[list[str] | None, option("--benchmark")] = None,
     count: Annotated[int, option("--count")] = 1000,
+    substitutions: Annotated[int, option("--substitutions")] = 0,
     seed: Annotated[int, option("--seed")] = 0,
     figure: FIGURE = None,
     as_json: Annotated[bool, option("--json")] = False,
@@ -75,6 +84,7 @@ def correlate_verb(
         nk=[_pair(text) for text in nk or ()],
         benchmarks=split_commas(benchmarks),
         count=count,
+        substitutions=substitutions,
         seed=seed,
     )
     rows = correlation_rows(corrupted.values, corrupted.names, groups, shifted.columns())

@@ -38,8 +38,13 @@ if TYPE_CHECKING:
 DISSIMILAR = (
     (
         "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c -m demo:standard "
-        "-d cifar10:cifar10 -o my.toml",
+        "-d cifar10:cifar10 -o far.toml",
         "C-bar once more",
+    ),
+    (
+        "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c -m demo:standard "
+        "--feature-model demo:augmix -d demo --train-data cifar10:cifar10 -o two.toml",
+        "one network for errors and another for features, as in the paper; feature images of your choice",
     ),
     (
         "brittle design build dissimilar --candidates mine.toml --away-from cifar10-c -m demo:standard -d demo "
@@ -62,9 +67,12 @@ def dissimilar_verb(
         int | None,
         option("--repeats", show_default="1 a model"),
     ] = None,
+    feature_models: Annotated[list[str] | None, option("--feature-model", show_default="the models")] = None,
+    train_data: Annotated[str | None, option("--train-data", show_default="the training part of the data")] = None,
     limit: Annotated[int | None, option("--limit")] = None,
     feature_images: FEATURE_IMAGES = 100,
     corruption_samples: CORRUPTION_SAMPLES = 10,
+    draw_per_image: Annotated[bool, option("--draw-per-image")] = False,
     datasets: Annotated[int, option("--datasets")] = 100_000,
     error_tolerance: Annotated[float, option("--error-tolerance")] = 0.01,
     name: NAME = None,
@@ -81,6 +89,7 @@ def dissimilar_verb(
     so the same command resumes after an interruption; only calibrations are made again.
     """
     import brittle
+    from brittle.datasets import has_training_part
     from brittle.design import check_search, dissimilar, dissimilar_benchmark, repeated_images, scan_runs
     from brittle.evaluation import image_shape
     from brittle.models import load_models
@@ -98,10 +107,16 @@ def dissimilar_verb(
         corruption_samples=corruption_samples,
         batch_size=batch_size,
     )
-    loaded = load_models(models, device=device)
-    tell_models(loaded)
-    test, training = load_data(data, limit=limit), load_training(data, labelled=False)
-    images = repeated_images(loaded, training, feature_images=feature_images, repeats=repeats, seed=seed)
+    loaded, extractors = load_models(models, device=device), load_models(feature_models or [], device=device)
+    tell_models([*loaded, *extractors])
+    test, training = load_data(data, limit=limit), load_training(data, train_data, labelled=False)
+    if train_data is None and not has_training_part(data):
+        console().print(
+            f"[dim]{training.name} has no training part: features are those of test images (--train-data)[/]"
+        )
+    images = repeated_images(
+        loaded, training, feature_models=extractors, feature_images=feature_images, repeats=repeats, seed=seed
+    )
     compile_first()
     with resumable_progress() as bar:
         scanned = scan_runs(
@@ -111,7 +126,9 @@ def dissimilar_verb(
             recipe,
             baseline,
             output.with_suffix(".scan"),
-            samples=corruption_samples,
+            corruption_samples=corruption_samples,
+            feature_models=extractors,
+            draw_per_image=draw_per_image,
             batch_size=batch_size,
             progress=follow(bar),
         )

@@ -32,7 +32,8 @@ EXAMPLES = (
         "three corruptions by name",
     ),
     (
-        "brittle design overlap -d cifar10:cifar10 --start demo:standard -o overlap",
+        "brittle design overlap -d cifar10:cifar10 --candidates cifar10-noc-candidates.toml --start demo:standard "
+        "-o overlap",
         "start from an existing standard model",
     ),
     (
@@ -75,7 +76,7 @@ def overlap_verb(
     gets the models, the run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again
     resumes where it stopped.
     """
-    from brittle.plots import check_figure
+    from brittle.plots.style import check_figure
 
     check_figure(output / "overlap.svg")  # what cannot be drawn is reported before models are trained
     if from_table is not None:
@@ -86,7 +87,9 @@ def overlap_verb(
     if data is None:
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     from brittle._parallel import check_engine
-    from brittle.design import VanishingGain, correct_cube, load_candidates, measure_overlap, overlap_with_intervals
+    from brittle.design.choices import load_candidates
+    from brittle.design.overlap import VanishingGain, overlap_with_intervals
+    from brittle.design.overlap_training import correct_cube, measure_overlap
 
     check_engine(engine, address)  # before data are read
     recipe = load_candidates(candidates)
@@ -149,7 +152,8 @@ def _published(name: str, output: Path, as_json: bool) -> None:
 
 
 def _write(overlap: OverlapMatrix, folder: Path, as_json: bool) -> None:
-    from brittle.plots import plot_overlap, save_figure
+    from brittle.plots.design import plot_overlap
+    from brittle.plots.style import save_figure
 
     if as_json:
         print_json(overlap)

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
-from brittle.cli.console import console, resumable_progress, save_picture, split_commas, tell_files
+from brittle.cli.console import console, hint, resumable_progress, split_commas, tell_files
 from brittle.cli.inputs import follow, save_table
 from brittle.cli.options import option
 from brittle.cli.slide.filter import filter_table, quality_table, score_figure
@@ -44,21 +44,20 @@ def demo_verb(
     its name does with a real model. The same command again resumes where it stopped.
     """
     from brittle.plots import check_figure
-    from brittle.sliders import DEMO_FOLDER, DEMO_TRAINING, TINY, find_classes, find_shifts, load_demo_pipeline
+    from brittle.sliders import DEMO_FOLDER, TINY, find_classes, find_shifts, load_demo_pipeline, training_settings
 
     check_figure(output / "curves.svg")
     pipeline = load_demo_pipeline(demo_pipeline or DEMO_FOLDER)
     targets = find_classes(split_commas(classes) or CLASSES, pipeline.classes)
     chosen = find_shifts(split_commas(shifts) or SHIFTS, TINY)
     began = monotonic()
-    training: dict[str, Any] = {**DEMO_TRAINING, **({} if steps is None else {"steps": steps})}
-    _train(pipeline, targets, chosen, output / "sliders", training)
+    _train(pipeline, targets, chosen, output / "sliders", training_settings(TINY, steps=steps))
     _sample(pipeline, targets, output, seeds)
     scores = _measure(pipeline, output)
     kept = _filter(pipeline, scores, output)
     _evaluate(pipeline, output, kept)
     _report(output)
-    console().print(f"[dim]{(monotonic() - began) / 60:.1f} minutes; run again, it does nothing twice[/]")
+    hint(f"{(monotonic() - began) / 60:.1f} minutes; run again, it does nothing twice")
 
 
 def _train(pipeline: DemoPipeline, classes: Any, shifts: list[str], folder: Path, training: dict[str, Any]) -> None:
@@ -79,7 +78,7 @@ def _train(pipeline: DemoPipeline, classes: Any, shifts: list[str], folder: Path
 
 
 def _sample(pipeline: DemoPipeline, classes: Any, output: Path, seeds: int) -> None:
-    from brittle.datasets import cns_bench
+    from brittle.datasets import cns_bench, save_picture
     from brittle.report import slide_sheet
     from brittle.sliders import Base, Pick, find_sliders, sample_sliders
     from brittle.sliders.demo_pipeline import DEMO_SAMPLING

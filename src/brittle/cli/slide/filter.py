@@ -150,7 +150,7 @@ def filter_verb(
 
     if labels is not None:
         check_figure(output / "quality.svg")
-    given, required = load_thresholds(thresholds, published=published)
+    given, required = load_thresholds(thresholds, published_thresholds=published)
     if labels is None and not published and thresholds is None:
         raise BrittleError(
             "thresholds come from --labels FILE, --thresholds FILE or --published-thresholds; "
@@ -171,7 +171,7 @@ def filter_verb(
     if known is not None and given:
         quality = compare_filters(table, known, limits, least=least, partial=partial)
     elif known is not None:
-        quality, method = validated_filters(table, known, limits, tpr=tpr, least=least, partial=partial)
+        quality, method = validated_filters(table, known, limits, tpr=tpr, least=least, partial_as=partial)
     files = [] if scores is not None else [save_table(table, output / "scores.csv")]
     kept, written = filter_table(table, limits, output, least=least)
     files += written

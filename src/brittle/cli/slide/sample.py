@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, resumable_progress, say_next, split_commas, split_numbers
+from brittle.cli.console import console, hint, resumable_progress, say_next, split_commas, split_numbers
 from brittle.cli.inputs import DEVICE, follow
 from brittle.cli.options import ImageFormat, Scheduler, option
 from brittle.cli.slide import inputs as shared
@@ -81,12 +81,27 @@ def sample_verb(
     without any shift. The same command again draws only what is missing.
     """
     from brittle._parallel import check_engine
-    from brittle.sliders import SCALES, TINY, choose_pipeline, parse_seeds, pick_sliders, sample_sliders
-    from brittle.sliders import sampling_settings as settings
+    from brittle.sliders import (
+        SCALES,
+        TINY,
+        choose_pipeline,
+        parse_seeds,
+        pick_sliders,
+        sample_sliders,
+        sampling_settings,
+    )
 
     check_engine(engine, address)
-    sampling = settings(
-        pipeline, guidance=guidance, steps=denoising_steps, scheduler=scheduler, size=image_size, side=output_size
+    settings = sampling_settings(
+        pipeline,
+        active=active,
+        guidance=guidance,
+        denoising_steps=denoising_steps,
+        scheduler=scheduler,
+        image_size=image_size,
+        output_size=output_size,
+        batch_size=batch_size,
+        image_format=image_format,
     )
     if two_prompts and scales:
         raise BrittleError("--two-prompts is all or nothing, at scales 0 and 1; leave out --scales")
@@ -113,10 +128,7 @@ def sample_verb(
             engine=engine,
             address=address,
             progress=follow(bar),
-            active=active,
-            sampling=sampling,
-            batch_size=batch_size,
-            file_format="jpg" if image_format == "jpeg" else image_format,
+            **settings,
         )
     console().print(f"{drawn.drawn:,} images drawn, {drawn.existing:,} existed, of {len(picks)} classes in shifts")
     if wanted == [0]:
@@ -133,4 +145,4 @@ def sample_verb(
     clip = TINY if pipeline == TINY else "clip-vit-base-patch16"
     say_next("slide", "measure", output, "--clip", clip, "-o", "measured", after=output)
     if clip != TINY:
-        console().print(f"[dim]{clip}: the folder of a CLIP of transformers[/]")
+        hint(f"{clip}: the folder of a CLIP of transformers")

@@ -69,8 +69,7 @@ def train_verb(
     interrupted.
     """
     from brittle._parallel import check_engine
-    from brittle.sliders import choose_pipeline, find_shifts, train_sliders
-    from brittle.sliders import training_settings as settings
+    from brittle.sliders import choose_pipeline, find_shifts, train_sliders, training_settings
 
     check_engine(engine, address)
     targets = find_shifts(split_commas(shifts), pipeline, any_shift=any_shift)
@@ -85,17 +84,17 @@ def train_verb(
             engine=engine,
             address=address,
             progress=follow(bar),
-            **settings(
+            **training_settings(
                 pipeline,
                 steps=steps,
                 batch_size=batch_size,
                 strength=strength,
-                learning_rate=lr,
+                lora_rank=lora_rank,
+                lora_alpha=lora_alpha,
+                lr=lr,
                 denoising_steps=denoising_steps,
-                size=image_size,
+                image_size=image_size,
             ),
-            rank=lora_rank,
-            alpha=lora_alpha,
             seed=seed,
             precision=dtype,
         )

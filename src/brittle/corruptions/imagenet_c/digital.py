@@ -12,7 +12,7 @@ from brittle._types import Field, Image, Key
 from brittle.corruptions.images import Draws, jpeg
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
-from brittle.corruptions.kernels.colour import change_saturation, draw_towards_mean
+from brittle.corruptions.kernels.colour import change_saturation
 from brittle.corruptions.kernels.random_words import uniforms
 from brittle.corruptions.kernels.resampling import jittered_square
 from brittle.corruptions.registry import corruption
@@ -246,7 +246,28 @@ def contrast(image: Image, rng: Draws, *, factor: float) -> Image:  # noqa: ARG0
 
     Quirk kept: μ is the mean of the channel, not of the luminance, so colour casts stay.
     """
-    return draw_towards_mean(image, factor)
+    return _draw_towards_mean(image, factor)
+
+
+@compiled
+def _draw_towards_mean(image, factor):
+    height, width, channels = image.shape
+    sums = np.zeros(channels, np.int64)
+    for y in range(height):
+        for x in range(width):
+            for c in range(channels):
+                sums[c] += image[y, x, c]
+    table = np.empty((channels, 256), np.uint8)
+    for c in range(channels):
+        mean = sums[c] / (height * width)
+        for grey in range(256):
+            table[c, grey] = np.uint8(np.int32(min(max((grey - mean) * factor + mean, 0.0), 255.0)))
+    out = np.empty(image.shape, np.uint8)
+    for y in range(height):
+        for x in range(width):
+            for c in range(channels):
+                out[y, x, c] = table[c, image[y, x, c]]
+    return out
 
 
 @corruption(

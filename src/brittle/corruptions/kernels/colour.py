@@ -65,32 +65,6 @@ def _change_saturation(image, factor, shift):
     return out
 
 
-def draw_towards_mean(image: Image, factor: float) -> Image:
-    """(x − μ)·factor + μ with μ the mean of the channel."""
-    return _draw_towards_mean(image, factor)
-
-
-@compiled
-def _draw_towards_mean(image, factor):
-    height, width, channels = image.shape
-    sums = np.zeros(channels, np.int64)
-    for y in range(height):
-        for x in range(width):
-            for c in range(channels):
-                sums[c] += image[y, x, c]
-    table = np.empty((channels, 256), np.uint8)
-    for c in range(channels):
-        mean = sums[c] / (height * width)
-        for grey in range(256):
-            table[c, grey] = np.uint8(np.int32(min(max((grey - mean) * factor + mean, 0.0), 255.0)))
-    out = np.empty(image.shape, np.uint8)
-    for y in range(height):
-        for x in range(width):
-            for c in range(channels):
-                out[y, x, c] = table[c, image[y, x, c]]
-    return out
-
-
 def convert(image: Image, code: int) -> Image:
     """From one colour space to another, such as cv2.COLOR_RGB2HSV: hue 0 … 179, the others 0 … 255."""
     return np.asarray(cv2.cvtColor(image, code), np.uint8)

@@ -10,7 +10,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="colour", source="noc", shift=evenly(0.44, first=0.11, clean=0))
+@corruption(family="colour", source="noc", shift=evenly(0.44, first=0.11, clean=0, furthest=1))
 def backlight(image: Image, rng: Draws, *, shift: float) -> Image:
     """One part of the picture gets brighter and the other darker, along a straight edge near the middle.
 
@@ -26,7 +26,7 @@ def backlight(image: Image, rng: Draws, *, shift: float) -> Image:
     return np.concatenate(parts, axis=axis)
 
 
-@corruption(family="colour", source="noc", shift=evenly(0.51, first=0.16, clean=0))
+@corruption(family="colour", source="noc", shift=evenly(0.51, first=0.16, clean=0, furthest=1))
 def brightness(image: Image, rng: Draws, *, shift: float) -> Image:
     """The whole picture gets brighter or darker: one number, of either sign, is added to every value.
 
@@ -36,7 +36,7 @@ def brightness(image: Image, rng: Draws, *, shift: float) -> Image:
     return look_up(image, nearest_bytes(np.arange(256) + 255 * signed))
 
 
-@corruption(family="colour", source="noc", channels="rgb", shift=evenly(0.4, first=0.09, clean=0))
+@corruption(family="colour", source="noc", channels="rgb", shift=evenly(0.4, first=0.09, clean=0, furthest=1))
 def color_disortion(image: Image, rng: Draws, *, shift: float) -> Image:
     """A colour cast: one number is added to one channel, red, green or blue, drawn once per image.
 
@@ -48,7 +48,7 @@ def color_disortion(image: Image, rng: Draws, *, shift: float) -> Image:
     return out
 
 
-@corruption(family="colour", source="noc", weight=evenly(0.74, first=0.33, clean=0))
+@corruption(family="colour", source="noc", weight=evenly(0.74, first=0.33, clean=0, furthest=1))
 def contrast(image: Image, rng: Draws, *, weight: float) -> Image:  # noqa: ARG001
     """Everything is drawn towards the mean of all pixels and channels, so greys and colours lie closer together.
 

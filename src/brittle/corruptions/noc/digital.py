@@ -80,7 +80,7 @@ def _add(sums, line):
 @corruption(
     family="digital",
     source="noc",
-    count=integers(14, 170, clean=0),
+    count=integers(14, 170, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
 def artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
@@ -99,7 +99,7 @@ def artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
     family="digital",
     source="noc",
     monotone=False,
-    size=integers(2, 4, clean=2),
+    size=integers(2, 4, clean=2, furthest=8),
     weight=levels(1, 1, 1, 1, 1, clean=0),
 )
 def pixelate(image: Image, rng: Draws, *, size: float, weight: float) -> Image:  # noqa: ARG001
@@ -113,7 +113,7 @@ def pixelate(image: Image, rng: Draws, *, size: float, weight: float) -> Image: 
     return blocks if weight == 1 else mix(image, blocks, weight)
 
 
-@corruption(family="digital", source="noc", steps=integers(8, 3, clean=255))
+@corruption(family="digital", source="noc", steps=integers(8, 3, clean=255, furthest=1))
 def quantization(image: Image, rng: Draws, *, steps: float) -> Image:  # noqa: ARG001
     """Fewer shades: every value goes to the nearest of n + 1 evenly spaced greys, n from 8 down to 3.
 
@@ -125,7 +125,7 @@ def quantization(image: Image, rng: Draws, *, steps: float) -> Image:  # noqa: A
 @corruption(
     family="digital",
     source="noc",
-    factor=evenly(3.25, first=1.1, clean=1.1),
+    factor=evenly(3.25, first=1.1, clean=1.1, furthest=8),
     weight=levels(1, 1, 1, 1, 1, clean=0),
 )
 def thumbnail_resize(image: Image, rng: Draws, *, factor: float, weight: float) -> Image:  # noqa: ARG001
@@ -144,7 +144,7 @@ def thumbnail_resize(image: Image, rng: Draws, *, factor: float, weight: float) 
 @corruption(
     family="digital",
     source="noc",
-    count=integers(14, 180, clean=0),
+    count=integers(14, 180, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
 def vertical_artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:

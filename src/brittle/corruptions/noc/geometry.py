@@ -12,7 +12,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, integers, levels
 
 
-@corruption(family="geometry", source="noc", pixels=integers(44, 110, clean=0, px=1))
+@corruption(family="geometry", source="noc", pixels=integers(44, 110, clean=0, px=1, furthest=200))
 def elastic(image: Image, rng: Draws, *, pixels: float) -> Image:
     """The picture is cut off at the top or at the left and stretched back to its size along that axis.
 
@@ -25,7 +25,7 @@ def elastic(image: Image, rng: Draws, *, pixels: float) -> Image:
     return np.array(picture.resize((width, height), Pil.Resampling.BILINEAR)).reshape(image.shape)
 
 
-@corruption(family="geometry", source="noc", degrees=integers(7, 50, clean=0))
+@corruption(family="geometry", source="noc", degrees=integers(7, 50, clean=0, furthest=180))
 def rotation(image: Image, rng: Draws, *, degrees: float) -> Image:
     """The picture turns about its centre by a whole angle of either sign; black fills the corners.
 
@@ -36,7 +36,7 @@ def rotation(image: Image, rng: Draws, *, degrees: float) -> Image:
     return affine_nearest(image, (cos, sin, -sin, cos))
 
 
-@corruption(family="geometry", source="noc", degrees=integers(12, 39, clean=0))
+@corruption(family="geometry", source="noc", degrees=integers(12, 39, clean=0, furthest=75))
 def shear(image: Image, rng: Draws, *, degrees: float) -> Image:
     """Rows slide sideways, upper and lower ones in opposite directions, by a whole angle of either sign.
 
@@ -49,7 +49,7 @@ def shear(image: Image, rng: Draws, *, degrees: float) -> Image:
 @corruption(
     family="geometry",
     source="noc",
-    share=evenly(1, first=0, clean=0),
+    share=evenly(1, first=0, clean=0, furthest=4),
     least=levels(15, 15, 15, 15, 15, clean=0, px=1),
     most=levels(62, 62, 62, 62, 62, clean=0, px=1),
 )

@@ -107,7 +107,7 @@ def _add_half_normal(image, key, scale, table):
 @corruption(
     family="blur",
     source="noc",
-    weight=evenly(0.95, first=0.4, clean=0),
+    weight=evenly(0.95, first=0.4, clean=0, furthest=1),
     width=levels(3, 3, 3, 3, 3, clean=None, px=1),
 )
 def blur(image: Image, rng: Draws, *, weight: float, width: float) -> Image:  # noqa: ARG001
@@ -120,7 +120,7 @@ def blur(image: Image, rng: Draws, *, weight: float, width: float) -> Image:  # 
     return mix(image, mean_filter(image, max(width, 3.0), passes=5), weight)
 
 
-@corruption(family="noise", source="noc", sigma=evenly(0.18, first=0.05, clean=0))
+@corruption(family="noise", source="noc", sigma=evenly(0.18, first=0.05, clean=0, furthest=1))
 def gaussian(image: Image, rng: Draws, *, sigma: float) -> Image:
     """Noise that only brightens: |n| with n normal of standard deviation σ, for every pixel and channel.
 
@@ -130,7 +130,7 @@ def gaussian(image: Image, rng: Draws, *, sigma: float) -> Image:
     return add_half_normal(image, rng.key("noise"), 255 * sigma)
 
 
-@corruption(family="noise", source="noc", amount=evenly(0.032, first=0.003, clean=0))
+@corruption(family="noise", source="noc", amount=evenly(0.032, first=0.003, clean=0, furthest=1))
 def salt_pepper(image: Image, rng: Draws, *, amount: float) -> Image:
     """Sparse specks: a share of all values becomes 0 or 255, at even odds; at most 3 of 100.
 
@@ -142,7 +142,7 @@ def salt_pepper(image: Image, rng: Draws, *, amount: float) -> Image:
 @corruption(
     family="weather",
     source="noc",
-    count=integers(12, 120, clean=0),
+    count=integers(12, 120, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
 def rain(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:

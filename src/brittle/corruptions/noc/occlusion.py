@@ -11,7 +11,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import integers, levels
 
 
-@corruption(family="occlusion", source="noc", thickness=integers(9, 46, clean=0, px=1))
+@corruption(family="occlusion", source="noc", thickness=integers(9, 46, clean=0, px=1, furthest=110))
 def border(image: Image, rng: Draws, *, thickness: float) -> Image:
     """A grey frame around the picture, 9 to 46 of 224 pixels thick, its grey uniform and drawn once per image.
 
@@ -39,7 +39,7 @@ def _sides(picture: Image) -> tuple[Image, ...]:
 @corruption(
     family="occlusion",
     source="noc",
-    count=integers(7, 50, clean=0),
+    count=integers(7, 50, clean=0, furthest=500),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
 def circle(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
@@ -51,7 +51,7 @@ def circle(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
     return stamp_greys(image, DISC, rng.key("discs"), int(count), pixel)
 
 
-@corruption(family="occlusion", source="noc", side=integers(47, 125, clean=0, px=1))
+@corruption(family="occlusion", source="noc", side=integers(47, 125, clean=0, px=1, furthest=224))
 def obstruction(image: Image, rng: Draws, *, side: float) -> Image:
     """One grey square somewhere in the picture, its side from 47 to 125 of 224 pixels.
 
@@ -68,7 +68,7 @@ def obstruction(image: Image, rng: Draws, *, side: float) -> Image:
 @corruption(
     family="occlusion",
     source="noc",
-    count=integers(9, 76, clean=0),
+    count=integers(9, 76, clean=0, furthest=500),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
 def rhombus(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:

@@ -11,6 +11,7 @@ const explorer = (() => {
     const name = () => { button.textContent = isDark() ? "Light" : "Dark"; };
     button.hidden = false;
     name();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
     button.addEventListener("click", () => {
       root.dataset.theme = isDark() ? "light" : "dark";
       name();

@@ -282,7 +282,7 @@
       chip.append(name, off);
       return chip;
     }));
-    get("about").title = get("about").textContent = layer() ? corruptions.get(layer().id).summary : "No corruption yet: choose one from the list.";
+    get("about").textContent = layer() ? corruptions.get(layer().id).summary : "No corruption yet: choose one from the list.";
   };
   const showStack = () => {
     showChips();

@@ -1,18 +1,14 @@
-"""Augmentation schemes: flip and crop, AugMix, AutoAugment, Patch Gaussian and mixtures of operations."""
+"""Augmentation schemes: flip and crop, AugMix, AutoAugment, Patch Gaussian, mixtures, corruptions of a benchmark."""
 
 from __future__ import annotations
 
 import csv
 import math
-import random
-import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from threading import RLock
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -20,38 +16,12 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._types import Image, check_seed
+from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.training.augmentation import pillow_operations
 from brittle.training.augmentation.operations import BASES, COLOUR, GEOMETRIC, LOWEST, TRUNCATED, Base
 from brittle.training.augmentation.pillow_operations import affine
-
-_global_state = RLock()
-"""The lock of the global random state: one thread at a time may seed it."""
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Seed the global generators of Python, NumPy and (if it is loaded) torch, and restore their states at the end.
-
-    Other threads that draw from them in the meantime are affected; those that use `seeded` wait for each other.
-    """
-    with _global_state:
-        torch = sys.modules.get("torch")
-        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # which user code uses
-        tensors = None if torch is None else torch.random.get_rng_state()
-        try:
-            random.seed(seed)
-            np.random.seed(seed % 2**32)  # noqa: NPY002
-            if torch is not None:
-                torch.random.default_generator.manual_seed(seed)
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
-            if torch is not None:
-                torch.random.set_rng_state(tensors)
-
 
 ADDRESS = "augmentation"
 """The address of the draws of a fixed transform: Draws(seed, ADDRESS, index)."""
@@ -467,3 +437,33 @@ class Mixture:
             if uniform < cumulative:
                 return scheme
         return possible[-1][0]  # the weights may add up to a little less than 1
+
+
+class Corrupted:
+    """An augmentation that corrupts half of the images by a benchmark, as NOC trains.
+
+    For each image and epoch it draws whether to corrupt, a corruption, then one of its levels (in a range, a severity
+    per image). Half of a batch is corrupted on average, as in the authors' code.
+    """
+
+    def __init__(self, benchmark: Benchmark, corruptions: Sequence[str] | None = None, *, share: float = 0.5) -> None:
+        if not 0 <= share <= 1:
+            raise BrittleError(f"the share of corrupted images is between 0 and 1, got {share}")
+        self.benchmark, self.share = benchmark, share
+        self.entries: list[Entry] = (
+            list(benchmark.entries) if corruptions is None else [benchmark.entry(name) for name in corruptions]
+        )
+
+    def __call__(self, image: Image, draws: Draws) -> Image:
+        """The image, corrupted or not."""
+        if draws.uniform("corrupted") >= self.share:
+            return image
+        entry = self.entries[draws.integer("corruption", len(self.entries))]
+        level = entry.levels[draws.integer("level", len(entry.levels))]
+        corrupted: Image = self.benchmark.apply(image, entry.id, level, draws.name)
+        return corrupted
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings that identify it."""
+        names = [entry.id for entry in self.entries]
+        return {"kind": "Corrupted", "benchmark": self.benchmark.hash, "corruptions": names, "share": self.share}

@@ -108,8 +108,8 @@ def test_sliders_are_found_and_chosen(slider, tmp_path: Path) -> None:
     assert slider_name("heavy snow", 7) == "heavy_snow_class_007"
     for number in (7, 22):
         slider.save(tmp_path / "s" / slider_name("heavy snow", number))
-    found = find_sliders(tmp_path / "s")
-    assert [(one.shift, one.number) for one in found] == [("heavy_snow", 7), ("heavy_snow", 22)]
+    sliders = find_sliders(tmp_path / "s")
+    assert [(one.shift, one.number) for one in sliders] == [("heavy_snow", 7), ("heavy_snow", 22)]
     assert [one.number for one in find_sliders(tmp_path / "s", numbers=[22])] == [22]
     with pytest.raises(BrittleError, match=naming(8, 7, 22)):
         find_sliders(tmp_path / "s", numbers=[8])

@@ -1,4 +1,4 @@
-"""Labels by a judge."""
+"""Labels by an oracle classifier."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ def slides(labels: list[int]) -> Dataset:
 
 def test_sure_unsure_and_wrong() -> None:
     chances = np.array([[0.9, 0.06, 0.04], [0.5, 0.3, 0.2], [0.9, 0.06, 0.04], [0.2, 0.2, 0.6]])
-    judge = from_callable(lambda shown: np.log(chances[shown[:, 0, 0, 0].astype(int)]), name="judge")
+    oracle = from_callable(lambda shown: np.log(chances[shown[:, 0, 0, 0].astype(int)]), name="judge")
     data = slides([0, 1, 2, 2])
-    said = oracle_labels(data, judge, batch_size=3)
-    assert list(said) == [str(sample) for sample in data.ids]
-    assert list(said.values()) == ["class", "partial", "not class", "class"]
-    assert list(oracle_labels(data, judge, unsure=0.35).values()) == ["class", "not class", "not class", "class"]
+    labelled = oracle_labels(data, oracle, batch_size=3)
+    assert list(labelled) == [str(sample) for sample in data.ids]
+    assert list(labelled.values()) == ["class", "partial", "not class", "class"]
+    assert list(oracle_labels(data, oracle, unsure=0.35).values()) == ["class", "not class", "not class", "class"]
 
 
 def test_images_without_labels_cannot_be_judged() -> None:

@@ -1,0 +1,60 @@
+"""Models of RobustBench's zoo, of which an imitation stands in: its weights are behind links of Google Drive."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import brittle
+from tests.errors import naming
+
+
+@pytest.fixture
+def zoo(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the zoo was asked for; it knows one model, which says how bright an image is."""
+    asked: list[dict[str, Any]] = []
+
+    class Bright(torch.nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return images.mean(dim=(2, 3))
+
+    def load_model(**options: Any) -> torch.nn.Module:
+        asked.append(options)
+        return {"Hendrycks2020AugMix": Bright}[options["model_name"]]()
+
+    package, utils = ModuleType("robustbench"), ModuleType("robustbench.utils")
+    utils.load_model = load_model  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "robustbench", package)
+    monkeypatch.setitem(sys.modules, "robustbench.utils", utils)
+    return asked
+
+
+def test_a_network_that_normalises_itself_sees_images_from_zero_to_one(zoo: list[dict[str, Any]]) -> None:
+    model = brittle.load_model("robustbench:Hendrycks2020AugMix,name=AugMix,folder=weights", device="cpu")
+    assert model.name == "AugMix"
+    assert zoo == [
+        {
+            "model_name": "Hendrycks2020AugMix",
+            "dataset": "imagenet",
+            "threat_model": "corruptions",
+            "model_dir": "weights",
+        }
+    ]
+    images = np.full((2, 300, 400, 3), 51, np.uint8)
+    assert model.scores(images) == pytest.approx(np.full((2, 3), 0.2), abs=1e-6)
+
+
+@pytest.mark.usefixtures("zoo")
+def test_an_unknown_model_is_one_sentence() -> None:
+    with pytest.raises(brittle.BrittleError, match=naming("Hendrycks2020Mix", "imagenet", "Linf", "corruptions")):
+        brittle.load_model("robustbench:Hendrycks2020Mix,threat_model=Linf")
+
+
+def test_without_the_package_the_command_is_named() -> None:
+    if "robustbench" in sys.modules:
+        pytest.skip("robustbench is installed")
+    with pytest.raises(ModuleNotFoundError, match=naming("robustbench", "pip install robustbench")):
+        brittle.load_model("robustbench:Hendrycks2020AugMix")
