@@ -127,7 +127,7 @@ def differs_at(setting: Setting, *more: str) -> list[str]:
         return list(more)
     scale = scale_of(setting)
     return [
-        f"a network of nine layers ({scale.network}) is trained for {scale.standard_epochs} epochs, and fine-tuned with "
+        f"a network of nine layers ({scale.network}) is trained for {scale.standard_epochs} epochs, and tuned with "
         f"each augmentation for one epoch over {scale.tuning_images:,} images; "
         "the paper trains WideResNet-40-2 from scratch for 100 epochs",
         *more,
