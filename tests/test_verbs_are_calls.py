@@ -61,7 +61,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "evaluation.nuisance_table",
     ),
     "corrupt": ("datasets.write_corrupted", "datasets.corrupt_picture", *BENCHMARK),
-    "demo": ("report.run_demo",),
+    "demo": ("evaluation.run_demo", "report.write_report"),
     "design agree": ("design.agreement", "design.load_categories", "design.load_drops"),
     "design balance": ("design.folder_balance",),
     "design build balanced": (

@@ -31,16 +31,18 @@ def demo_verb(
     are written beside it, shows what would stop a build. Nothing is fetched.
     """
     from brittle.benchmarks import find_corruptions
-    from brittle.report import DEMO_BENCHMARKS, demo_folder, demo_limit, run_demo
+    from brittle.evaluation import DEMO_BENCHMARKS, demo_folder, demo_limit, run_demo
+    from brittle.report import write_report
 
     output = output or demo_folder(demo_limit(limit, quick=quick))
     OUTPUT_FOLDER.set(output)
     compile_first(corruption for name in DEMO_BENCHMARKS for corruption in find_corruptions(benchmark=name))
     with resumable_progress() as bar:
         demo = run_demo(output, limit=limit, quick=quick, progress=follow(bar, "images"))
+        report = write_report(demo.results, output / "report.html", title="Two small ResNets on CIFAR-10-C and C-bar")
     print_scores(demo.results)
     console().print("\n[bold]two rules, checked[/]")
     print_outcomes(demo.outcomes)
-    console().print(f"\n{demo.report}  [dim]open it in a browser[/]", soft_wrap=True)
+    console().print(f"\n{report}  [dim]open it in a browser[/]", soft_wrap=True)
     hint(f"brittle compare {output} has the tables")
     hint(f"brittle check {output} --rules {demo.rules} checks again; change a bound and see")

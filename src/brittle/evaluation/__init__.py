@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         score_list,
         score_table,
     )
+    from brittle.evaluation.demo import DEMO_BENCHMARKS, Demo, demo_folder, demo_limit, run_demo
     from brittle.evaluation.diagnosis import (
         ClassScores,
         Columns,
@@ -123,6 +124,11 @@ _LAZY = {
     "level_failures": "comparison",
     "score_list": "comparison",
     "score_table": "comparison",
+    "DEMO_BENCHMARKS": "demo",
+    "Demo": "demo",
+    "demo_folder": "demo",
+    "demo_limit": "demo",
+    "run_demo": "demo",
     "ClassScores": "diagnosis",
     "Columns": "diagnosis",
     "EarliestFailure": "diagnosis",
@@ -206,6 +212,7 @@ _LAZY = {
 __all__ = [
     "BUNDLED_TEXTURES",
     "CLEAN",
+    "DEMO_BENCHMARKS",
     "MEASURES",
     "SCALE",
     "SHIFT",
@@ -222,6 +229,7 @@ __all__ = [
     "Comparable",
     "Comparison",
     "CorruptionScores",
+    "Demo",
     "Drawn",
     "EarliestFailure",
     "FailureCurves",
@@ -272,6 +280,8 @@ __all__ = [
     "compare_all",
     "compare_with_best",
     "decoded_ids",
+    "demo_folder",
+    "demo_limit",
     "drawn_key",
     "earliest_failures",
     "escape_latex",
@@ -316,6 +326,7 @@ __all__ = [
     "read_model_axes",
     "read_predictions",
     "rules_hold",
+    "run_demo",
     "same_images",
     "score_list",
     "score_table",

@@ -8,7 +8,6 @@ from brittle.plots import FAMILY_COLOURS
 if TYPE_CHECKING:
     from brittle.evaluation import same_images
     from brittle.report.charts import Caption, HeatRow, Series, heat_map, reliability_diagram, severity_curve
-    from brittle.report.demo import DEMO_BENCHMARKS, Demo, demo_folder, demo_limit, run_demo
     from brittle.report.page import report_html, write_failure_report, write_report
     from brittle.report.pictures import Pictures
     from brittle.report.sheets import (
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 LAZY = {
     "charts": ("Caption", "HeatRow", "Series", "heat_map", "reliability_diagram", "severity_curve"),
     "data": ("same_images",),
-    "demo": ("DEMO_BENCHMARKS", "Demo", "demo_folder", "demo_limit", "run_demo"),
     "page": ("report_html", "write_failure_report", "write_report"),
     "pictures": ("Pictures",),
     "sheets": (
@@ -40,10 +38,8 @@ LAZY = {
 """Each module is loaded when something in it is first asked for."""
 
 __all__ = [
-    "DEMO_BENCHMARKS",
     "FAMILY_COLOURS",
     "Caption",
-    "Demo",
     "HeatRow",
     "ModelStyle",
     "ModelStyles",
@@ -53,8 +49,6 @@ __all__ = [
     "colours_css",
     "contact_sheet",
     "corruption_sheet",
-    "demo_folder",
-    "demo_limit",
     "failure_sheet",
     "flip_sheet",
     "heat_map",
@@ -64,7 +58,6 @@ __all__ = [
     "probe_sheet",
     "reliability_diagram",
     "report_html",
-    "run_demo",
     "same_images",
     "severity_curve",
     "sheet_rows",

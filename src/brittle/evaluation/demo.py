@@ -1,4 +1,4 @@
-"""The demo: two bundled models, two benchmarks, two rules and the report, with nothing to fetch."""
+"""The demo: two bundled models, two benchmarks and two rules, with nothing to fetch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from brittle._io import atomic_write
 from brittle._types import Progress
 from brittle.datasets import load_dataset
-from brittle.evaluation import Outcome, Results, check_rules, evaluate, load_rules
-from brittle.report.page import write_report
+from brittle.evaluation.results import Results
+from brittle.evaluation.rule_checks import Outcome, check_rules
+from brittle.evaluation.rules import load_rules
+from brittle.evaluation.run import evaluate
 
 DEMO_BENCHMARKS = ("cifar10-c", "cifar10-c-bar")
 DEMO_MODELS = ("demo:standard", "demo:augmix")
@@ -38,13 +40,12 @@ at_least = 0.50
 
 @dataclass(frozen=True)
 class Demo:
-    """What `run_demo` made: the run's folder, its results, the file of rules, their outcomes, and the report's file."""
+    """What `run_demo` made: the run's folder, its results, the file of rules, and their outcomes."""
 
     folder: Path
     results: Results
     rules: Path
     outcomes: list[Outcome]
-    report: Path
 
 
 def demo_limit(limit: int | None = None, *, quick: bool = False) -> int | None:
@@ -64,18 +65,19 @@ def run_demo(
     quick: bool = False,
     progress: Progress | None = None,
 ) -> Demo:
-    """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar; check, and write a report.
+    """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar; check two rules.
 
     >>> import tempfile
-    >>> from brittle.report import run_demo
+    >>> from brittle.evaluation import run_demo
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     demo = run_demo(folder, limit=2)
-    ...     demo.results.models, [outcome.rule.name for outcome in demo.outcomes][0], demo.report.name
-    (['demo-augmix', 'demo-standard'], 'usable in bad weather', 'report.html')
+    ...     demo.results.models, demo.outcomes[0].rule.name
+    (['demo-augmix', 'demo-standard'], 'usable in bad weather')
+
+    `brittle.write_report(demo.results, "report.html")` then writes the page.
 
     Args:
-        folder: of the run, its rules.toml and its report.html; by default that of `demo_folder`. An existing one is
-            resumed.
+        folder: of the run and its rules.toml; by default that of `demo_folder`. An existing one is resumed.
         limit: the number of images, evenly over the data.
         quick: use 100 images only.
     """
@@ -87,6 +89,4 @@ def run_demo(
     rules = place / "rules.toml"
     with atomic_write(rules) as part:
         part.write_text(RULES, encoding="utf-8")
-    outcomes = check_rules(results, load_rules(rules))
-    report = write_report(results, place / "report.html", title="Two small ResNets on CIFAR-10-C and C-bar")
-    return Demo(place, results, rules, outcomes, report)
+    return Demo(place, results, rules, check_rules(results, load_rules(rules)))
