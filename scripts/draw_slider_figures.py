@@ -104,7 +104,7 @@ def draw_tokens(work: Path, images: Path, *, seeds: int = 6, steps: int = 200) -
     snowy = pick_sliders(base, None, classes=chosen, shifts=["heavy_snow"], two_prompts=True)
     sample_sliders(base.base, snowy, work / "two", seeds=range(1, 13), **drawing)
     data = cns_bench(work / "two", scale=1.0)
-    training = {"steps": steps, "batch_size": 4, "learning_rate": 0.02}
+    training = {"steps": steps, "batch_size": 4, "lr": 0.02}
     train_tokens(base.base, data, base.find_classes(chosen), work / "tokens", names=base.names, **training)
     trained = choose_pipeline("tiny", tokens=work / "tokens", device="cpu")
     for place, pipeline in (("name", base), ("token", trained)):

@@ -237,6 +237,10 @@ def train_tokens(
     *,
     names: Sequence[str],
     limit: int | None = None,
+    steps: int = 3000,
+    batch_size: int = 1,
+    lr: float = 5e-4,
+    image_size: int | None = None,
     progress: NamedProgress | None = None,
     **settings: Any,
 ) -> TrainedTokens:
@@ -244,12 +248,15 @@ def train_tokens(
 
     The folder gets `tokenizer/`, `text_encoder/` and `tokens.pt`, which `load_tokens` and dataset-interfaces read, and
     trained/<number>.safetensors with each token, which diffusers reads too. Existing ones are not trained again, an
-    interrupted training resumes, and classes may be added later. `settings` are those of `train_token`.
+    interrupted training resumes, and classes may be added later.
 
     Args:
         dataset: images whose labels are the numbers of the classes, of any sizes.
         names: the names of all classes.
         limit: the number of images of each class, evenly over them; all by default.
+        lr: the learning rate.
+        image_size: the side of the crops in pixels; by default 768 or, if that is less, the checkpoint's.
+        settings: further ones of `train_token`.
     """
     root = Path(folder)
     (root / TRAINED).mkdir(parents=True, exist_ok=True)
@@ -282,7 +289,19 @@ def train_tokens(
 
         images = [dataset.image(int(index)) for index in chosen]
         pipeline = load_pipeline(base.folder, device=base.device, dtype=base.dtype)
-        token = train_token(pipeline, images, one.name, one.number, checkpoint=state, progress=tick, **settings)
+        token = train_token(
+            pipeline,
+            images,
+            one.name,
+            one.number,
+            steps=steps,
+            batch_size=batch_size,
+            learning_rate=lr,
+            size=image_size,
+            checkpoint=state,
+            progress=tick,
+            **settings,
+        )
         token.save(file)
         state.unlink(missing_ok=True)
     _write_folder(base, root, names)

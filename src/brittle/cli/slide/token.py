@@ -59,8 +59,8 @@ def token_verb(
             progress=follow(bar),
             steps=steps,
             batch_size=batch_size,
-            learning_rate=lr,
-            size=image_size,
+            lr=lr,
+            image_size=image_size,
             seed=seed,
             precision=dtype,
         )
