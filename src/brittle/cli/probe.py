@@ -14,9 +14,7 @@ from brittle.cli.options import option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from PIL.Image import Image as Picture
-
-    from brittle.evaluation import PhotoProbe, Probe
+    from brittle.evaluation import Probe
     from brittle.models import Model
 
 EXAMPLES = (
@@ -87,25 +85,12 @@ def probe_verb(
         for name, probe in probed.probes.items():
             _print(name, probe, probed.classes[name])
     if output is not None:
-        sheet = _sheet(probed, Path(photo).name)
+        from brittle.report import flip_sheet
+
+        sheet = flip_sheet(probed, photo=Path(photo).name)
         save_picture(sheet, output)
         size = f"{sheet.width}×{sheet.height} px"
         console().print(f"{output}  [dim]{size}, of {', '.join(probed.probes)}[/]", soft_wrap=True)
-
-
-def _sheet(probed: PhotoProbe, title: str) -> Picture:
-    """The flips of one model, strip by strip, or those of all models beside each other."""
-    from brittle.datasets import class_name
-    from brittle.report import ProbedModel, flip_sheet, probe_sheet
-
-    if len(probed.probes) == 1:
-        [(model, probe)] = probed.probes.items()
-        names = probed.classes[model]
-        return probe_sheet(
-            probed.image, probed.benchmark, model, title, probe, lambda number: class_name(number, names)
-        )
-    seen = [ProbedModel(model, probe, probed.classes[model]) for model, probe in probed.probes.items()]
-    return flip_sheet(probed.image, probed.benchmark, seen, photo=title)
 
 
 def _tell_size(model: Model, side: int, *, given: bool) -> None:

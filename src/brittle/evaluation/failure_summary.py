@@ -66,6 +66,15 @@ class FailureExample:
     held_confidence: float
     failed_confidence: float
 
+    @property
+    def steps(self) -> list[tuple[float, int, float, bool]]:
+        """Severity, prediction, confidence and whether it is right: clean, just before it fails, and where it fails."""
+        return [
+            (0.0, self.label, self.clean_confidence, True),
+            (self.held, self.label, self.held_confidence, True),
+            (self.failed, self.prediction, self.failed_confidence, False),
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class FailureSummary:

@@ -14,12 +14,12 @@ from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Level, ends
 from brittle.datasets import Dataset, StoredSet, UnreadableImage, class_name, stored_set
-from brittle.evaluation import SHIFT, Results, Run, Store, load_results
+from brittle.evaluation import SHIFT, Results, Run, Store, load_results, same_images
 from brittle.explorer.browse import FailureQuery, HeatRow, PairedCell, failures, heat_map, paired_cells
 from brittle.explorer.ladders import Ladders
 from brittle.explorer.session import encoded, thumbnail
 from brittle.explorer.state import Recent
-from brittle.report import Pictures, same_images
+from brittle.report import Pictures
 
 RUN_FILE, CELLS = "run.toml", "cells"
 """A folder with this file holds a run, and this folder its rows."""

@@ -331,7 +331,10 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A table whose cells are coloured by their values: accuracies up to `top`, or differences up to ± `top`."""
+    """A table whose cells are coloured by their values: accuracies up to `top`, or differences up to ± `top`.
+
+    A head is a word that a narrow screen leaves out, and the rest, such as ("severity", "3").
+    """
 
     heads: Sequence[tuple[str, str]]
     rows: Sequence[HeatRow]
@@ -366,8 +369,3 @@ class HeatMap:
 
     def __html__(self) -> str:
         return write_macro("heat_figure", self)
-
-
-def heat_map(rows: Sequence[HeatRow], heads: Sequence[tuple[str, str]], **options: object) -> HeatMap:
-    """A heat map of rows; a head is a word that a narrow screen leaves out, and the rest, such as ("severity", "3")."""
-    return HeatMap(heads, rows, **options)  # type: ignore[arg-type]

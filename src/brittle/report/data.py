@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +11,7 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.corruptions import FAMILIES
+from brittle.datasets import class_name
 from brittle.evaluation import Results, Scores, by_corruption, compare_all, same_images, scores, shared_rows
 from brittle.evaluation.diagnosis import FailureCurves, failure_curves
 from brittle.evaluation.trajectory_scores import SHIFT
@@ -53,7 +53,7 @@ class Part:
 
     def class_name(self, number: int) -> str:
         """The name of a class, or its number."""
-        return class_name(self.classes, number)
+        return class_name(number, self.classes)
 
     @property
     def name(self) -> str:
@@ -73,13 +73,6 @@ class Part:
     def about(self) -> str:
         """The rest of the benchmark's title."""
         return "" if self.benchmark is None else self.benchmark.title.partition(":")[2].strip()
-
-
-def class_name(classes: Sequence[str], number: int) -> str:
-    """The name of a class, or its number."""
-    if number < 0:
-        return "none of the classes"
-    return classes[number] if number < len(classes) else f"class {number}"
 
 
 def parts(results: Results) -> list[Part]:

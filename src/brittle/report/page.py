@@ -15,9 +15,10 @@ import numpy as np
 
 from brittle._io import atomic_write, toml_text
 from brittle.benchmarks import Benchmark
+from brittle.datasets import class_name
 from brittle.evaluation import Call, KnownModel, Results, Run, Store, command_line
 from brittle.report import sections
-from brittle.report.data import RESAMPLES, Measured, Part, class_name, measure, parts
+from brittle.report.data import RESAMPLES, Measured, Part, measure, parts
 from brittle.report.theme import ModelStyles, count, listed, page_templates, write_block
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def failure_html(folders: Sequence[str | Path], *, title: str | None = None) -> 
     made, facts = [], [count(len(order), "model")]
     for number, (group, run) in enumerate(zip(groups, runs, strict=True), start=1):
         styles = ModelStyles([model for model in order if any(one.model == model for one in group)])
-        shown = searched.failure_sections(group, styles, partial(class_name, run.classes))
+        shown = searched.failure_sections(group, styles, partial(class_name, names=run.classes))
         written = [
             Section(key, name, write_block("searched.html", block, **given)) for key, name, block, given in shown
         ]

@@ -162,16 +162,12 @@ def _strip(one: Searched, class_name: ClassName) -> Strip | None:
     name, shots = short_name(one.summary.corruption), []
     for example in one.summary.examples():
         truth = class_name(example.label)
-        for at, prediction, confidence, right in (
-            (0.0, truth, example.clean_confidence, True),
-            (example.held, truth, example.held_confidence, True),
-            (example.failed, class_name(example.prediction), example.failed_confidence, False),
-        ):
+        for at, label, sure, right in example.steps:
             image = one.folder.image(one.summary, example.sample, at)
             if image is None:
                 return None
             place = f"severity {at:.2f}" if at else "clean"
-            shots.append(Shot(Picture(image, f"{truth}, {name}, {place}"), place, prediction, confidence, right))
+            shots.append(Shot(Picture(image, f"{truth}, {name}, {place}"), place, class_name(label), sure, right))
     if not shots:
         return None
     half = one.summary.half

@@ -266,7 +266,7 @@ def _heat_map(benchmark: Benchmark, values: FloatArray, top: float, *, differenc
         corruption = one.entry.corruption
         shown = [*clean, *map(float, cells), *empty, float(cells.mean())]
         rows.append(charts.HeatRow(corruption.name, shown, notes, corruption.family))
-    return charts.heat_map(rows, [*clean_head, *heads, ("", "mean")], top=top, difference=difference)
+    return charts.HeatMap([*clean_head, *heads, ("", "mean")], rows, top, difference)
 
 
 IN_TABLE = 4

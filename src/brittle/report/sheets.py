@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from brittle._types import Image
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name, load_benchmark, severity_of
 from brittle.corruptions import Corruption, corrupt, get_corruption, list_corruptions
 from brittle.corruptions.severity import check_severity
-from brittle.datasets import Dataset, UnreadableImage, load_photo
+from brittle.datasets import Dataset, UnreadableImage, class_name, load_photo
 from brittle.datasets.images import square
 from brittle.plots import FAMILY_COLOURS, MODEL_COLOURS
 from brittle.report.grid import GREY, INK, RIGHT, WRONG, Column, Row, Tile, picture_grid
@@ -24,7 +25,7 @@ from brittle.report.theme import count, short_name
 
 if TYPE_CHECKING:
     from brittle.distance import Distances
-    from brittle.evaluation import FailureSummary, Flip, Probe, SearchedFolder
+    from brittle.evaluation import FailureSummary, PhotoProbe, SearchedFolder
     from brittle.training.augmentation import Scheme
 
 ClassName = Callable[[int], str]
@@ -216,33 +217,44 @@ def slide_sheet(
     return picture_grid(count(len(rows), "trajectory", "trajectories"), rows, columns, thumb=thumb)
 
 
-def probe_sheet(
-    image: Image, recipe: Benchmark, model: str, photo: str, probed: Probe, class_name: ClassName
-) -> Pil.Image:
-    """One model on one photograph: the clean picture, the strongest that leaves the prediction, the first flipped."""
-    clean = class_name(probed.prediction)
+def flip_sheet(probed: PhotoProbe, *, photo: str = "one photograph", thumb: int = 112) -> Pil.Image:
+    """What flips each model on a photograph, from `probe_photo`.
+
+    Of one model: the clean picture, the strongest that leaves the prediction, the first flipped. Of several, for each
+    model and corruption the weakest picture that flips it, or the strongest one if none does: the bar below it is its
+    severity on the corruption's axis, in the model's colour; corruptions stand in the order of what flips some model
+    first.
+    """
+    draw = _flips_of_one if len(probed.probes) == 1 else _flips_of_many
+    return draw(probed, photo, thumb)
+
+
+def _flips_of_one(probed: PhotoProbe, photo: str, thumb: int) -> Pil.Image:
+    [(model, probe)] = probed.probes.items()
+    image, recipe, names = probed.image, probed.benchmark, probed.classes[model]
+    clean = class_name(probe.prediction, names)
     rows = []
-    for flip in probed.flips:
+    for flip in probe.flips:
         corruption = recipe.entry(flip.corruption).corruption
         held = recipe.apply(image, flip.corruption, flip.held, flip.draw) if flip.held else image
         tiles = [
-            _judged(image, "clean", clean, probed.confidence, right=True),
+            _judged(image, "clean", clean, probe.confidence, right=True),
             _judged(held, f"severity {flip.held:.2f}", clean, flip.held_confidence, right=True),
         ]
         note = f"never up to {corruption.max_severity:g}"
         if flip.becomes is not None:
             flipped, note = recipe.apply(image, flip.corruption, flip.median, flip.draw), f"flips at {flip.median:.2f}"
-            where, prediction = f"severity {flip.median:.2f}", class_name(flip.becomes)
+            where, prediction = f"severity {flip.median:.2f}", class_name(flip.becomes, names)
             tiles.append(_judged(flipped, where, prediction, flip.confidence, right=False))
         rows.append(Row(corruption.name, tiles, note))
-    draws = f"the middle one of {probed.draws} draws" if probed.draws > 1 else "one draw"
+    draws = f"the middle one of {probe.draws} draws" if probe.draws > 1 else "one draw"
     notes = (
-        f"{model} takes the clean photograph ({image.shape[0]} px) for {_sure(clean, probed.confidence)}.",
+        f"{model} takes the clean photograph ({image.shape[0]} px) for {_sure(clean, probe.confidence)}.",
         "Below each picture its severity, the prediction and its confidence; "
         f"the most brittle corruption first; {draws}.",
     )
     columns = [Column("clean"), Column("last unchanged"), Column("first flipped")]
-    return picture_grid(f"What flips {model} on {photo}", rows, columns, notes=notes)
+    return picture_grid(f"What flips {model} on {photo}", rows, columns, notes=notes, thumb=thumb)
 
 
 def _judged(image: Image | None, where: str, prediction: str, confidence: float, *, right: bool) -> Tile:
@@ -261,14 +273,10 @@ def failure_sheet(
     for summary in summaries:
         tiles = []
         for one in summary.examples():
-            truth, wrong = class_name(one.label), class_name(one.prediction)
-            places = (
-                ("clean", 0.0, truth, one.clean_confidence, True),
-                (f"severity {one.held:.2f}", one.held, truth, one.held_confidence, True),
-                (f"severity {one.failed:.2f}", one.failed, wrong, one.failed_confidence, False),
-            )
-            for where, at, prediction, sure, right in places:
-                tiles.append(_judged(searched.image(summary, one.sample, at), where, prediction, sure, right=right))
+            for place, (at, label, sure, right) in enumerate(one.steps):
+                where = f"severity {at:.2f}" if place else "clean"
+                image = searched.image(summary, one.sample, at)
+                tiles.append(_judged(image, where, class_name(label), sure, right=right))
         if tiles and len(made) < rows:
             half = summary.half
             note = "" if half is None else f"half fail below {half.value:.2f}"
@@ -287,52 +295,30 @@ def failure_sheet(
     return picture_grid(f"Where {summaries[0].model} fails", made, columns, notes=notes)
 
 
-@dataclass(frozen=True)
-class ProbedModel:
-    """A model's name, its probe, and the names of its classes by number."""
-
-    model: str
-    probe: Probe
-    classes: Sequence[str] = ()
-
-    def class_name(self, number: int) -> str:
-        """What a class is called, or its number."""
-        return self.classes[number] if number < len(self.classes) else f"class {number}"
-
-    @property
-    def flips(self) -> dict[str, Flip]:
-        """By corruption."""
-        return {flip.corruption: flip for flip in self.probe.flips}
-
-
-def flip_sheet(
-    image: Image, recipe: Benchmark, probed: Sequence[ProbedModel], *, photo: str = "one photograph", thumb: int = 112
-) -> Pil.Image:
-    """For each model and corruption the weakest picture that flips it, or the strongest one if none does.
-
-    The bar below a picture is its severity on the corruption's axis, in the model's colour. Corruptions stand in the
-    order of what flips some model first.
-    """
+def _flips_of_many(probed: PhotoProbe, photo: str, thumb: int) -> Pil.Image:
+    recipe = probed.benchmark
     longest = {entry.id: entry.corruption.max_severity for entry in recipe.entries}
-    flips = [one.flips for one in probed]
-    order = sorted(longest, key=lambda c: min(one[c].median / longest[c] for one in flips))
-    colours = [MODEL_COLOURS[place % len(MODEL_COLOURS)] for place in range(len(probed))]
+    flips = {model: {flip.corruption: flip for flip in probe.flips} for model, probe in probed.probes.items()}
+    order = sorted(longest, key=lambda c: min(one[c].median / longest[c] for one in flips.values()))
+    colours = dict(zip(flips, cycle(MODEL_COLOURS), strict=False))
     rows = []
     for corruption in order:
-        tiles = [Tile(image)]
-        for one, flip, colour in zip(probed, (one_model[corruption] for one_model in flips), colours, strict=True):
+        tiles = [Tile(probed.image)]
+        for model, probe in probed.probes.items():
+            flip = flips[model][corruption]
             severity, never = min(flip.median, longest[corruption]), flip.becomes is None
             where = f"never up to {severity:g}" if never else f"severity {severity:.2f}"
-            label = one.probe.prediction if flip.becomes is None else flip.becomes
-            text = _sure(one.class_name(label), flip.held_confidence if never else flip.confidence)
+            label = probe.prediction if flip.becomes is None else flip.becomes
+            sure = flip.held_confidence if never else flip.confidence
+            text = _sure(class_name(label, probed.classes[model]), sure)
             captions = [(where, GREY), (text, GREY if never else INK)]
-            picture = recipe.apply(image, corruption, severity, flip.draw)
-            tiles.append(Tile(picture, captions, (severity / longest[corruption], colour)))
+            picture = recipe.apply(probed.image, corruption, severity, flip.draw)
+            tiles.append(Tile(picture, captions, (severity / longest[corruption], colours[model])))
         rows.append(Row(recipe.entry(corruption).corruption.name, tiles))
     columns = [Column("clean")]
-    for one, colour in zip(probed, colours, strict=True):
-        sees = f"sees {one.class_name(one.probe.prediction)}, {100 * one.probe.confidence:.0f} %"
-        columns.append(Column(one.model, note=sees, colour=colour))
+    for model, probe in probed.probes.items():
+        sees = f"sees {class_name(probe.prediction, probed.classes[model])}, {100 * probe.confidence:.0f} %"
+        columns.append(Column(model, note=sees, colour=colours[model]))
     benchmark = "" if recipe.name == "custom" else f" of {recipe.name}"
     title = f"What flips predictions for {photo}: {count(len(order), 'corruption')}{benchmark}"
     note = (
