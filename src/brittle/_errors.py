@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from difflib import get_close_matches
 
 
@@ -48,14 +47,3 @@ class RunError(RuntimeError):
 
 class ModelError(RunError):
     """An error raised by a model's code, in one sentence; `__cause__` is the original error with its traceback."""
-
-
-@contextmanager
-def model_errors(model: str, when: str) -> Iterator[None]:
-    """Convert any exception of a user's model into a `ModelError`; `when` says where, such as "on fog 3"."""
-    try:
-        yield
-    except Exception as error:
-        first_line, *other_lines = str(error).strip().splitlines() or [""]
-        reason = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
-        raise ModelError(f"the model {model!r} failed {when}: {reason}{' …' if other_lines else ''}") from error

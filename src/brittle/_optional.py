@@ -1,4 +1,4 @@
-"""Imports at run time: optional packages, with how to install them, and Python files of users."""
+"""Code of others: optional packages, with how to install them, Python files of users, and errors of their models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from brittle._errors import ModelError
 from brittle._parallel import wait_passively
 
 EXTRAS = {
@@ -183,3 +184,14 @@ def quiet_libraries(*packages: str) -> Iterator[None]:
             logging.set_verbosity(verbosity)
             if progress_bar:
                 logging.enable_progress_bar()
+
+
+@contextmanager
+def model_errors(model: str, when: str) -> Iterator[None]:
+    """Convert any exception of a user's model into a `ModelError`; `when` says where, such as "on fog 3"."""
+    try:
+        yield
+    except Exception as error:
+        first_line, *other_lines = str(error).strip().splitlines() or [""]
+        reason = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
+        raise ModelError(f"the model {model!r} failed {when}: {reason}{' …' if other_lines else ''}") from error

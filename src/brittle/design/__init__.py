@@ -17,7 +17,6 @@ from brittle.design.choices import (
     benchmark_title,
     built_benchmark,
     folder_balance,
-    load_candidates,
     named_members,
     paired_drops,
     read_benchmarks,
@@ -68,6 +67,7 @@ from brittle.design.matrix import MatrixAgreement, OverlapMatrix, compare_overla
 from brittle.design.overlap import (
     VanishingGain,
     is_overlap,
+    load_candidates,
     load_overlap,
     overlap_from_relative_errors,
     overlap_matrix,

@@ -1,4 +1,4 @@
-"""Candidates, members, drops and groups of benchmarks by names and files, as a command line or a script gives them."""
+"""Members, drops and groups of benchmarks by names and files, as a command line or a script gives them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from brittle._errors import BrittleError
 from brittle.benchmarks import (
     SEQUENCE_BENCHMARKS,
     Benchmark,
-    Entry,
-    list_benchmarks,
     load_benchmark,
     load_sequence_benchmark,
 )
-from brittle.corruptions import get_corruption
 from brittle.design.clustering import Categories, load_categories
 from brittle.design.correlation import Drops, load_drops, load_shift_drops, read_drops
 from brittle.design.covering import (
@@ -32,49 +29,20 @@ from brittle.design.covering import (
     single_scores,
 )
 from brittle.design.matrix import OverlapMatrix
+from brittle.design.overlap import is_recipe, split_names
 from brittle.design.sampling import balanced, by_imbalance, possible_benchmarks, unbalanced
 from brittle.evaluation import Results, load_results
 from brittle.evaluation.records import IMAGES
 
-CANDIDATE_RECIPES = ("noc-candidates", "syn2nat-candidates")
-"""The recipes that give a corruption of a published set of candidates its range or level."""
-
-
-def _is_recipe(text: str) -> bool:
-    return text in list_benchmarks() or Path(text).suffix == ".toml"
-
-
-def _split(text: str) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
-def load_candidates(candidates: str | Path) -> Benchmark:
-    """Candidate corruptions: a recipe by its name or file, or names of corruptions with commas.
-
-    A corruption that is named alone has the range or level that it has among the candidates of NOC or Syn2Nat, and
-    otherwise the levels 1 to 5, of which each image draws one.
-    """
-    text = str(candidates)
-    if _is_recipe(text):
-        return load_benchmark(text)
-    published = {entry.id: entry for name in CANDIDATE_RECIPES for entry in load_benchmark(name).entries}
-    try:
-        ids = [get_corruption(name).id for name in _split(text)]
-    except ValueError as error:
-        recipes = ", ".join(list_benchmarks())
-        raise BrittleError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
-    entries = tuple(published.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
-    return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
-
 
 def named_members(benchmark: str, names: Sequence[str]) -> tuple[str, ...]:
     """The corruptions of a recipe, or of a text with commas, as a matrix or a table names them; see `members_in`."""
-    return members_in(load_benchmark(benchmark) if _is_recipe(benchmark) else _split(benchmark), names)
+    return members_in(load_benchmark(benchmark) if is_recipe(benchmark) else split_names(benchmark), names)
 
 
 def benchmark_title(benchmark: str) -> str:
     """The name of a recipe, or the text with commas itself."""
-    return load_benchmark(benchmark).name if _is_recipe(benchmark) else benchmark
+    return load_benchmark(benchmark).name if is_recipe(benchmark) else benchmark
 
 
 def built_benchmark(

@@ -1,4 +1,4 @@
-"""Overlapping scores of corruptions, from accuracies or from published tables."""
+"""Overlapping scores of candidate corruptions, from accuracies or from published tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, as_bool_array, check_fractions, check_level
-from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.benchmarks import Benchmark, Entry, list_benchmarks, load_benchmark
+from brittle.corruptions import get_corruption
 from brittle.design.matrix import OverlapMatrix, names_and_recipe
 from brittle.metrics import means, published_table, resampled_means
 from brittle.metrics.corruption_error import robustness_score
@@ -229,6 +230,39 @@ def is_overlap(given: str | Path) -> bool:
     """
     path = Path(given)
     return str(given) in CANDIDATES or path.suffix == ".parquet" or (path / "overlap.parquet").is_file()
+
+
+CANDIDATE_RECIPES = ("noc-candidates", "syn2nat-candidates")
+"""The recipes that give a corruption of a published set of candidates its range or level."""
+
+
+def is_recipe(text: str) -> bool:
+    """Whether a text names a benchmark or its file."""
+    return text in list_benchmarks() or Path(text).suffix == ".toml"
+
+
+def split_names(text: str) -> list[str]:
+    """The names in a text with commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def load_candidates(candidates: str | Path) -> Benchmark:
+    """Candidate corruptions: a recipe by its name or file, or names of corruptions with commas.
+
+    A corruption that is named alone has the range or level that it has among the candidates of NOC or Syn2Nat, and
+    otherwise the levels 1 to 5, of which each image draws one.
+    """
+    text = str(candidates)
+    if is_recipe(text):
+        return load_benchmark(text)
+    published = {entry.id: entry for name in CANDIDATE_RECIPES for entry in load_benchmark(name).entries}
+    try:
+        ids = [get_corruption(name).id for name in split_names(text)]
+    except ValueError as error:
+        recipes = ", ".join(list_benchmarks())
+        raise BrittleError(f"candidates are a recipe ({recipes}, or a .toml file) or corruptions: {error}") from None
+    entries = tuple(published.get(identity, Entry(identity, (1, 2, 3, 4, 5))) for identity in ids)
+    return Benchmark("candidates", entries, title=f"{len(entries)} candidates")
 
 
 def _clean_accuracy(clean_errors: ArrayLike | None, rows: int) -> FloatArray:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._errors import BrittleError, ModelError, model_errors
+from brittle._errors import BrittleError, ModelError
+from brittle._optional import model_errors
 from brittle._parallel import cores, prefetch, side_by_side, torch_threads
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Cell

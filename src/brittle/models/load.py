@@ -16,8 +16,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
-from brittle._optional import load_module, public_callables
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
+from brittle._optional import load_module, model_errors, public_callables
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
 from brittle.models.preprocessing import Sides

@@ -11,10 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from brittle._errors import BrittleError, BrittleTypeError, did_you_mean, model_errors
+from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._identity import as_data
 from brittle._io import atomic_write
-from brittle._optional import load_module, public_callables, require
+from brittle._optional import load_module, model_errors, public_callables, require
 from brittle.models.model import model_source
 from brittle.models.preprocessing import (
     CIFAR_MEAN,

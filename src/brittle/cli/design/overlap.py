@@ -87,8 +87,7 @@ def overlap_verb(
     if data is None:
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     from brittle._parallel import check_engine
-    from brittle.design.choices import load_candidates
-    from brittle.design.overlap import VanishingGain, overlap_with_intervals
+    from brittle.design.overlap import VanishingGain, load_candidates, overlap_with_intervals
     from brittle.design.overlap_training import correct_cube, measure_overlap
 
     check_engine(engine, address)  # before data are read
