@@ -325,6 +325,19 @@ def _mean_ends(values: list[float], ends: list[Ends]) -> Ends:
 
 
 ALL = "all"
+OVERALL = (ALL, MEAN)
+"""What stands in place of a shift in rows over all of them."""
+
+
+def ordered_shifts(table: pl.DataFrame, overall: str) -> list[str]:
+    """The shifts of a table of scores, what stands for all of them first."""
+    known = table["shift"].unique().sort().to_list()
+    return [*([overall] if overall in known else []), *(shift for shift in known if shift not in OVERALL)]
+
+
+def shift_title(shift: str) -> str:
+    """A shift, or what stands for all of them, in words."""
+    return {MEAN: "mean over shifts", ALL: "all shifts"}.get(shift, shift.replace("_", " "))
 
 
 @dataclass(frozen=True, eq=False)

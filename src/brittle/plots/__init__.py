@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brittle.plots.colours import *
     from brittle.plots.design import *
     from brittle.plots.distance import *
     from brittle.plots.evaluation import *
@@ -24,10 +23,9 @@ _FIGURES = {
     "evaluation": "accuracy by_corruption failure_points heat_map",
     "shifts": "drop filter first_failures loss ooc_scores ranks rce shift_curves slopes",
 }
-"""Figures are loaded with the room whose numbers they show, when they are first asked for; colours load nothing."""
+"""Figures are loaded with the room whose numbers they show, when they are first asked for; all else is in `style`."""
 
 _MODULES |= {f"plot_{name}": module for module, names in _FIGURES.items() for name in names.split()}
-_MODULES |= dict.fromkeys(("check_figure", "figure_style", "save_figure", "short_names"), "style")
 
 # fmt: off
 __all__ = [
@@ -44,7 +42,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module(f"brittle.plots.{_MODULES.get(name, 'colours')}"), name)
+        return getattr(import_module(f"brittle.plots.{_MODULES.get(name, 'style')}"), name)
     raise AttributeError(f"brittle.plots has no {name!r}; it has {', '.join(__all__)}", name=name)
 
 

@@ -12,8 +12,7 @@ from brittle._errors import BrittleError
 from brittle.corruptions import get_corruption
 from brittle.design import Calibration, Categories, OverlapMatrix, SingleScores, compare_overlaps
 from brittle.plots import style
-from brittle.plots.colours import LIGHT, MODEL_COLOURS, OVERLAP, SHIFT
-from brittle.plots.style import DASHED, AxesArray, Canvas, Names, Panel
+from brittle.plots.style import DASHED, LIGHT, MODEL_COLOURS, OVERLAP, SHIFT, AxesArray, Canvas, Names, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

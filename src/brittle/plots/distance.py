@@ -11,8 +11,7 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle.plots import style
-from brittle.plots.colours import LIGHT, series_style
-from brittle.plots.style import AxesArray, Canvas, Panel
+from brittle.plots.style import LIGHT, AxesArray, Canvas, Panel, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,7 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.evaluation import Results
 from brittle.metrics import FailurePoints, means, resampled_means, share_intervals
 from brittle.plots import style
-from brittle.plots.colours import HEAT
-from brittle.plots.style import AxesArray, Canvas, Names, Panel
+from brittle.plots.style import HEAT, AxesArray, Canvas, Names, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,9 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
-from brittle.evaluation import CnsScores
+from brittle.evaluation import CnsScores, ordered_shifts, shift_title
 from brittle.plots import style
-from brittle.plots.colours import LIGHT, series_style
-from brittle.plots.style import DASHED, AxesArray, Canvas, Names, Panel
+from brittle.plots.style import DASHED, LIGHT, AxesArray, Canvas, Names, Panel, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ def plot_drop(scores: CnsScores, *, models: Names = None, figure: Canvas = None)
     """
     names = ("drop", "drop_low", "drop_high")
     table = scores.accuracy.with_columns(pl.col(*names) * 100)
-    series = _by_scale(table, names, shift=_shifts(table, "mean"), model=_models(scores, models))
+    series = _by_scale(table, names, shift=ordered_shifts(table, "mean"), model=_models(scores, models))
     with _scale_panels(figure, series, "accuracy drop (points)") as axes:
         return axes
 
@@ -43,7 +42,7 @@ def plot_first_failures(scores: CnsScores, *, models: Names = None, figure: Canv
     are in no bar, so the bars of a model do not add up to 100.
     """
     table, shown = scores.failure_points.filter(pl.col("scale") > 0), _models(scores, models)
-    shifts = _shifts(table, "all")
+    shifts = ordered_shifts(table, "all")
     with style.many_axes(figure, len(shifts), height=PANEL, sharey=True) as axes:
         for ax, shift in zip(axes, shifts, strict=True):
             marks: dict[str, Any] = {}
@@ -57,7 +56,7 @@ def plot_first_failures(scores: CnsScores, *, models: Names = None, figure: Canv
                 (marks[model],) = ax.plot(xs, share, **look)
             ax.set_xticks(range(len(scales)), [f"{scale:g}" for scale in scales])
             ax.grid(visible=False, axis="x")
-            ax.set_title(_title(shift))
+            ax.set_title(style.plain_text(shift_title(shift)))
         style.label_panels(axes, "scale of the first error", "trajectories (%)", marks)
     return axes
 
@@ -68,12 +67,12 @@ def plot_ranks(scores: CnsScores, *, models: Names = None, figure: Canvas = None
     Models that are equally good share the better rank. τ is Kendall's correlation of the accuracies at the last scale
     with those at scale 0.
     """
-    table, shifts = scores.rankings, _shifts(scores.rankings, "all")
+    table, shifts = scores.rankings, ordered_shifts(scores.rankings, "all")
     series = _by_scale(table, ["rank"], shift=shifts, model=_models(scores, models))
     with _scale_panels(figure, series, "rank") as axes:
         for ax, shift in zip(axes, shifts, strict=True):
             tau = _columns(scores.agreement, ["kendall"], shift=shift)[0][-1]
-            ax.set_title(_title(shift) + ("" if tau is None else style.signed(f", τ = {tau:.2f}")))
+            ax.set_title(style.plain_text(shift_title(shift)) + ("" if tau is None else style.signed(f", τ = {tau:.2f}")))
         lowest = int(table["rank"].max())  # type: ignore[arg-type]
         axes[0].set_yticks(range(1, lowest + 1, -(-lowest // 8)))
         axes[0].set_ylim(lowest + 0.4, 0.6)
@@ -86,7 +85,7 @@ def plot_slopes(scores: CnsScores, *, figure: Canvas = None) -> AxesArray:
     1 (dashed): a model that is a point better without the shift is a point better under it. Long intervals are cut off.
     """
     table = scores.slopes.with_columns(of=pl.lit("slope"))
-    series = _by_scale(table, ("slope", "low", "high"), shift=_shifts(table, "all"), of=["slope"])
+    series = _by_scale(table, ("slope", "low", "high"), shift=ordered_shifts(table, "all"), of=["slope"])
     with _scale_panels(figure, series, "slope") as axes:
         for ax in axes:
             ax.axhline(1, **DASHED)
@@ -186,7 +185,7 @@ def plot_loss(losses: Mapping[str, Sequence[float]], *, smooth: float = 0.08, fi
             ax.plot(np.arange(1, len(values) + 1)[::every], values[::every], ".", color=LIGHT["rest"], markersize=1.5)
             ax.plot(np.arange(len(mean)) + 1 + (width - 1) / 2, mean, color=series_style(0)["color"])
             ax.set_yscale("log")
-            ax.set_title(_title(name))
+            ax.set_title(style.plain_text(shift_title(name)))
         style.label_panels(axes, "training step", "mean squared error")
     return axes
 
@@ -204,7 +203,7 @@ def _scale_panels(figure: Canvas, panels: Mapping[str, Mapping[str, list[Any]]],
     with style.many_axes(figure, len(panels), height=PANEL, sharex=True, sharey=True) as axes:
         for ax, (name, series) in zip(axes, panels.items(), strict=True):
             lines = style.draw_curves(ax, series)
-            ax.set_title(_title(str(name)))
+            ax.set_title(style.plain_text(shift_title(str(name))))
         style.label_panels(axes, "scale", label, lines)
         yield axes
 
@@ -217,20 +216,10 @@ def _models(scores: CnsScores, models: Names) -> list[str]:
     return [str(model) for model in start.sort(["accuracy", "model"], descending=[True, False])["model"]]
 
 
-def _shifts(table: pl.DataFrame, together: str) -> list[str]:
-    """The shifts of a table, what stands for all of them first."""
-    known = table["shift"].unique().sort().to_list()
-    return [*([together] if together in known else []), *(s for s in known if s not in ("mean", "all"))]
-
-
 def _columns(table: pl.DataFrame, wanted: Sequence[str], **values: Any) -> list[pl.Series]:
     """Columns of the rows with these values, by scale."""
     rows = table.filter(*(pl.col(name) == value for name, value in values.items())).sort("scale")
     return rows.select(wanted).get_columns()
-
-
-def _title(name: str) -> str:
-    return style.plain_text({"all": "all shifts", "mean": "mean over shifts"}.get(name, name.replace("_", " ")))
 
 
 def _auc(high: FloatArray, low: FloatArray) -> float:

@@ -15,15 +15,20 @@ import polars as pl
 from brittle.benchmarks import Cell
 from brittle.datasets import UnreadableImage, cns_bench
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation import CnsScores, Results, cns_scores, typical_trajectory
+from brittle.evaluation import (
+    OVERALL,
+    CnsScores,
+    Results,
+    cns_scores,
+    ordered_shifts,
+    shift_title,
+    typical_trajectory,
+)
 from brittle.metrics import Estimate
 from brittle.report import charts
 from brittle.report.data import RESAMPLES, Measure, Measured, Part
 from brittle.report.pictures import Picture, Shot, Strip
 from brittle.report.theme import ModelStyle, ModelStyles, count, fixed, listed, tenths
-
-OVERALL = ("all", "mean")
-"""What stands in place of a shift in rows over all of them."""
 
 CARDS, SHIFTS, FRAMES = 6, 4, 7
 """So many models and shifts are shown, and so many scales of a trajectory."""
@@ -58,17 +63,13 @@ def measure_slides(part: Part) -> Measured:
 def slide_summary(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     """A card for each of the first models: accuracy at both ends, the worst shift, and the mean margin."""
     scores = part_scores(measured.part)
-    dropped = [
-        f"{count(number, 'trajectory', 'trajectories')} of {shift}"
-        for shift, number in scores.dropped.items()
-        if number
-    ]
+    dropped = {shift: count(number, "trajectory", "trajectories") for shift, number in scores.dropped.items() if number}
     cards = [_card(one.model, scores) for one in measured.models[:CARDS]]
     return {
         "template": "slides.html",
         "blocks": ("slide_summary",),
         "cards": cards,
-        "dropped": listed(dropped),
+        "dropped": listed([f"{number} of {shift}" for shift, number in dropped.items()]),
         "many_models": len(styles.order) > 1,
     }
 
@@ -101,11 +102,8 @@ def _panels(note: str, drawings: Sequence[charts.Chart], part: Part, styles: Mod
 
 def _by_shift(rows: pl.DataFrame, overall: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """The rows of each shift with its name in words, those over all shifts first."""
-    shifts = rows["shift"].unique().sort().to_list()
-    order = [*([overall] if overall in shifts else []), *(shift for shift in shifts if shift not in OVERALL)]
-    for shift in order:
-        name = {"mean": "mean over shifts", "all": "all shifts"}.get(shift, shift.replace("_", " "))
-        yield shift, name, rows.filter(pl.col("shift") == shift).sort("scale")
+    for shift in ordered_shifts(rows, overall):
+        yield shift, shift_title(shift), rows.filter(pl.col("shift") == shift).sort("scale")
 
 
 def _frame(
@@ -161,11 +159,8 @@ def slide_failures(measured: Measured, styles: ModelStyles) -> dict[str, Any]:
     top = 1.06 * max(0.05, float(table.filter(pl.col("scale") > 0)["share"].max() or 0))  # type: ignore[arg-type]
     drawings = []
     for _, name, rows in _by_shift(table, "all"):
-        above, start, models = (
-            rows.filter(pl.col("scale") > 0),
-            rows.filter(pl.col("scale") == 0),
-            _models(rows, styles),
-        )
+        above, start = rows.filter(pl.col("scale") > 0), rows.filter(pl.col("scale") == 0)
+        models = _models(rows, styles)
         scales = sorted(above["scale"].unique().to_list())
         xs = [i + 0.5 for i in range(len(scales))]
         series = [
