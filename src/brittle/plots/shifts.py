@@ -72,7 +72,9 @@ def plot_ranks(scores: CnsScores, *, models: Names = None, figure: Canvas = None
     with _scale_panels(figure, series, "rank") as axes:
         for ax, shift in zip(axes, shifts, strict=True):
             tau = _columns(scores.agreement, ["kendall"], shift=shift)[0][-1]
-            ax.set_title(style.plain_text(shift_title(shift)) + ("" if tau is None else style.signed(f", τ = {tau:.2f}")))
+            ax.set_title(
+                style.plain_text(shift_title(shift)) + ("" if tau is None else style.signed(f", τ = {tau:.2f}"))
+            )
         lowest = int(table["rank"].max())  # type: ignore[arg-type]
         axes[0].set_yticks(range(1, lowest + 1, -(-lowest // 8)))
         axes[0].set_ylim(lowest + 0.4, 0.6)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         corruption_sheet,
         failure_sheet,
         flip_sheet,
-        nearest_rows,
         nearest_sheet,
         sheet_rows,
         slide_sheet,
@@ -21,13 +20,9 @@ if TYPE_CHECKING:
 LAZY = {
     "page": ("report_html", "write_failure_report", "write_report"),
     "pictures": ("Pictures",),
-    "sheets": (
-        *("contact_sheet", "corruption_sheet", "failure_sheet", "flip_sheet"),
-        *("nearest_rows", "nearest_sheet", "sheet_rows", "slide_sheet"),
-    ),
     "theme": ("colours_css", "page_templates", "theme_css"),
 }
-"""Each module is loaded when something in it is first asked for."""
+"""Each module is loaded when something in it is first asked for; what is in none of these is in `sheets`."""
 
 __all__ = [
     "Pictures",
@@ -36,7 +31,6 @@ __all__ = [
     "corruption_sheet",
     "failure_sheet",
     "flip_sheet",
-    "nearest_rows",
     "nearest_sheet",
     "page_templates",
     "report_html",
@@ -49,9 +43,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in LAZY.items():
-        if name in names:
-            return getattr(import_module(f"brittle.report.{module}"), name)
+    if name in __all__:
+        module = next((module for module, names in LAZY.items() if name in names), "sheets")
+        return getattr(import_module(f"brittle.report.{module}"), name)
     raise AttributeError(f"brittle.report has no {name!r}; it has {', '.join(__all__)}")
 
 

@@ -104,13 +104,17 @@ def survival_curves(searches: Sequence[Searched], styles: ModelStyles) -> dict[s
     return {
         "evaluations": sum(one.summary.evaluations for one in searches) / len(searches),
         "grid": sum(len(one.summary.points.severities) for one in searches) / len(searches),
-        "legend": styles.among(_models(searches, styles)),
+        "legend": styles.among(list(_ranked(searches, styles))),
         "charts": [_survival(name, group, styles) for name, group in by_corruption.items()],
     }
 
 
-def _models(searches: Sequence[Searched], styles: ModelStyles) -> list[str]:
-    return [name for name in styles.order if any(one.model == name for one in searches)]
+def _ranked(searches: Sequence[Searched], styles: ModelStyles) -> dict[str, list[Searched]]:
+    """Those of each model, the most brittle corruption first."""
+    by_model: dict[str, list[Searched]] = {}
+    for one in sorted(searches, key=lambda one: (styles[one.model].place, one.summary.rank)):
+        by_model.setdefault(one.model, []).append(one)
+    return by_model
 
 
 def _survival(corruption: str, group: list[Searched], styles: ModelStyles) -> Chart:
@@ -133,10 +137,7 @@ def _survival(corruption: str, group: list[Searched], styles: ModelStyles) -> Ch
 
 def quantiles(searches: Sequence[Searched], styles: ModelStyles) -> dict[str, Any]:
     """For each model the severities below which 5 % and half of the images fail, the most brittle corruption first."""
-    tables = []
-    for name in _models(searches, styles):
-        rows = sorted((one for one in searches if one.model == name), key=lambda one: one.summary.rank)
-        tables.append({"name": name, "rows": rows})
+    tables = [{"name": model, "rows": rows} for model, rows in _ranked(searches, styles).items()]
     return {"tables": tables, "ends": severity_ends}
 
 
@@ -150,8 +151,7 @@ def severity_ends(estimate: Estimate | None, last: float) -> list[str]:
 def failure_strips(searches: Sequence[Searched], styles: ModelStyles, class_name: ClassName) -> list[dict[str, Any]]:
     """For each model and its most brittle corruptions an early and a typical image on its way to its failure point."""
     views = []
-    for model in styles.order:
-        ranked = sorted((one for one in searches if one.model == model), key=lambda one: one.summary.rank)
+    for model, ranked in _ranked(searches, styles).items():
         strips = [strip for one in ranked if (strip := _strip(one, class_name)) is not None][:STRIPS]
         if strips:
             views.append({"name": model, "strips": strips})
@@ -178,8 +178,7 @@ def _strip(one: Searched, class_name: ClassName) -> Strip | None:
 def _cards(searches: Sequence[Searched], styles: ModelStyles) -> list[dict[str, Any]]:
     """The first thing to read: one sentence a model, and its key numbers."""
     cards = []
-    for model in styles.order:
-        ranked = sorted((one for one in searches if one.model == model), key=lambda one: one.summary.rank)
+    for model, ranked in _ranked(searches, styles).items():
         first = ranked[0].summary
         change = ranked[0].change if first.early is not None and math.isfinite(first.early.value) else None
         cards.append(

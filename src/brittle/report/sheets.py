@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -328,26 +327,18 @@ def _flips_of_many(probed: PhotoProbe, photo: str, thumb: int) -> Pil.Image:
     return picture_grid(title, rows, columns, notes=[note], thumb=thumb)
 
 
-@dataclass(frozen=True, eq=False)
-class NearestRow:
-    """One corruption: its name, the corrupted picture, and for each augmentation the nearest one with its distance."""
-
-    corruption: str
-    corrupted: Image
-    nearest: Mapping[str, tuple[Image, float]] = field(default_factory=dict)
-
-
-def nearest_rows(
+def nearest_sheet(
     image: Image,
     benchmark: Benchmark,
     schemes: Mapping[str, Scheme],
     distances: Mapping[str, Distances],
     *,
     seed: int = 0,
-) -> list[NearestRow]:
-    """A row for each corruption at its middle level: the image corrupted, and under the nearest of each scheme.
+    thumb: int = 96,
+) -> Pil.Image:
+    """Corruptions at their middle levels as rows: the clean picture, the corrupted one, the nearest of each scheme.
 
-    `distances` are those of these schemes, sampled with this seed, to this benchmark.
+    `distances` are those of these schemes, sampled with this seed, to this benchmark; they stand below the pictures.
     """
     from brittle.training.augmentation import fixed
 
@@ -356,27 +347,13 @@ def nearest_rows(
     for entry in benchmark.entries:
         middle = (len(entry.levels) - 1) // 2
         place, start = start + middle, start + len(entry.levels)
-        nearest = {}
+        tiles = [Tile(image), Tile(benchmark.apply(image, entry.id, entry.levels[middle], 0))]
         for spec, scheme in schemes.items():
             shown = fixed(scheme, seed, int(distances[spec].nearest[place]))(image[np.newaxis])[0]
             eight_bit = np.clip(np.rint(shown), 0, 255).astype(np.uint8)
-            nearest[spec] = (eight_bit, float(distances[spec].msd[place]))
-        corrupted = benchmark.apply(image, entry.id, entry.levels[middle], 0)
-        rows.append(NearestRow(short_name(entry.id) if alone else entry.id, corrupted, nearest))
-    return rows
-
-
-def nearest_sheet(clean: Image, rows: Sequence[NearestRow], *, thumb: int = 96, note: str = "") -> Pil.Image:
-    """Corruptions as rows: the clean picture, the corrupted one, then the nearest of each augmentation.
-
-    Below each picture of an augmentation stands its distance to the mean corruption.
-    """
-    if not rows:
-        raise BrittleError("a sheet of the nearest augmentations needs at least one corruption")
-    made = []
-    for row in rows:
-        nearest = [Tile(picture, [(f"{distance:.2f}", GREY)]) for picture, distance in row.nearest.values()]
-        made.append(Row(row.corruption, [Tile(clean), Tile(row.corrupted), *nearest]))
-    names = [Column(name, apart=i == 0) for i, name in enumerate(rows[0].nearest)]
+            tiles.append(Tile(eight_bit, [(f"{distances[spec].msd[place]:.2f}", GREY)]))
+        rows.append(Row(short_name(entry.id) if alone else entry.id, tiles))
+    columns = [Column("clean"), Column("corrupted"), *(Column(name, apart=i == 0) for i, name in enumerate(schemes))]
     title = "The nearest sampled augmentation of each corruption"
-    return picture_grid(title, made, [Column("clean"), Column("corrupted"), *names], notes=[note], thumb=thumb)
+    note = "One picture, each corruption at its middle level; numbers are distances to the mean corruption."
+    return picture_grid(title, rows, columns, notes=[note], thumb=thumb)

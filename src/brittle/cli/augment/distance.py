@@ -144,12 +144,9 @@ def _nearest(
     inputs: DistanceInputs, schemes: Mapping[str, Scheme], distances: Mapping[str, Distances], seed: int, path: Path
 ) -> Path:
     from brittle.datasets import save_picture
-    from brittle.report import nearest_rows, nearest_sheet
+    from brittle.report import nearest_sheet
 
-    image = inputs.images.pixels[0]
-    rows = nearest_rows(image, inputs.benchmark, schemes, distances, seed=seed)
-    note = "One picture, each corruption at its middle level; numbers are distances to the mean corruption."
-    save_picture(nearest_sheet(image, rows, note=note), path)
+    save_picture(nearest_sheet(inputs.images.pixels[0], inputs.benchmark, schemes, distances, seed=seed), path)
     return path
 
 
