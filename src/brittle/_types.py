@@ -1,8 +1,8 @@
-"""Types shared by all signatures, and checks of seeds, fractions, booleans and confidence levels."""
+"""Types shared by all signatures, and checks of seeds, fractions, booleans and confidence levels; names of classes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,3 +77,10 @@ def divide(numerator: ArrayLike, denominator: ArrayLike, name: str) -> FloatArra
     if (denominators == 0).any():
         raise BrittleError(f"{name} is 0, so the ratio is undefined; leave that cell out or choose another baseline")
     return np.asarray(np.asarray(numerator, dtype=np.float64) / denominators)
+
+
+def class_name(index: int, names: Sequence[str]) -> str:
+    """The name of a class, or its number where it has none; a negative one is an output outside the data's classes."""
+    if index < 0:
+        return "none of the classes"
+    return names[index] if index < len(names) else f"class {index}"

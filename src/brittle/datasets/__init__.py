@@ -1,5 +1,6 @@
 """Where images come from, and the published layouts they are written to."""
 
+from brittle._types import class_name
 from brittle.datasets.array_files import array_file, arrays, fashion_mnist, read_array, read_labels
 from brittle.datasets.cifar import (
     CIFAR10,
@@ -12,7 +13,7 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
-from brittle.datasets.classes import class_name, imagenet_names, read_class_names
+from brittle.datasets.classes import imagenet_names, read_class_names
 from brittle.datasets.cns import CLASSES_FILE, cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders

@@ -109,13 +109,6 @@ def read_class_names(path: str | Path) -> list[str]:
     return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
 
 
-def class_name(index: int, names: Sequence[str]) -> str:
-    """The name of a class, or its number where it has none; a negative one is an output outside the data's classes."""
-    if index < 0:
-        return "none of the classes"
-    return names[index] if index < len(names) else f"class {index}"
-
-
 @cache
 def objectnet_folders() -> dict[str, tuple[int, ...]]:
     """Each of the 313 folders of ObjectNet with the matching ImageNet indices: none, or up to three."""

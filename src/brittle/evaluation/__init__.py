@@ -15,13 +15,6 @@ from brittle.evaluation.cell import (
     plan,
     probabilities,
 )
-from brittle.evaluation.inputs import (
-    as_dataset,
-    as_sequence_benchmark,
-    as_stored_sequences,
-    fitted,
-    image_shape,
-)
 from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun, command_line, decoded_ids
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
@@ -32,7 +25,7 @@ from brittle.evaluation.references import (
     find_reference,
     published_rows,
 )
-from brittle.evaluation.results import Results, aligned_files, by_corruption, load_results, same_images
+from brittle.evaluation.results import SHIFT, Results, aligned_files, by_corruption, load_results, same_images
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
@@ -73,6 +66,13 @@ if TYPE_CHECKING:
     )
     from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
     from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
+    from brittle.evaluation.inputs import (
+        as_dataset,
+        as_sequence_benchmark,
+        as_stored_sequences,
+        fitted,
+        image_shape,
+    )
     from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
     from brittle.evaluation.photo_probe import PhotoProbe, photo_side, probe_photo
@@ -107,7 +107,6 @@ if TYPE_CHECKING:
     from brittle.evaluation.trajectory_scores import (
         OVERALL,
         SCALE,
-        SHIFT,
         CnsScores,
         Trajectories,
         clean_accuracies,
@@ -151,6 +150,11 @@ _LAZY = {
     "FailureSummary": "failure_summary",
     "SearchedFolder": "failure_summary",
     "write_failure_points": "failure_summary",
+    "as_dataset": "inputs",
+    "as_sequence_benchmark": "inputs",
+    "as_stored_sequences": "inputs",
+    "fitted": "inputs",
+    "image_shape": "inputs",
     "escape_latex": "latex_text",
     "MLflowCallback": "loggers",
     "TensorBoardCallback": "loggers",
@@ -198,7 +202,6 @@ _LAZY = {
     "rank_table": "tables",
     "OVERALL": "trajectory_scores",
     "SCALE": "trajectory_scores",
-    "SHIFT": "trajectory_scores",
     "CnsScores": "trajectory_scores",
     "Trajectories": "trajectory_scores",
     "grouped_drops": "trajectory_ranks",

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from brittle.evaluation.table_formats import ScoreTable
     from brittle.metrics import Baseline
 
+SHIFT = "cns/"
+"""What the names of the shifts of slides begin with, among the corruptions of results."""
+
 MOST = 40
 """So many rows of accuracies are shown in a notebook."""
 

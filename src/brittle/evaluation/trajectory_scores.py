@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 from brittle.benchmarks import Cell
-from brittle.evaluation import Results
+from brittle.evaluation.results import SHIFT, Results
 from brittle.evaluation.trajectory_ranks import agreement_table, ranking_table
 from brittle.metrics import (
     Statistic,
@@ -28,7 +28,6 @@ from brittle.metrics import (
 )
 from brittle.metrics.correlation import AXES
 
-SHIFT = "cns/"
 SCALE = re.compile(r"_scale_\d+m?\.[^.]+$")
 
 

@@ -12,9 +12,8 @@ from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.corruptions import FAMILIES
 from brittle.datasets import class_name
-from brittle.evaluation import Results, Scores, by_corruption, compare_all, same_images, scores, shared_rows
+from brittle.evaluation import SHIFT, Results, Scores, by_corruption, compare_all, same_images, scores, shared_rows
 from brittle.evaluation.diagnosis import FailureCurves, failure_curves
-from brittle.evaluation.trajectory_scores import SHIFT
 from brittle.metrics import WIDENED, Estimate, holm, mcnemar, resampled_means, share_intervals, wilson
 from brittle.report.theme import ModelStyles
 
