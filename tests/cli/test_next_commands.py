@@ -21,8 +21,8 @@ pytestmark = pytest.mark.usefixtures("design_folder", "one_thread")
 
 CLI = Path(__file__).parents[2] / "src" / "brittle" / "cli"
 HERE = {"run", "import_", "design/overlap", "augment/train", "failure_points"}
-SLIDES = {"slide/train", "slide/sample", "slide/measure", "slide/filter"}
-"""Tried in slide/test_slide_next.py."""
+SLIDES = {"slide/train", "slide/token", "slide/sample", "slide/measure", "slide/label", "slide/filter"}
+"""Tried in slide/test_slide_next.py and, for tokens, in slide/test_slide_sample.py."""
 
 OWN = """
 import numpy as np

@@ -118,7 +118,7 @@ def fig4(setting: Setting) -> Outcome:
 )
 def fig5(setting: Setting) -> Outcome:
     """The first twelve of the 23 candidates, calibrated with our standard model."""
-    return _calibrated_half(setting, slice(0, 12))
+    return _calibrated_half(setting, "first")
 
 
 @experiment(
@@ -132,16 +132,18 @@ def fig5(setting: Setting) -> Outcome:
 )
 def fig6(setting: Setting) -> Outcome:
     """The other eleven."""
-    return _calibrated_half(setting, slice(12, 23))
+    return _calibrated_half(setting, "second")
 
 
-def _calibrated_half(setting: Setting, half: slice) -> Outcome:
+def _calibrated_half(setting: Setting, half: str) -> Outcome:
     """Ranges found by NOC's rule, what they mean in the corruption's own parameter, and the errors over them."""
     measured, published = overlaps(setting), load_benchmark("noc-candidates")
-    recipe = replace(published, entries=published.entries[half])
+    middle = (len(published.entries) + 1) // 2
+    entries = published.entries[:middle] if half == "first" else published.entries[middle:]
+    recipe = replace(published, entries=entries)
     model = load_model(str(measured.folder / "models" / "standard.safetensors"), device=setting.device)
     test = noc_data(setting)[1]
-    path = setting.work("calibration") / f"{half.start}-{half.stop}.json"
+    path = setting.work("calibration") / f"{half}-half.json"
     found = calibrate_all(
         recipe, model, test, path=path, beyond=True, tolerance=0.1 if setting.small else 0.02, progress=setting.progress
     )

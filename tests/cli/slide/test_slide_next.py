@@ -7,6 +7,8 @@ from pathlib import Path
 
 from typer.testing import Result
 
+from brittle.datasets import cns_bench
+from brittle.sliders import write_labels
 from tests.cli.slide.slide_cases import Run, train
 
 QUICK = {"sample": ("--seeds", 1, "--denoising-steps", 2, "--scales", "0,1", "--image-format", "png")}
@@ -26,8 +28,11 @@ def test_from_training_to_a_report(run: Run, parts: Path) -> None:
     shutil.copytree(parts / "clip", "clip-vit-base-patch16")  # the printed command names the published CLIP
     sampled = works(run, train(run, parts))
     measured = works(run, sampled)
-    works(run, measured)
+    page = works(run, measured)
     assert Path("label.html").is_file()
+    samples = [str(sample) for sample in cns_bench("slides").ids]
+    write_labels(dict.fromkeys(samples, "class"), "labels.csv")  # as the page saves them
+    works(run, page)
     eyes = ("--clip", "tiny", "--thresholds", parts / "thresholds.json")
     ran = works(run, run("slide", "filter", "slides", *eyes, "-o", "filtered"))
     works(run, ran)

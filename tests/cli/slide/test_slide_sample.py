@@ -1,6 +1,8 @@
 """`brittle slide sample`, as a user calls it."""
 
 import json
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -192,7 +194,9 @@ def test_tokens_are_trained_and_drawn_with(run: Run, parts: Path) -> None:
     training = ("--class", "bag", "--steps", 2, "--batch-size", 1)
     words = good(run("slide", "token", parts / "pipeline", "-d", "cns-bench:base", *named, *training, "-o", "tokens"))
     assert "<bag-8>" in words
-    assert "1 tokens trained, 0 existed" in words
+    assert "1 token trained, 0 existed" in words
+    (line,) = re.findall(r"next: brittle (.*)$", words, re.M)
+    good(run(*shlex.split(line), *SAMPLING))
     good(run(*call, "--tokens", "tokens", "-o", "with"))
     pictures = [sorted(Path(place).rglob("*.png"))[0].read_bytes() for place in ("base", "with")]
     assert pictures[0] != pictures[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, print_json, resumable_progress, say_next, split_commas, tell_files
+from brittle.cli.console import console, hint, print_json, resumable_progress, say_next, split_commas, tell_files
 from brittle.cli.inputs import follow, save_table
 from brittle.cli.options import MergeRule, PartialLabels, UnlabelledAs, option
 from brittle.cli.slide.measure import SLIDES
@@ -69,7 +69,7 @@ def label_verb(
         say_next("slide", "label", slides, "--labels", "labels.csv", "-o", output)
     if labels:
         _merge(dataset, output, labels, rule, split_commas(words), partial, unlabelled, results, filtered, as_json)
-        say_next("slide", "filter", slides, "--labels", output / "labels.csv", "--clip", "CLIP", "-o", "filtered")
+        hint(f"these labels choose the thresholds of `brittle slide filter {slides} --labels {output / 'labels.csv'}`")
 
 
 def _page(

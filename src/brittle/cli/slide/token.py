@@ -79,11 +79,11 @@ def token_verb(
         )
         console().print(f"<{row['name']}-{row['class']}>  [dim]{note}[/]")
     new = len(trained.classes) - trained.existing
-    console().print(f"{new} tokens trained, {trained.existing} existed")
+    console().print(f"{new} token{'' if new == 1 else 's'} trained, {trained.existing} existed")
     numbers = ",".join(str(one.number) for one in trained.classes[:SHOWN])
-    say_next(
-        "slide", "sample", pipeline, "--tokens", output, "--class", numbers, "--scales", 0, "-o", "base", after=output
-    )
+    named = () if names is None else ("--classes", names)
+    drawn = ("--class", numbers, "--scales", 0, "-o", "with-tokens")
+    say_next("slide", "sample", pipeline, "--tokens", output, *named, *drawn, after=output)
 
 
 SHOWN = 20
