@@ -44,7 +44,7 @@ NETWORKS = {
 DEMO_NETWORKS = ("small", "small:20")
 """The network of the bundled model: at small scale that is its first model, which is not trained again."""
 
-IMAGES = {"first": 10_000, "tuning": 2_500, "longer": 5_000, "test": 300}
+IMAGES = {"first": 20_000, "tuning": 5_000, "longer": 6_000, "test": 1_000}
 """The numbers of images at small scale: to train the first model, to fine-tune it, to do so longer, and to test."""
 
 LONGER = 2
@@ -53,7 +53,7 @@ LONGER = 2
 NEEDS, SMALL_NEEDS = ("imagenet-100",), ("cifar10",)
 SHARED = "models of fig3"
 
-SMALL_LEVELS = (3.0,)
+SMALL_LEVELS = (2.0, 4.0)
 """The levels of ImageNet-C's corruptions at small scale, of which each training image draws one."""
 
 SMALL: dict[str, Any] = {"epochs": 8, "schedule": "cosine"}
