@@ -81,7 +81,13 @@ ELSEWHERE = {
     "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
-    "brittle reproduce msd": "takes minutes to half an hour; tests/papers/test_msd.py runs each on tiny data",
+    "design balance overlap -b mine.toml": "the same, for the benchmark that is built from them",
+    "design agree resnet densenet": "wants two overlaps on ImageNet; tests/cli/test_categories_verb.py has some",
+    "build non-overlapping resnet": "wants an overlap on ImageNet; other examples build from one on CIFAR-10",
+    **{
+        f"brittle reproduce {paper}": f"takes minutes to half an hour; tests/papers/test_{paper}.py is on tiny data"
+        for paper in ("noc", "syn2nat", "msd")
+    },
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }
 """Examples that are not run here, and why."""

@@ -358,7 +358,15 @@ def test_a_printed_table_has_every_number_and_its_source() -> None:
 
 def test_slides_become_tables() -> None:
     tables = {table.name: table for table in slide_tables(slides(), baseline="alexnet")}
-    assert list(tables) == ["slides-rce", "slides-drop", "slides-failure-points", "slides-ranks", "slides-slopes"]
+    names = [
+        "slides-rce",
+        "slides-drop",
+        "slides-failure-points",
+        "slides-ranks",
+        "slides-slopes",
+        "slides-ranks-by-drop",
+    ]
+    assert list(tables) == names
     rce = tables["slides-rce"].to_polars()
     assert rce["alexnet"].to_list() == [1, 1, 1]
     assert rce["shift"].to_list() == ["fog", "snow", "mean"]

@@ -28,6 +28,7 @@ READY = """return document.querySelectorAll('.model .bars li').length > 4
 VERDICTS = "return [...document.querySelectorAll('.verdict')].map((each) => each.textContent)"
 SEVERITY = "return Number(document.querySelector('#exact').value)"
 SHOWN = """const image = document.querySelector('#shown'), canvas = document.createElement('canvas');
+if (!image.complete || !image.naturalWidth) return null;
 [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
 const pen = canvas.getContext('2d'); pen.drawImage(image, 0, 0);
 return [canvas.width, canvas.height, ...pen.getImageData(0, 0, canvas.width, canvas.height).data];"""
@@ -68,8 +69,10 @@ def live(browser: Browser, explorer: Explorer) -> Browser:
 
 
 def shown(browser: Browser) -> np.ndarray:
-    """The pixels on the screen."""
-    width, height, *values = browser.run(SHOWN)  # type: ignore[misc]
+    """The pixels on the screen, once a picture is there: while one is replaced there is none."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    width, height, *values = WebDriverWait(browser.driver, 20).until(lambda _: browser.run(SHOWN))
     return np.array(values, np.uint8).reshape(height, width, 4)[:, :, :3]
 
 

@@ -270,9 +270,9 @@ def reproduce(
     settings of all trainings are not the paper's, such as `{"epochs": 2}`.
 
     >>> from brittle.papers import reproduce
-    >>> found = reproduce("noc", ["table8"], "found")
+    >>> found = reproduce("noc", ["fig2"], "found")
     >>> found[0].experiment
-    'noc/table8'
+    'noc/fig2'
     """
     if scale not in ("small", "paper"):
         raise BrittleError(f"the scale is small or paper, got {scale!r}")
