@@ -82,6 +82,7 @@ ELSEWHERE = {
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
     "design balance overlap -b mine.toml": "the same, for the benchmark that is built from them",
+    "design agree overlap-resnet/": "wants overlaps of two networks; tests/cli/test_categories_verb.py has some",
     "design agree resnet densenet": "wants two overlaps on ImageNet; tests/cli/test_categories_verb.py has some",
     "build non-overlapping resnet": "wants an overlap on ImageNet; other examples build from one on CIFAR-10",
     **{
