@@ -75,6 +75,8 @@ ELSEWHERE = {
     "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
+    "--steps 300": "trains a token for 300 steps; another example trains two for fewer",
+    "--feature-model demo:augmix": "scans with two networks; tests/cli/test_dissimilar_verb.py does on fewer images",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo --class trouser,sneaker,bag": "takes half an hour, as it says; the same demo runs with its defaults",
     "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",

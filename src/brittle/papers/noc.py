@@ -143,10 +143,10 @@ def fig3(setting: Setting) -> Outcome:
     pairs.sort(key=lambda row: -row["overlap"] if row["overlap"] is not None else 1.0)
     texture = [name for name in first if plain(name) in TEXTURE]
     verdict = (
-        f"The mean overlap within ImageNet-C is {sets[0]['mean overlap']:.2f} and within ImageNet-NOC "
-        f"{sets[1]['mean overlap']:.2f}; the paper's tables give {sets[0]['published mean, from its CE']:.2f} and "
+        f"The mean overlap within ImageNet-C is {number(sets[0]['mean overlap'])} and within ImageNet-NOC "
+        f"{number(sets[1]['mean overlap'])}; the paper's tables give {sets[0]['published mean, from its CE']:.2f} and "
         f"{sets[1]['published mean, from its CE']:.2f}. Corruptions of texture overlap by "
-        f"{known_mean(matrix.subset(texture)):.2f} on average, fog with contrast by {number(matrix['fog', 'contrast'])}"
+        f"{number(known_mean(matrix.subset(texture)))} on average, fog with contrast by {number(matrix['fog', 'contrast'])}"
         f" and snow with frost by {number(matrix['snow', 'frost'])}."
     )
     differs = differences(
