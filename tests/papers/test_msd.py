@@ -122,7 +122,7 @@ def test_the_call_of_the_papers_scale_is_the_same(name: str, tmp_path: Path, cif
     finding = found(name, tmp_path, cifar, scale="paper")
     assert finding.scale == "paper"
     assert not [text for text in finding.differs if "fine-tuned from" in text]
-    trained = next((tmp_path / "msd/work/paper").rglob("*.safetensors"))
+    trained = next((tmp_path / "msd" / "work" / "paper").rglob("*.safetensors"))
     assert type(brittle.load_model(str(trained), device="cpu").module).__name__ == "WideResNet"
 
 
