@@ -93,7 +93,7 @@ class Setting:
             folder = fetch(self.folder.parent / "data" / name, progress=self.progress)
         else:
             folder = Path(self.path(name))
-        return _evenly(_loaded(f"{name}:{folder}", train, prepare), limit)
+        return _loaded(f"{name}:{folder}", train, prepare).limited(limit)
 
 
 @lru_cache(maxsize=4)
@@ -102,12 +102,6 @@ def _loaded(spec: str, train: bool, prepare: str | None) -> Dataset:
     from brittle.datasets import load_dataset
 
     return load_dataset(spec, train=train, prepare=prepare)
-
-
-def _evenly(data: Dataset, limit: int | None) -> Dataset:
-    if limit is None or limit >= len(data):
-        return data
-    return data.subset([number * len(data) // limit for number in range(limit)])
 
 
 @dataclass(frozen=True)

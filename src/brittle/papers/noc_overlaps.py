@@ -30,6 +30,7 @@ from brittle.papers.noc_setup import (
     imagenet_c,
     imagenet_noc,
     known_mean,
+    known_number,
     listed,
     masked_note,
     matrix_agreement,
@@ -86,7 +87,7 @@ def fig4(setting: Setting) -> Outcome:
         {
             "corruption": a,
             "and": b,
-            **{network: _known(matrix[f"noc/{a}", f"noc/{b}"]) for network, matrix in matrices.items()},
+            **{network: known_number(matrix[f"noc/{a}", f"noc/{b}"]) for network, matrix in matrices.items()},
             "published, DenseNet-121": published_number(f"densenet121_overlap_{a}_vs_{b}"),
         }
         for a, b in quoted
@@ -357,7 +358,3 @@ def _joint(setting: Setting) -> Benchmark:
     first, second = imagenet_c(setting), imagenet_noc(setting)
     name = "cifar10-noc-joint" if setting.small else "noc-joint"
     return replace(second, name=name, entries=(*first.entries, *second.entries))
-
-
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

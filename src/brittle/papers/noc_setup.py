@@ -316,14 +316,19 @@ def pair_rows(matrix: OverlapMatrix, others: Mapping[str, OverlapMatrix]) -> lis
     rows = []
     for i, first in enumerate(matrix.names):
         for j in range(i + 1, len(matrix)):
-            row: dict[str, Any] = {"corruption": first, "and": matrix.names[j], "overlap": _known(matrix.scores[i, j])}
+            row: dict[str, Any] = {
+                "corruption": first,
+                "and": matrix.names[j],
+                "overlap": known_number(matrix.scores[i, j]),
+            }
             if matrix.low is not None and matrix.high is not None:
-                row |= {"low": _known(matrix.low[i, j]), "high": _known(matrix.high[i, j])}
-            rows.append(row | {title: _known(other[first, matrix.names[j]]) for title, other in others.items()})
+                row |= {"low": known_number(matrix.low[i, j]), "high": known_number(matrix.high[i, j])}
+            rows.append(row | {title: known_number(other[first, matrix.names[j]]) for title, other in others.items()})
     return rows
 
 
-def _known(value: float) -> float | None:
+def known_number(value: float) -> float | None:
+    """The number, or None for what is masked or infinite."""
     return float(value) if np.isfinite(value) else None
 
 
