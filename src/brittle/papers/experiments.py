@@ -96,6 +96,11 @@ class Setting:
         return _loaded(f"{name}:{folder}", train, prepare).limited(limit)
 
 
+def plain_name(corruption: str) -> str:
+    """A corruption's name without its set."""
+    return corruption.rpartition("/")[2]
+
+
 @lru_cache(maxsize=4)
 def _loaded(spec: str, train: bool, prepare: str | None) -> Dataset:
     """Data that were read once: the experiments of one call share them."""

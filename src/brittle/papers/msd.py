@@ -9,7 +9,7 @@ import polars as pl
 
 from brittle import design, evaluation, metrics, plots
 from brittle.metrics import Estimate
-from brittle.papers.experiments import Outcome, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
 
 STRONG = 0.6
 """The rank correlation above which the paper calls it strong; 12 of its 15 corruptions are."""
@@ -165,18 +165,17 @@ def figure_3(setting: Setting) -> Outcome:
 def _correlated(setting: Setting, study: Any, measure: str, published: str) -> Outcome:
     """The outcome of a study by one measure: correlations, how many are strong, and the figure."""
     from brittle.papers import msd_steps as steps
-    from brittle.papers import msd_tables as tables
 
     table = study.correlations
-    strong = [tables.plain_name(row["corruption"]) for row in table.to_dicts() if (row[measure] or 0) > STRONG]
+    strong = [plain_name(row["corruption"]) for row in table.to_dicts() if (row[measure] or 0) > STRONG]
     rows = [
         {
-            "corruption": tables.plain_name(row["corruption"]),
+            "corruption": plain_name(row["corruption"]),
             "Spearman": row[measure],
             "low": row[f"{measure}_low"],
             "high": row[f"{measure}_high"],
             "above 0.6": "yes" if (row[measure] or 0) > STRONG else "no",
-            "published": {"brightness": "poor"}.get(tables.plain_name(row["corruption"])) if measure == "msd" else None,
+            "published": {"brightness": "poor"}.get(plain_name(row["corruption"])) if measure == "msd" else None,
         }
         for row in table.to_dicts()
     ]
@@ -257,12 +256,10 @@ def _ends(name: str) -> pl.Expr:
 def figure_5(setting: Setting) -> Outcome:
     """Where Patch Gaussian, AutoAugment and AugMix (without its loss) lie in the powerset's cloud."""
     from brittle.papers import msd_steps as steps
-    from brittle.papers import msd_tables as tables
 
     study = steps.powerset_study(setting)
     rows = [
-        steps.place_in_cloud(study, corruption)
-        | {"published similar": steps.SIMILAR.get(tables.plain_name(corruption))}
+        steps.place_in_cloud(study, corruption) | {"published similar": steps.SIMILAR.get(plain_name(corruption))}
         for corruption in study.points["corruption"].unique(maintain_order=True)
     ]
     claims = [(row["corruption"], row["published similar"]) for row in rows if row["published similar"]]
@@ -406,7 +403,6 @@ def appendix_a(setting: Setting) -> Outcome:
 def appendix_c(setting: Setting) -> Outcome:
     """MSD of every scheme to every corruption through two networks, and over resampled corruption draws."""
     from brittle.papers import msd_steps as steps
-    from brittle.papers import msd_tables as tables
 
     schemes, benchmark = steps.powerset_schemes(setting), steps.corruptions_of(setting)
     through = [
@@ -416,7 +412,7 @@ def appendix_c(setting: Setting) -> Outcome:
     rows = []
     for column, name in enumerate(entry.id for entry in benchmark.entries):
         rho = metrics.spearman(through[0][:, column], through[1][:, column])
-        rows.append({"corruption": tables.plain_name(name), "Spearman": rho.value, "low": rho.low, "high": rho.high})
+        rows.append({"corruption": plain_name(name), "Spearman": rho.value, "low": rho.low, "high": rho.high})
     middle = float(np.median([row["Spearman"] for row in rows]))
     noise = steps.distance_noise(setting, benchmark)
     return Outcome(

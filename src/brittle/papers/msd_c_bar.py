@@ -11,7 +11,7 @@ import numpy as np
 from brittle import design, metrics, plots
 from brittle.benchmarks import load_benchmark
 from brittle.metrics import Estimate
-from brittle.papers.experiments import Outcome, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
 
 CIFAR, IMAGENET = ("cifar10",), ("imagenet",)
 
@@ -85,7 +85,7 @@ def c_bar(setting: Setting) -> Outcome:
     published = {entry.id: entry.levels for entry in load_benchmark("cifar10-c-bar").entries}
     rows = [
         {
-            "candidate": tables.plain_name(row["candidate"]),
+            "candidate": plain_name(row["candidate"]),
             "shift": row["shift"],
             "standard error": row["standard_error"],
             "picked": "yes" if row["picked"] else "no",
@@ -372,7 +372,6 @@ def leak(setting: Setting) -> Outcome:
     """The leak check of three augmentations against CIFAR-10-C and against CIFAR-10-C-bar."""
     from brittle.distance import measure_leak
     from brittle.papers import msd_steps as steps
-    from brittle.papers import msd_tables as tables
     from brittle.training.augmentation import schemes_by_name
 
     scale, images, model = steps.scale_of(setting), steps.images_of(setting), steps.standard_model(setting)
@@ -394,7 +393,7 @@ def leak(setting: Setting) -> Outcome:
             row: dict[str, Any] = {"augmentation": name, "benchmark": benchmark, "corruptions": len(check.leaks)}
             covered = float(np.mean([one.covered for one in check.leaks]))
             row |= {"leaked": len(check.leaked), "nearer": len(check.nearer), "way covered (%)": 100 * covered}
-            rows.append(row | {"names of leaked": ", ".join(map(tables.plain_name, check.leaked)) or None})
+            rows.append(row | {"names of leaked": ", ".join(map(plain_name, check.leaked)) or None})
     far = {
         name: [row["way covered (%)"] for row in rows if row["augmentation"] == name]
         for name in METHODS.values()

@@ -14,7 +14,8 @@ from brittle import design, distance, training
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.models import TorchModel, find_weights
-from brittle.papers.msd_tables import places, plain_name
+from brittle.papers.experiments import plain_name
+from brittle.papers.msd_tables import places
 from brittle.training import augmentation
 from brittle.training.augmentation import AugMix, Scheme
 

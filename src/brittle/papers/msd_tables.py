@@ -12,6 +12,7 @@ import numpy as np
 from brittle import datasets, design, evaluation, metrics, training
 from brittle.benchmarks import Benchmark
 from brittle.metrics import Estimate
+from brittle.papers.experiments import plain_name
 from brittle.training.augmentation import Scheme
 
 if TYPE_CHECKING:
@@ -27,11 +28,6 @@ def places(setting: Setting) -> dict[str, Any]:
         "address": setting.address,
         "progress": setting.progress,
     }
-
-
-def plain_name(corruption: str) -> str:
-    """A corruption without the set it belongs to."""
-    return corruption.rpartition("/")[2]
 
 
 def errors_by_corruption(results: Any, model: str, benchmark: Benchmark) -> dict[str, float]:

@@ -15,7 +15,7 @@ from brittle.design import (
     without_masked,
 )
 from brittle.metrics import Estimate, balance, published_table
-from brittle.papers.experiments import Outcome, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
 from brittle.papers.noc_setup import (
     IMAGES,
     LONGER,
@@ -37,7 +37,6 @@ from brittle.papers.noc_setup import (
     number,
     overlaps,
     pair_rows,
-    plain,
     printed,
     published_number,
     relative_ce,
@@ -66,27 +65,28 @@ def fig1(setting: Setting) -> Outcome:
     """Steps (4) to (6) with their numbers: accuracies of three models on three test sets, R, and the score."""
     measured = overlaps(setting)
     first, second = "imagenet-c/defocus_blur", "noc/blur"
+    a, b = plain_name(first), plain_name(second)
     places = [0, *(1 + measured.names.index(name) for name in (first, second))]
     accuracy = 1 - measured.errors[np.ix_(places, places)]
     robustness = accuracy[:, 1:] / accuracy[:, :1]
-    models = ("standard", f"trained with {plain(first)}", f"trained with {plain(second)}")
     rows = [
         {
             "model": model,
             "accuracy, clean": 100 * right[0],
-            f"accuracy, {plain(first)}": 100 * right[1],
-            f"accuracy, {plain(second)}": 100 * right[2],
-            f"R, {plain(first)}": share[0],
-            f"R, {plain(second)}": share[1],
+            f"accuracy, {a}": 100 * right[1],
+            f"accuracy, {b}": 100 * right[2],
+            f"R, {a}": share[0],
+            f"R, {b}": share[1],
         }
-        for model, right, share in zip(models, accuracy, robustness, strict=True)
+        for model, right, share in zip(
+            ("standard", f"trained with {a}", f"trained with {b}"), accuracy, robustness, strict=True
+        )
     ]
     gains = robustness[1:] - robustness[0]
     score = measured.matrix[first, second]
     verdict = (
-        f"Training with {plain(first)} adds {gains[0, 0]:+.2f} to the robustness to {plain(first)}, and training with "
-        f"{plain(second)} {gains[1, 0]:+.2f}; to that to {plain(second)} they add {gains[0, 1]:+.2f} and "
-        f"{gains[1, 1]:+.2f}. "
+        f"Training with {a} adds {gains[0, 0]:+.2f} to the robustness to {a}, and training with {b} "
+        f"{gains[1, 0]:+.2f}; to that to {b} they add {gains[0, 1]:+.2f} and {gains[1, 1]:+.2f}. "
     )
     verdict += (
         f"The mean of the two ratios is the overlap, {score:.2f}."
@@ -141,7 +141,7 @@ def fig3(setting: Setting) -> Outcome:
         agreement += matrix_agreement(ours, published, title)
         pairs += pair_rows(ours, {"published, from its CE": published})
     pairs.sort(key=lambda row: -row["overlap"] if row["overlap"] is not None else 1.0)
-    texture = known_mean(matrix.subset([name for name in first if plain(name) in TEXTURE]))
+    texture = known_mean(matrix.subset([name for name in first if plain_name(name) in TEXTURE]))
     within = [number(known_mean(matrix.subset(members))) for members, _ in parts.values()]
     verdict = (
         f"The mean overlap within ImageNet-C is {within[0]} and within ImageNet-NOC "
@@ -181,7 +181,7 @@ TEXTURE = (
 def algorithm1(setting: Setting) -> Outcome:
     """The largest sets under the threshold, from our overlaps and from those that Tables 7 and 8 imply."""
     ours = without_masked(overlaps(setting).matrix.subset(names_of(noc_candidates(setting))))
-    published = {plain(entry.id) for entry in load_benchmark("imagenet-noc").entries}
+    published = {plain_name(entry.id) for entry in load_benchmark("imagenet-noc").entries}
     matrices = {"ours, 23 candidates": ours}
     matrices |= {
         "published Table 8": published_overlap("noc-table8"),
@@ -190,7 +190,7 @@ def algorithm1(setting: Setting) -> Outcome:
     rows = []
     for title, matrix in matrices.items():
         found = non_overlapping(matrix, THRESHOLD)
-        members = [plain(name) for name in found.members]
+        members = [plain_name(name) for name in found.members]
         rows.append(
             {
                 "overlaps": title,
@@ -237,10 +237,11 @@ def coverage_of_both(setting: Setting) -> Outcome:
                 {
                     "corruption": name,
                     "benchmark": title,
-                    "nearest member": plain(best),
+                    "nearest member": plain_name(best),
                     "overlap": scores[best],
                     "covered": name in found.covered,
-                    "published covered": title == "ImageNet-NOC" or (False if plain(name) in paper_uncovered else None),
+                    "published covered": title == "ImageNet-NOC"
+                    or (False if plain_name(name) in paper_uncovered else None),
                 }
             )
     verdict = (
@@ -279,18 +280,18 @@ def table1(setting: Setting) -> Outcome:
         reference = measured.reference(setting, members)
         scores = relative_ce(errors, clean, reference, members)
         published = published_table(f"noc-table1-{'imagenet-c' if model == 'mINOC' else 'imagenet-noc'}")
-        compared = to_standard(published, members) if setting.small else published.numbers(*map(plain, members))
+        compared = to_standard(published, members) if setting.small else published.numbers(*map(plain_name, members))
         rows = [{"corruption": "clean error", "standard": 100 * clean[0], model: 100 * clean[1]}]
         clean_errors = zip(published.text("model"), 100 * published.numbers("clean_error"), strict=True)
         rows[0] |= {f"published {name}": float(error) for name, error in clean_errors}
         for place, name in enumerate(members):
-            row = {"corruption": plain(name), "standard": scores[0, place], model: scores[1, place]}
+            row = {"corruption": plain_name(name), "standard": scores[0, place], model: scores[1, place]}
             row |= {f"published {one}": printed(published, one, members)[place] for one in ("standard", model)}
             rows.append(row | ({f"published {model}, standard = 100": compared[1, place]} if setting.small else {}))
         tables[f"{model}-on-{tested.name}"] = rows
         agreement += agreement_of(scores[1], compared[1], f"{model} on {len(members)} corruptions")
-        better[model] = [plain(name) for name, one in zip(members, scores.T, strict=True) if not one[1] >= one[0]]
-    worse = [plain(name) for name in names_of(second) if plain(name) not in better["mIC"]]
+        better[model] = [plain_name(name) for name, one in zip(members, scores.T, strict=True) if not one[1] >= one[0]]
+    worse = [plain_name(name) for name in names_of(second) if plain_name(name) not in better["mIC"]]
     verdict = (
         f"mINOC does better than the standard model on {len(better['mINOC'])} of {len(first.entries)} corruptions of "
         f"ImageNet-C (the paper: all 15). mIC does better on {len(better['mIC'])} of {len(second.entries)} of "
@@ -320,12 +321,12 @@ def table2(setting: Setting) -> Outcome:
         scores = measured.relative(setting, members)
         ours = np.nanmean(scores[1:], axis=1)
         published = published_table(name)
-        values = published.numbers(*map(plain, members))
-        order = [published.text("trained_with").index(plain(member)) for member in members]
+        values = published.numbers(*map(plain_name, members))
+        order = [published.text("trained_with").index(plain_name(member)) for member in members]
         compared = np.mean(to_standard(published, members)[order] if setting.small else values[order], axis=1)
         rows = []
         for place, member in enumerate(members):
-            row = {"trained with": plain(member), "relative mCE": ours[place]}
+            row = {"trained with": plain_name(member), "relative mCE": ours[place]}
             row |= {"published": float(published.numbers("relative_mCE")[order[place]])}
             rows.append(row | ({"published, standard = 100": compared[place]} if setting.small else {}))
         tables[title.lower()] = sorted(rows, key=lambda row: row["relative mCE"])
@@ -394,7 +395,7 @@ def balance_of_both(setting: Setting) -> Outcome:
         f"the standard model in AlexNet's place {c['published, standard = 100']:.1f} and "
         f"{noc['published, standard = 100']:.1f}."
     )
-    left = sorted({plain(name) for one in ours.values() for name in one.left_out})
+    left = sorted({plain_name(name) for one in ours.values() for name in one.left_out})
     more = [f"{listed(left)} left out, which add less than two points of error"] if left else []
     return Outcome(
         verdict, {"balance": rows}, differs=differences(setting, *more), figures={"balance": plot_balance(ours)}

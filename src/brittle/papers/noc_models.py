@@ -13,7 +13,7 @@ from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.design import Reference, alexnet_reference
 from brittle.metrics import Estimate, Table, mce, published_table, spearman
-from brittle.papers.experiments import Outcome, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
 from brittle.papers.noc_setup import (
     NETWORKS,
     SMALL_NEEDS,
@@ -25,7 +25,6 @@ from brittle.papers.noc_setup import (
     names_of,
     noc_data,
     overlaps,
-    plain,
     relative_ce,
     run_errors,
     run_models,
@@ -230,7 +229,7 @@ def _zoo_table(setting: Setting, which: int, name: str) -> Outcome:
         f"On {recipe} {len(worse)} of {len(means) - 1} models lose more than the reference {zoo.models[0]} "
         f"({listed(worse)}); in the paper {len(theirs)} of {len(printed)} lose more than AlexNet ({listed(theirs)})."
     )
-    agreement = [] if setting.small else _column_agreement(rows, (*map(plain, names_of(zoo.recipes[which])),))
+    agreement = [] if setting.small else _column_agreement(rows, (*map(plain_name, names_of(zoo.recipes[which])),))
     return Outcome(verdict, {"models": rows}, agreement, _zoo_differs(setting, zoo))
 
 
@@ -239,9 +238,11 @@ def _zoo_rows(zoo: Zoo, which: int, table: Table) -> list[dict[str, Any]]:
     members = names_of(zoo.recipes[which])
     ours = []
     for model, clean, row in zip(zoo.models, zoo.clean, zoo.scores(which), strict=True):
-        numbers = {plain(name): float(one) for name, one in zip(members, row, strict=True)}
+        numbers = {plain_name(name): float(one) for name, one in zip(members, row, strict=True)}
         ours.append({"model": model, "clean error": 100 * float(clean), **numbers})
-    return _beside(ours, _published_rows(table, {plain(name): f"published {plain(name)}" for name in members}))
+    return _beside(
+        ours, _published_rows(table, {plain_name(name): f"published {plain_name(name)}" for name in members})
+    )
 
 
 def _published_rows(table: Table, columns: Mapping[str, str]) -> list[dict[str, Any]]:

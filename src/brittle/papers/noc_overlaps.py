@@ -18,7 +18,7 @@ from brittle.design import (
 )
 from brittle.metrics import published_table
 from brittle.models import load_model
-from brittle.papers.experiments import Outcome, Setting, experiment
+from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
 from brittle.papers.noc_setup import (
     NEEDS,
     NETWORKS,
@@ -41,7 +41,6 @@ from brittle.papers.noc_setup import (
     number,
     overlaps,
     pair_rows,
-    plain,
     published_number,
     to_standard,
 )
@@ -311,10 +310,10 @@ def _cross_table(setting: Setting, name: str) -> Outcome:
     """Ours and the printed cross-table, each as percent of its standard model at small scale, and their overlaps."""
     measured, first, second = measured_sets(setting)
     members, table = first if name == "noc-table7" else second, published_table(name)
-    order = [0, *(table.text("trained_with").index(plain(member)) for member in members)]
-    ours, values = measured.relative(setting, members), table.numbers(*map(plain, members))[order]
+    order = [0, *(table.text("trained_with").index(plain_name(member)) for member in members)]
+    ours, values = measured.relative(setting, members), table.numbers(*map(plain_name, members))[order]
     compared = to_standard(table, members)[order] if setting.small else values
-    labels = ["standard", *map(plain, members)]
+    labels = ["standard", *map(plain_name, members)]
     tables = {
         "relative-ce": _wide(labels, members, ours, ""),
         "published": _wide(labels, members, values, "published "),
@@ -348,7 +347,7 @@ def _wide(labels: Sequence[str], members: Sequence[str], values: Any, before: st
     rows = []
     for label, numbers in zip(labels, values, strict=True):
         row: dict[str, Any] = {"trained with": label}
-        row |= {f"{before}{plain(member)}": float(one) for member, one in zip(members, numbers, strict=True)}
+        row |= {f"{before}{plain_name(member)}": float(one) for member, one in zip(members, numbers, strict=True)}
         rows.append(row | {f"{before}mean": float(np.nanmean(numbers))})
     return rows
 

@@ -32,7 +32,7 @@ from brittle.design import (
 from brittle.evaluation import Cell, Results, by_corruption, evaluate
 from brittle.metrics import Estimate, Table, published_table, relative_corruption_errors, spearman
 from brittle.models import find_weights, load_model
-from brittle.papers.experiments import Setting
+from brittle.papers.experiments import Setting, plain_name
 from brittle.training import train_network
 
 NETWORKS = {
@@ -89,11 +89,6 @@ def all_candidates(setting: Setting) -> Benchmark:
 def names_of(recipe: Benchmark) -> tuple[str, ...]:
     """The ids of a recipe's corruptions."""
     return tuple(entry.id for entry in recipe.entries)
-
-
-def plain(name: str) -> str:
-    """A corruption's name without its set."""
-    return name.rpartition("/")[2]
 
 
 def noc_data(setting: Setting) -> tuple[Dataset, Dataset]:
@@ -259,12 +254,12 @@ def run_errors(results: Results, models: Iterable[str], recipe: Benchmark) -> tu
 def printed(table: Table, row: str, members: Sequence[str]) -> list[float]:
     """The numbers of one row of a published table under these corruptions."""
     names = table.text(next(iter(table.columns)))
-    return [float(table.numbers(plain(member))[names.index(row)]) for member in members]
+    return [float(table.numbers(plain_name(member))[names.index(row)]) for member in members]
 
 
 def to_standard(table: Table, members: Sequence[str]) -> FloatArray:
     """A published table of relative CE as percent of its standard model's, by which AlexNet's errors cancel."""
-    values = table.numbers(*map(plain, members))
+    values = table.numbers(*map(plain_name, members))
     return np.asarray(100 * values / values[0])
 
 
@@ -355,13 +350,13 @@ def agreed(found: Sequence[Estimate]) -> str:
 
 def masked_note(matrix: OverlapMatrix) -> str:
     """Which corruptions are masked, as a sentence for `differs`; "" if none is."""
-    names = [plain(name) for name in matrix.unlearned or ()]
+    names = [plain_name(name) for name in matrix.unlearned or ()]
     return f"masked, since their own models hardly gain on them: {', '.join(names)}" if names else ""
 
 
 def listed(names: Iterable[str]) -> str:
     """Names without their sets, with commas; "none" if there are none."""
-    return ", ".join(map(plain, names)) or "none"
+    return ", ".join(map(plain_name, names)) or "none"
 
 
 def number(value: float) -> str:
