@@ -1,6 +1,7 @@
 """The models of an overlap matrix: made once, in every mode, and better at what they were trained on."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,15 @@ from brittle import BrittleError
 from brittle._io import DamagedFile
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.datasets import arrays
-from brittle.design import Plan, VanishingGain, accuracy_table, correct_cube, measure_overlap, overlap_with_intervals
+from brittle.design import (
+    Plan,
+    VanishingGain,
+    accuracy_table,
+    correct_cube,
+    correct_cubes,
+    measure_overlap,
+    overlap_with_intervals,
+)
 from brittle.training import TrainingConfig
 from tests.errors import naming
 
@@ -47,6 +56,22 @@ def test_every_mode_trains(mode: str, tmp_path: Path) -> None:
     again = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
     assert (accuracy_table(again, CANDIDATES) == table).all()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")} == stamps
+
+
+@pytest.mark.parametrize(("mode", "control"), [("scratch", True), ("finetune", True), ("finetune", False)])
+def test_repeated_trainings(mode: str, control: bool, tmp_path: Path) -> None:
+    quick = replace(QUICK, epochs=2)
+    plan = Plan(mode, "small:4", standard=quick, tuning=quick, tuning_images=96, control=control, repeats=2)
+    results = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path, plan)
+    cubes = correct_cubes(results, CANDIDATES)
+    assert cubes.shape == (2, 3, 3, 64)
+    assert (cubes[0, 1:] != cubes[1, 1:]).any()  # other seeds and images
+    assert (cubes[0, 0] == cubes[1, 0]).all() == (not control)  # there is one standard model without a control
+    assert (correct_cube(results, CANDIDATES) == cubes.mean(axis=0)).all()
+    once = measure_overlap(TRAINING, TEST, CANDIDATES, tmp_path / "once", replace(plan, repeats=1))
+    assert (correct_cubes(once, CANDIDATES) == cubes[:1]).all()  # the first repetition is what no repetition gives
+    with pytest.raises(BrittleError, match=naming("repeats=0")):
+        Plan(repeats=0)
 
 
 def test_an_interrupted_matrix_goes_on(tmp_path: Path) -> None:

@@ -143,6 +143,33 @@ def test_intervals_belong_to_the_same_scores() -> None:
     assert (wider.high >= overlap.high).all()
 
 
+def trainings(count: int, repetitions: int, seed: int, noise: float = 0.02) -> np.ndarray:
+    """The same samples shown to models whose accuracies differ from training to training."""
+    rng = np.random.default_rng([seed, 1])
+    accuracy = np.clip(ACCURACY + rng.normal(0, noise, (repetitions, *ACCURACY.shape)), 0, 1)
+    return np.random.default_rng(seed).random(count) < accuracy[..., None]
+
+
+@pytest.mark.parametrize("repetitions", [2, 3])
+def test_intervals_of_repeated_trainings_cover_the_training(repetitions: int) -> None:
+    truth, held, held_before = overlap_matrix(ACCURACY, NAMES).scores, [], []
+    for seed in range(60):
+        cubes = trainings(4000, repetitions, seed)
+        for found, cube in ((held, cubes), (held_before, cubes.mean(axis=0))):
+            overlap = overlap_with_intervals(cube, NAMES, resamples=200, seed=seed, level=0.9)
+            found.append(((overlap.low <= truth) & (truth <= overlap.high))[np.triu_indices(3, 1)])
+    assert 0.86 <= np.mean(held) <= 0.97
+    assert np.mean(held_before) < 0.75  # test images alone: too narrow
+
+
+def test_repeated_trainings_are_averaged_before_gains_are_divided() -> None:
+    cubes = trainings(500, 3, 0)
+    overlap = overlap_with_intervals(cubes, NAMES, resamples=50)
+    assert overlap.scores == pytest.approx(overlap_matrix(cubes.mean(axis=(0, -1)), NAMES).scores)
+    alone = overlap_with_intervals(cubes[:1], NAMES, resamples=50)
+    assert np.array_equal(alone.high, overlap_with_intervals(cubes[0], NAMES, resamples=50).high)
+
+
 def test_a_gain_that_may_vanish_bounds_nothing() -> None:
     correct = samples(300, 0)
     correct[2, 2] = correct[0, 2]

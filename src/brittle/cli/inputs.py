@@ -234,7 +234,7 @@ class TrainingOptions(TrainingData):
     batch_size: Annotated[int | None, option("--batch-size", show_default="128, or the preset's")] = None
     seed: Annotated[int, option("--seed")] = 0
 
-    def plan(self, *, lr: float | None = None, control: bool = True) -> Plan:
+    def plan(self, *, lr: float | None = None, control: bool = True, repeats: int = 1) -> Plan:
         """The plan of the trainings; a line says how that of the standard model differs from a published one."""
         from brittle.design.overlap_training import training_plan
 
@@ -247,6 +247,7 @@ class TrainingOptions(TrainingData):
             batch_size=self.batch_size,
             lr=lr,
             control=control,
+            repeats=repeats,
             seed=self.seed,
             start=self.start,
             preset=self.preset,

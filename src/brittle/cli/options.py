@@ -189,7 +189,7 @@ OPTIONS = {
     ),
     "--no-control": Meaning("Do not train the standard model further with clean images, as a control."),
     "--from-table": Meaning("Train nothing and take a published table instead: noc-table7 or noc-table8."),
-    "--repeats": Meaning("Number of runs, each with other images and draws; the paper: 10."),
+    "--repeats": Meaning("Number of repetitions, each with other images and draws, over which is averaged."),
     "--datasets": Meaning("Number of data sets that are sampled in each run."),
     "--error-tolerance": Meaning("Relative tolerance around the target error."),
     # training and augmentations

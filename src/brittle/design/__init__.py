@@ -89,7 +89,14 @@ from brittle.design.sampling import (
 
 if TYPE_CHECKING:
     from brittle.design.dissimilarity import Dissimilar, check_search, dissimilar, dissimilar_benchmark
-    from brittle.design.overlap_training import Plan, accuracy_table, correct_cube, measure_overlap, training_plan
+    from brittle.design.overlap_training import (
+        Plan,
+        accuracy_table,
+        correct_cube,
+        correct_cubes,
+        measure_overlap,
+        training_plan,
+    )
     from brittle.design.scanning import repeated_images, scan_runs
     from brittle.design.studies import (
         DistanceStudy,
@@ -106,7 +113,7 @@ if TYPE_CHECKING:
 
 LAZY = {
     "dissimilarity": ("Dissimilar", "check_search", "dissimilar", "dissimilar_benchmark"),
-    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "measure_overlap", "training_plan"),
+    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "correct_cubes", "measure_overlap", "training_plan"),
     "scanning": ("repeated_images", "scan_runs"),
     "studies": (
         "DistanceStudy",
@@ -160,6 +167,7 @@ __all__ = [
     "cluster_corruptions",
     "compare_overlaps",
     "correct_cube",
+    "correct_cubes",
     "correlate",
     "correlation_rows",
     "correlation_table",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError
+from brittle._random import generator
 from brittle._types import FloatArray, as_bool_array, check_fractions, check_level
 from brittle.benchmarks import Benchmark, Entry, list_benchmarks, load_benchmark
 from brittle.corruptions import get_corruption
@@ -112,26 +113,33 @@ def overlap_with_intervals(
     seed: int = 0,
     level: float = 0.95,
 ) -> OverlapMatrix:
-    """The overlap matrix with a percentile bootstrap interval for each entry.
+    """The overlap matrix with a bootstrap interval for each entry.
 
     `correct` is right or wrong for (k+1) models × (k+1) test sets × samples, in the order of `overlap_matrix`, the
-    same samples in every cell; with several levels a corruption, the share of them that is right, as `correct_cube`
-    gives it. `names` are those of the corruptions, or their recipe. Samples are resampled jointly for all
-    cells. A resample in which a native gain vanishes counts as 0 at the low end and as infinite at the high end. The
-    intervals cover the choice of test images, not the randomness of the training.
+    same samples in every cell; with several levels a corruption, the share of them that is right. With a first axis
+    for repeated trainings, as `correct_cubes` gives it, accuracies are averaged over them before gains are divided.
+    `names` are those of the corruptions, or their recipe.
+
+    Samples are resampled jointly for all cells, which covers the choice of test images. Repeated trainings also cover
+    the randomness of the training: each resample moves the accuracies of each model by the deviation of a random
+    repetition of a random model from the mean of its repetitions, divided by √(repetitions − 1), so that the variance
+    is that of a mean. A resample in which a native gain vanishes counts as 0 at the low end and as infinite at the
+    high end.
     """
     named, candidates = names_and_recipe(names)
     cells, side = right_or_wrong_cells(correct), len(named) + 1
-    if cells.ndim != 3 or cells.shape[:2] != (side, side):
+    repeated = cells if cells.ndim == 4 else cells[np.newaxis]
+    if repeated.ndim != 4 or repeated.shape[1:3] != (side, side):
         raise BrittleError(
             f"{len(named)} corruptions need {side} models × {side} test sets × samples, got shape {cells.shape}"
         )
     tail = (1 - check_level(level)) / 2
-    rows = cells.reshape(side * side, -1).T
+    rows = (repeated[0] if len(repeated) == 1 else repeated.mean(axis=0)).reshape(side * side, -1).T
     gains, native = gains_of(check_table(means(rows).reshape(side, side), named), form)
     matrix = from_gains(gains, native, named, floor, candidates)
     try:
         drawn = resampled_means(rows, seed=seed, resamples=resamples).reshape(-1, side, side)
+        drawn = np.clip(drawn + _training_noise(repeated.mean(axis=-1), resamples, seed), 0, 1)
         scores = scores_of(*gains_of(drawn, form), floor)
     except ValueError as error:
         raise BrittleError(f"the overlap is undefined in a resample ({error}); use more samples") from error
@@ -141,6 +149,17 @@ def overlap_with_intervals(
     masked = np.isnan(matrix.scores)
     low, high = (np.where(masked, np.nan, end) for end in (low, high))
     return replace(matrix, low=low, high=high)
+
+
+def _training_noise(accuracy: FloatArray, resamples: int, seed: int) -> FloatArray:
+    """How much the mean accuracies over repetitions would move with other trainings: resamples × models × test sets."""
+    repetitions, models, _ = accuracy.shape
+    if repetitions == 1:
+        return np.zeros((1, 1, 1))
+    deviations = (accuracy - accuracy.mean(axis=0)).reshape(repetitions * models, -1) / math.sqrt(repetitions - 1)
+    places, signs = generator(seed + 1).random((2, resamples, models))
+    chosen = deviations[(places * len(deviations)).astype(np.int64)]
+    return np.asarray(np.where(signs[..., np.newaxis] < 0.5, chosen, -chosen))
 
 
 def right_or_wrong_cells(correct: ArrayLike) -> NDArray[np.generic]:

@@ -86,6 +86,8 @@ class Plan:
         tuning_images: the number of training images for fine-tuning and batchnorm.
         control: with fine-tuning and batchnorm, also fine-tune the standard model, on clean images. Otherwise the
             effect of longer training counts as an effect of the corruptions.
+        repeats: the number of trainings of each model, with other seeds and, in fine-tuning and batchnorm, other
+            images. Their accuracies are averaged, and their differences show the randomness of the training.
     """
 
     mode: str = "finetune"
@@ -94,8 +96,11 @@ class Plan:
     tuning: TrainingConfig = ONE_EPOCH
     tuning_images: int = 10_000
     control: bool = True
+    repeats: int = 1
 
     def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise BrittleError(f"each model is trained once or more often, got repeats={self.repeats}")
         if self.mode not in MODES:
             raise BrittleError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.mode != "scratch" and _normalisation(self.standard) != _normalisation(self.tuning):
@@ -108,6 +113,21 @@ class Plan:
     def first(self) -> str:
         """The name of the initial network: given as a file, or fully trained with clean images."""
         return START if self.control and self.mode != "scratch" else STANDARD
+
+    def repetition(self, number: int) -> Plan:
+        """The plan of one of the repeated trainings, from 0: the first has the seed of the plan."""
+        shift = number * REPETITION
+        standard, tuning = (replace(config, seed=config.seed + shift) for config in (self.standard, self.tuning))
+        return replace(self, standard=standard, tuning=tuning)
+
+
+REPETITION = 1_000_003
+"""The difference between the seeds of two repeated trainings, so that those of small seeds never meet."""
+
+
+def repeated_name(name: str, number: int) -> str:
+    """The name of the model of a repeated training, from 0: fog, fog #2, fog #3."""
+    return name if number == 0 else f"{name} #{number + 1}"
 
 
 SEEN_BY = (
@@ -127,6 +147,7 @@ def training_plan(
     batch_size: int | None = None,
     lr: float | None = None,
     control: bool = True,
+    repeats: int = 1,
     seed: int = 0,
     start: str | Path | None = None,
     preset: str | None = None,
@@ -143,6 +164,7 @@ def training_plan(
         batch_size: of all trainings; by default that of the standard model's.
         lr: the learning rate of fine-tuning.
         control: see `Plan`.
+        repeats: see `Plan`.
         seed: of all trainings.
         start: the weights of the standard model, if it exists already.
         preset: the published training of the standard model and of all models from scratch, see `PRESETS`; by default
@@ -176,6 +198,7 @@ def training_plan(
         tuning=replace(tuning, epochs=tuning.epochs if short is None else short, **shared, **rate),
         tuning_images=train_limit or usual.tuning_images,
         control=control,
+        repeats=repeats,
     )
 
 
@@ -200,17 +223,21 @@ def train_or_adapt(
     augment: Augment | None,
     *,
     full: bool,
+    repetition: int = 0,
     checkpoint: Path | None = None,
     workers: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> None:
-    """Train a network in place: by `plan.standard` if `full`, else by fine-tuning or batch-norm adaptation."""
+    """Train a network in place: by `plan.standard` if `full`, else by fine-tuning or batch-norm adaptation.
+
+    Each `repetition` is fine-tuned on other images, as long as there are others.
+    """
     options: dict[str, Any] = {"augment": augment, "checkpoint": checkpoint, "workers": workers, "progress": progress}
     if full:
         train(network, images, labels, plan.standard, **options)
         return
     count = min(plan.tuning_images, len(images))
-    subset = np.arange(count) * len(images) // count
+    subset = (np.arange(count) * len(images) // count + repetition) % len(images)
     part = images.take(subset) if isinstance(images, ImageSource) else images[subset]
     if plan.mode == "batchnorm":
         adapt_batchnorm(network, part, plan.tuning, augment, workers=workers)
@@ -233,17 +260,31 @@ class OverlapTrainer:
     device: str = "auto"
     workers: int | None = None
 
+    @cached_property
+    def places(self) -> dict[str, tuple[str, int]]:
+        """What each network is trained with, and which of the repeated trainings it is."""
+        return {START: (START, 0)} | {
+            repeated_name(name, number): (name, number)
+            for number in range(self.plan.repeats)
+            for name in (STANDARD, *(entry.id for entry in self.candidates.entries))
+        }
+
     def train(self, name: str, first: Weights | None, checkpoint: Path | None = None, progress: Any = None) -> Weights:
-        """The weights of a network trained with corruption `name`; `first` are the weights to fine-tune or adapt."""
-        network = build_network(self.plan.network, self.classes, seed=self.plan.standard.seed)
+        """The weights of the network of this name; `first` are the weights to fine-tune or adapt."""
+        trained_with, repetition = self.places[name]
+        plan = self.plan.repetition(repetition)
+        network = build_network(plan.network, self.classes, seed=plan.standard.seed)
         network.to(find_device(self.device))
-        augment = None if name in (START, STANDARD) else Corrupted(self.candidates, [name])
-        full = name == self.plan.first or self.plan.mode == "scratch"
+        augment = None if trained_with in (START, STANDARD) else Corrupted(self.candidates, [trained_with])
+        full = name == plan.first or plan.mode == "scratch"
         if not full:
             assert first is not None
+            if trained_with == plan.first:
+                return first  # without a control there is one standard model for all repetitions
             network.load_state_dict(first)
         options: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress, "workers": self.workers}
-        train_or_adapt(network, self.images, self.labels, self.plan, augment, full=full, **options)
+        options["repetition"] = repetition
+        train_or_adapt(network, self.images, self.labels, plan, augment, full=full, **options)
         state: Weights = network.cpu().state_dict()
         return state
 
@@ -266,7 +307,8 @@ class OverlapModels:
     ) -> None:
         self.training, self.candidates, self.given_plan, self.folder = training, candidates, plan, folder
         self.start, self.device, self.progress, self.cache, self.workers = start, device, progress, cache, workers
-        self.names = [STANDARD, *(entry.id for entry in candidates.entries)]
+        names = [STANDARD, *(entry.id for entry in candidates.entries)]
+        self.names = [repeated_name(name, number) for number in range(plan.repeats) for name in names]
         self.all = list(dict.fromkeys([plan.first, *self.names]))
 
     @cached_property
@@ -444,14 +486,24 @@ def accuracy_table(results: Results, candidates: Benchmark) -> NDArray[np.float6
 
 
 def correct_cube(results: Results, candidates: Benchmark) -> NDArray[Any]:
-    """Right or wrong, trained on × tested on × sample, as `overlap_with_intervals` takes it.
+    """Right or wrong, trained on × tested on × sample.
 
-    If a candidate has several levels, it is the share of levels at which a sample is right.
+    If a candidate has several levels, it is the share of levels at which a sample is right, and if the trainings were
+    repeated, the share of them.
     """
+    cubes = correct_cubes(results, candidates)
+    return np.asarray(cubes[0] if len(cubes) == 1 else cubes.mean(axis=0))
+
+
+def correct_cubes(results: Results, candidates: Benchmark) -> NDArray[Any]:
+    """Right or wrong, repeated training × trained on × tested on × sample, as `overlap_with_intervals` takes it."""
     cells = [Cell(), *candidates.cells()]
     names = [STANDARD, *(entry.id for entry in candidates.entries)]
-    rows = [results.matrix(name, cells).values for name in names]
-    if len(candidates) > len(candidates.entries):
-        mean = by_corruption(candidates)
-        rows = [np.column_stack([correct[:, 0], np.minimum(mean(correct[:, 1:]), 1)]) for correct in rows]
-    return np.stack([correct.T for correct in rows])
+    cubes: list[NDArray[Any]] = []
+    while repeated_name(STANDARD, len(cubes)) in results.models or not cubes:
+        rows = [results.matrix(repeated_name(name, len(cubes)), cells).values for name in names]
+        if len(candidates) > len(candidates.entries):
+            mean = by_corruption(candidates)
+            rows = [np.column_stack([correct[:, 0], np.minimum(mean(correct[:, 1:]), 1)]) for correct in rows]
+        cubes.append(np.stack([correct.T for correct in rows]))
+    return np.stack(cubes)

@@ -63,6 +63,7 @@ def overlap_verb(
     form: Annotated[OverlapForm, option("--form")] = "ratio",
     lr: Annotated[float | None, option("--lr", show_default="0.05")] = None,
     no_control: Annotated[bool, option("--no-control")] = False,
+    repeats: Annotated[int, option("--repeats")] = 1,
     engine: Annotated[Engine, option("--engine")] = "local",
     address: Annotated[str | None, option("--address")] = None,
     device: DEVICE = "auto",
@@ -88,11 +89,11 @@ def overlap_verb(
         raise BrittleError(f"say which --data to train and test on, or --from-table {PUBLISHED}")
     from brittle._parallel import check_engine
     from brittle.design.overlap import VanishingGain, load_candidates, overlap_with_intervals
-    from brittle.design.overlap_training import correct_cube, measure_overlap
+    from brittle.design.overlap_training import correct_cubes, measure_overlap
 
     check_engine(engine, address)  # before data are read
     recipe = load_candidates(candidates)
-    plan = trainings.plan(lr=lr, control=not no_control)
+    plan = trainings.plan(lr=lr, control=not no_control, repeats=repeats)
     training = trainings.training_set(data, plan)
     test, weights = trainings.test_set(data, training, plan), trainings.weights(training)
     compile_first(entry.corruption for entry in recipe.entries)
@@ -111,11 +112,12 @@ def overlap_verb(
             device=device,
             progress=follow(bar),
         )
-    correct = correct_cube(results, recipe)
+    cubes = correct_cubes(results, recipe)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VanishingGain)  # the matrix lists them, and they are printed below
-        overlap = overlap_with_intervals(correct, recipe, form=form)
+        overlap = overlap_with_intervals(cubes, recipe, form=form)
     _print_masked(overlap.unlearned or ())
+    correct = cubes.mean(axis=0)
     clean, corrupted = correct[0, 0].mean(), correct[0, 1:].mean()
     console().print(f"the standard model recognises {clean:.1%} of clean images, {corrupted:.1%} under the candidates")
     _print_uneven(correct, recipe)
