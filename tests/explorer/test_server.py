@@ -21,6 +21,7 @@ import brittle
 from brittle._errors import BrittleError
 from brittle.datasets import photo
 from brittle.explorer import State
+from brittle.explorer.server import _listen
 from brittle.explorer.state import LoadingModel
 from tests.errors import naming
 from tests.explorer.conftest import light
@@ -68,6 +69,12 @@ def test_only_the_loopback_listens() -> None:
         for address in (each for each in others if not each.startswith("127.")):
             with pytest.raises(OSError, match="refused"):
                 socket.create_connection((address, explorer.port), timeout=2)
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """asyncio switches Nagle's algorithm off, which holds back the second part of an answer for 40 ms, by this."""
+    with _listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_a_port_that_is_taken_or_none_is_named() -> None:

@@ -12,6 +12,7 @@ from brittle.evaluation.cell import (
     checked_scores,
     common_batch_size,
     infer,
+    infer_with,
     plan,
     probabilities,
 )
@@ -311,6 +312,7 @@ __all__ = [
     "image_shape",
     "import_predictions",
     "infer",
+    "infer_with",
     "interval_note",
     "junit_xml",
     "level_failures",

@@ -16,7 +16,7 @@ from brittle._parallel import cores, prefetch
 from brittle._types import FloatArray, Image, check_seed
 from brittle.corruptions import Corruption, check_severity, corrupt, get_corruption
 from brittle.datasets import Dataset, class_name, square
-from brittle.evaluation import Classes, checked_scores, probabilities
+from brittle.evaluation import Classes, checked_scores, infer_with, probabilities
 from brittle.explorer.state import MAX_SIDE, Picture
 from brittle.models import Model, input_side, output_names, resizes_images
 
@@ -29,8 +29,8 @@ STEPS = 40
 TOLERANCE = 0.002
 """The precision of a failure point on the strip; the ranking of all corruptions is as precise as `brittle probe`."""
 
-SMALL, BATCH = 64, 8
-"""Images of larger sides are shown to a model so many at once, so that another request need not wait for a strip."""
+SMALL, BATCH = 64, 4
+"""Images of larger sides are shown to a model so many at once: in parallel, and another request need not wait long."""
 
 TOP = 5
 """So many classes of each model are shown."""
@@ -151,13 +151,16 @@ class Reading:
         batch = np.stack([model_input(self.model, image) for image in images])
         size = BATCH if max(batch.shape[1:3]) > SMALL else len(batch)
         parts = [batch[start : start + size] for start in range(0, len(batch), size)]
-        scores = [checked_scores(self.model, part, self.classes.outputs) for part in parts]
-        shares = np.array(probabilities(np.concatenate(scores)), np.float64)
+        scores = infer_with([self.model], parts.__getitem__, range(len(parts)), self._scores)
+        shares = np.array(probabilities(np.concatenate([part for (part,) in scores])), np.float64)
         if self.classes.subset is not None:
             counted = np.zeros(shares.shape[1], bool)
             counted[self.classes.subset] = True
             shares[:, ~counted] = 0
         return shares
+
+    def _scores(self, model: Model, images: Image, _where: str) -> NDArray[np.float32]:
+        return checked_scores(model, images, self.classes.outputs)
 
     def predicted(self, shares: FloatArray) -> NDArray[np.int64]:
         """The predicted classes, as the dataset numbers them."""
