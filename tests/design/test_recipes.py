@@ -67,7 +67,7 @@ def test_the_published_memberships_of_syn2nat() -> None:
         published_categories("noc")
 
 
-@pytest.mark.parametrize("first", ["pass", "from brittle.design.overlap_training import Plan"])
+@pytest.mark.parametrize("first", ["pass", "from brittle.design.plans import Plan"])
 def test_the_door_is_light_and_functions_keep_their_names(first: str) -> None:
     light = "import sys, brittle.design as d; heavy = 'torch' in sys.modules"
     code = f"{light}; {first}; from brittle.design import measure_overlap, calibrate, coverage, match_error"

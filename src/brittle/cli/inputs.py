@@ -236,7 +236,7 @@ class TrainingOptions(TrainingData):
 
     def plan(self, *, lr: float | None = None, control: bool = True, repeats: int = 1) -> Plan:
         """The plan of the trainings; a line says how that of the standard model differs from a published one."""
-        from brittle.design.overlap_training import training_plan
+        from brittle.design.plans import training_plan
 
         plan = training_plan(
             mode=self.mode,

@@ -89,14 +89,8 @@ from brittle.design.sampling import (
 
 if TYPE_CHECKING:
     from brittle.design.dissimilarity import Dissimilar, check_search, dissimilar, dissimilar_benchmark
-    from brittle.design.overlap_training import (
-        Plan,
-        accuracy_table,
-        correct_cube,
-        correct_cubes,
-        measure_overlap,
-        training_plan,
-    )
+    from brittle.design.overlap_training import accuracy_table, correct_cube, correct_cubes, measure_overlap
+    from brittle.design.plans import Plan, training_plan
     from brittle.design.scanning import repeated_images, scan_runs
     from brittle.design.studies import (
         DistanceStudy,
@@ -113,7 +107,8 @@ if TYPE_CHECKING:
 
 LAZY = {
     "dissimilarity": ("Dissimilar", "check_search", "dissimilar", "dissimilar_benchmark"),
-    "overlap_training": ("Plan", "accuracy_table", "correct_cube", "correct_cubes", "measure_overlap", "training_plan"),
+    "overlap_training": ("accuracy_table", "correct_cube", "correct_cubes", "measure_overlap"),
+    "plans": ("Plan", "training_plan"),
     "scanning": ("repeated_images", "scan_runs"),
     "studies": (
         "DistanceStudy",

@@ -22,7 +22,8 @@ from brittle._types import FloatArray, Image, Progress, check_counts
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.corruptions import Draws
 from brittle.datasets.dataset import Dataset, no_labels
-from brittle.design.overlap_training import MODELS_AT_ONCE, STANDARD, Plan, normalised_plan, train_or_adapt
+from brittle.design.overlap_training import MODELS_AT_ONCE
+from brittle.design.plans import STANDARD, Plan, normalised_plan, train_or_adapt
 from brittle.distance import (
     CorruptionFeatures,
     Extractor,
