@@ -27,6 +27,7 @@ from brittle.models.networks import (
     network_normalisation,
     save_trained,
     save_weights,
+    weights_file,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
 from brittle.models.preprocessing import (
@@ -95,5 +96,6 @@ __all__ = [
     "save_trained",
     "save_weights",
     "wanted_square",
+    "weights_file",
     "wrap_model",
 ]

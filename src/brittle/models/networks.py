@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,20 @@ def load_into(module: Any, path: str | Path) -> None:
 
 def find_weights(start: str | Path, network: str, classes: int) -> Path:
     """The file of weights that `start` names, a file or `demo:NAME`, once it is sure that they fit the network."""
-    scheme, _, name = str(start).partition(":")
-    path = DEMO_WEIGHTS / f"{name}.safetensors" if scheme == "demo" and name else Path(start)
+    path = weights_file(start)
     load_into(build_network(network, classes), path)
     return path
+
+
+def weights_file(start: str | Path) -> Path:
+    """The file of weights that a text names: a path, `demo:NAME`, or `tiny:NAME`, a classifier of the demo pipeline."""
+    scheme, _, name = str(start).partition(":")
+    if scheme == "demo" and name:
+        return DEMO_WEIGHTS / f"{name}.safetensors"
+    if scheme == "tiny" and name:
+        file: Path = import_module("brittle.sliders.demo_pipeline").load_demo_pipeline().weights(name)
+        return file
+    return Path(start)
 
 
 def _safetensors(path: Path) -> dict[str, Any]:

@@ -209,6 +209,53 @@ def _qualities(table: pl.DataFrame, removed: pl.DataFrame, level: float) -> pl.D
     return pl.DataFrame(rows, schema=["filter", *columns, "images", "out_of_class"], orient="row")
 
 
+def filter_roc(
+    scores: ImageScores | pl.DataFrame,
+    labels: Mapping[str, str],
+    *,
+    least: int = 2,
+    partial: str = "class",
+    points: int = 201,
+) -> pl.DataFrame:
+    """The ROC curve of each score and of the rule that `least` of them must pass: TPR against FPR, with the area below.
+
+    Columns filter, target, tpr, fpr, auc. A target is the share of labelled out-of-class images that the threshold of
+    each score removes, from none to all; the rule's curve takes the thresholds of all scores for the same target, as
+    `choose_thresholds` does. See `labelled` for which images count. Thresholds and rates are of the same images.
+    """
+    table = labelled(scores, labels, partial=partial)
+    outside = table["out_of_class"].to_numpy()
+    if outside.all() or not outside.any():
+        raise BrittleError(
+            f"{int(outside.sum())} of {len(outside)} labelled images are out of class; a ROC curve needs both kinds"
+        )
+    names = [name for name in FILTER_SCORES if name in table.columns]
+    values = {name: table[name].cast(pl.Float64).fill_null(-math.inf).to_numpy() for name in names}
+    ordered = {name: np.sort(column[outside]) for name, column in values.items()}
+    least = min(least, len(names))
+    rows: list[tuple[str, float, float, float]] = []
+    for target in np.linspace(0, 1, points).tolist():
+        removed = {}
+        for name in names:
+            place = math.ceil(target * int(outside.sum()) - 1e-9) - 1
+            limit = math.inf if target == 1 else ordered[name][place] if place >= 0 else -math.inf
+            removed[name] = (values[name] <= limit) & (target > 0)
+        passed = len(names) - sum(column.astype(int) for column in removed.values())
+        removed = {f"{least} of {len(names)}": passed < least, **removed}
+        rows += [
+            (name, target, float(column[outside].mean()), float(column[~outside].mean()))
+            for name, column in removed.items()
+        ]
+    curves = pl.DataFrame(rows, schema=["filter", "target", "tpr", "fpr"], orient="row")
+    areas = {
+        str(part["filter"][0]): float(np.trapezoid(part["tpr"], part["fpr"]))
+        for part in curves.partition_by("filter", maintain_order=True)
+    }
+    return curves.sort(pl.col("filter").cast(pl.Enum(list(areas))), "target").with_columns(
+        pl.col("filter").replace_strict(areas, return_dtype=pl.Float64).alias("auc")
+    )
+
+
 Thresholds = Mapping[str, float]
 """Thresholds by score name; an image passes if its score is greater."""
 
