@@ -142,7 +142,9 @@ def test_slides_become_tables(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     assert "--reference" in without.stderr
     assert "rCE" not in without.stdout
     data = json.loads(good(run("compare", "run", "--reference", "weak", "--json", "--table", "cns-table1")))
-    assert {"accuracy", "slides-rce", "slides-drop", "slides-failure-points", "slides-slopes", "cns-table1"} <= set(data)
+    assert {"accuracy", "slides-rce", "slides-drop", "slides-failure-points", "slides-slopes", "cns-table1"} <= set(
+        data
+    )
     assert {row["model"] for row in data["accuracy"]} == {"weak", "fair", "strong"}
 
 

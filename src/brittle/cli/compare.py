@@ -181,9 +181,7 @@ def _whole_numbers(class_counts: list[str] | None) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def _slides_as_json(
-    request: TableRequest, results: Results, reference: str | None, slides: SlideInputs
-) -> None:
+def _slides_as_json(request: TableRequest, results: Results, reference: str | None, slides: SlideInputs) -> None:
     """Everything that is known of models along the scales of slides, and published tables that were asked for."""
     from brittle.cli.compare_tables import published_tables, tables_as_json, tables_of_slides
     from brittle.evaluation import cns_scores

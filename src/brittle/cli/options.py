@@ -219,8 +219,8 @@ OPTIONS = {
     ),
     "--all-classes": Meaning("Train for all 1000 classes of ImageNet, even if some have no folder."),
     "--start": Meaning(
-        "Weights to start from: a file, `demo:standard`, or a network of timm or torchvision with its published weights, "
-        "`timm:resnet50`."
+        "Weights to start from: a file, `demo:standard`, or, for one training, those that were published for a network "
+        "of timm or torchvision, `timm:resnet50`."
     ),
     "--mix": Meaning(
         "Other images of the same classes to mix with the training images, such as real ones with generated ones.",

@@ -170,7 +170,7 @@ def plot_ooc_scores(known: pl.DataFrame, thresholds: Mapping[str, float], *, fig
 
 
 def plot_roc(curves: pl.DataFrame, *, ax: Panel = None) -> Axes:
-    """The ROC curve of each score and of their rule, as `filter_roc` gives them, with the area below; dashed: chance."""
+    """The ROC curve of each score and of their rule, as `filter_roc` gives them, and the area below; dashed: chance."""
     parts = {f"{one['filter'][0]}, AUC {one['auc'][0]:.2f}": one for one in curves.partition_by("filter")}
     with style.one_axes(ax, style.COLUMN) as ax:
         lines = style.draw_curves(ax, {name: [100 * one["fpr"], 100 * one["tpr"]] for name, one in parts.items()})

@@ -59,6 +59,7 @@ from brittle.sliders.filtering import (
     validated_filters,
     write_thresholds,
 )
+from brittle.sliders.fine_tuning import fine_tuning_gain
 from brittle.sliders.labelling import choose_samples, hard_samples, labelled_accuracy, write_labelling_page
 from brittle.sliders.labels import (
     LABELS,
@@ -167,6 +168,7 @@ __all__ = [
     "find_classes",
     "find_shifts",
     "find_sliders",
+    "fine_tuning_gain",
     "hard_samples",
     "held_out_filters",
     "image_scores",

@@ -215,13 +215,13 @@ def filter_roc(
     *,
     least: int = 2,
     partial: str = "class",
-    points: int = 201,
 ) -> pl.DataFrame:
-    """The ROC curve of each score and of the rule that `least` of them must pass: TPR against FPR, with the area below.
+    """The ROC curve of each score and of the rule that `least` of them must pass: TPR against FPR, and the area below.
 
     Columns filter, target, tpr, fpr, auc. A target is the share of labelled out-of-class images that the threshold of
-    each score removes, from none to all; the rule's curve takes the thresholds of all scores for the same target, as
-    `choose_thresholds` does. See `labelled` for which images count. Thresholds and rates are of the same images.
+    each score removes, from none to all, and at the end everything is removed; the rule's curve takes the thresholds of
+    all scores for the same target, as `choose_thresholds` does. See `labelled` for which images count. The area is that
+    below the steps of the curve. Thresholds and rates are of the same images, which flatters the rule a little.
     """
     table = labelled(scores, labels, partial=partial)
     outside = table["out_of_class"].to_numpy()
@@ -233,27 +233,23 @@ def filter_roc(
     values = {name: table[name].cast(pl.Float64).fill_null(-math.inf).to_numpy() for name in names}
     ordered = {name: np.sort(column[outside]) for name, column in values.items()}
     least = min(least, len(names))
-    rows: list[tuple[str, float, float, float]] = []
-    for target in np.linspace(0, 1, points).tolist():
-        removed = {}
-        for name in names:
-            place = math.ceil(target * int(outside.sum()) - 1e-9) - 1
-            limit = math.inf if target == 1 else ordered[name][place] if place >= 0 else -math.inf
-            removed[name] = (values[name] <= limit) & (target > 0)
-        passed = len(names) - sum(column.astype(int) for column in removed.values())
-        removed = {f"{least} of {len(names)}": passed < least, **removed}
-        rows += [
-            (name, target, float(column[outside].mean()), float(column[~outside].mean()))
-            for name, column in removed.items()
+    count = int(outside.sum())
+    points: dict[str, list[tuple[float, float, float]]] = {f"{least} of {len(names)}": [], **{n: [] for n in names}}
+    for place in range(count + 2):
+        below = [
+            values[name] <= (math.inf if place > count else ordered[name][place - 1]) if place else np.zeros(len(table))
+            for name in names
         ]
-    curves = pl.DataFrame(rows, schema=["filter", "target", "tpr", "fpr"], orient="row")
-    areas = {
-        str(part["filter"][0]): float(np.trapezoid(part["tpr"], part["fpr"]))
-        for part in curves.partition_by("filter", maintain_order=True)
-    }
-    return curves.sort(pl.col("filter").cast(pl.Enum(list(areas))), "target").with_columns(
-        pl.col("filter").replace_strict(areas, return_dtype=pl.Float64).alias("auc")
-    )
+        passed = len(names) - np.sum(below, axis=0)
+        for name, removed in zip(points, [passed < least, *below], strict=True):
+            rates = float(removed[outside].mean()), float(removed[~outside].mean())
+            points[name].append((min(place / count, 1.0), *rates))
+    rows = []
+    for name, curve in points.items():
+        _, tpr, fpr = np.array(curve).T
+        area = float((np.diff(fpr) * tpr[:-1]).sum())
+        rows += [(name, *point, area) for point in curve]
+    return pl.DataFrame(rows, schema=["filter", "target", "tpr", "fpr", "auc"], orient="row")
 
 
 Thresholds = Mapping[str, float]
