@@ -182,12 +182,17 @@ def _whole_numbers(class_counts: list[str] | None) -> tuple[int, ...]:
 
 
 def _slides_as_json(request: TableRequest, results: Results, reference: str | None, slides: SlideInputs) -> None:
-    """Everything that is known of models along the scales of slides, and published tables that were asked for."""
+    """Everything that is known of models along the scales of slides, and published tables that were asked for.
+
+    Ranks are those of each shift and scale, by accuracy and by its drop, which the tables have over all shifts.
+    """
     from brittle.cli.compare_tables import published_tables, tables_as_json, tables_of_slides
     from brittle.evaluation import cns_scores
 
     tables = [*tables_of_slides(request, results, reference, slides), *published_tables(request.published)]
-    print_json({"accuracy": cns_scores(results).accuracy, **tables_as_json(tables)})
+    known, by_drop = cns_scores(results), cns_scores(results, rank_by="drop")
+    frames = {"accuracy": known.accuracy, "rankings": known.rankings, "rankings-by-drop": by_drop.rankings}
+    print_json({**frames, **tables_as_json(tables)})
 
 
 def _slide_figures(results: Results, figure: Path, model_axes: Path | None) -> list[Path]:

@@ -87,7 +87,7 @@ def plot_slopes(scores: CnsScores, *, figure: Canvas = None) -> AxesArray:
     """
     table = scores.slopes.with_columns(of=pl.lit("slope"))
     series = _by_scale(table, ("slope", "low", "high"), shift=ordered_shifts(table, "all"), of=["slope"])
-    with _scale_panels(figure, series, "slope") as axes:
+    with _scale_panels(figure, series, f"slope (ID: {scores.id_axis})") as axes:
         for ax in axes:
             ax.axhline(1, **DASHED)
         least, most = float(table["slope"].min()), float(table["slope"].max())  # type: ignore[arg-type]
