@@ -3,9 +3,10 @@
     apt-get download dataset-fashion-mnist && dpkg-deb -x dataset-fashion-mnist_*.deb clothes
     python scripts/measure_fine_tuning.py clothes/usr/share/datasets/fashion-mnist
 
-All ten classes in three of the seven shifts are slid and filtered. The classifier `tiny:standard` is fine-tuned on what
-is left, mixed with as many training images, and tested on test images that nothing was trained on: without a shift,
-and in each of the seven, drawn at its full amount as `scripts/tiny_world` does. What was done is not done again.
+All ten classes in two of the seven shifts, a weather and a style, are slid and filtered. The classifier
+`tiny:standard` is fine-tuned on what is left, mixed with as many training images, and tested on test images that
+nothing was trained on: without a shift, and in each of the seven, drawn at its full amount as `scripts/tiny_world`
+does. What was done is not done again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from brittle.sliders import (
 )
 from brittle.training import training_config
 
-SHIFTS = ("heavy_snow", "heavy_fog", "cartoon_style")
+SHIFTS = ("heavy_snow", "cartoon_style")
 START, REAL, SEEDS = "tiny:standard", 20_000, range(201, 217)
 """Real training images, and seeds of slides that nothing else of the demo pipeline uses."""
 

@@ -313,16 +313,17 @@ def load_mixed_set(mix: str | Path, training: Dataset, *, prepare: str | None = 
     """
     sides = training.preparation if prepare is None and training.preparation != "none" else prepare
     whole = None if has_training_part(mix) else mix
-    return numbered_as(load_training_set(mix, whole, prepare=sides, partial=partial, all_classes=True), training)
+    dataset = load_training_set(mix, whole, prepare=sides, partial=partial, all_classes=True)
+    return numbered_as(dataset, training.classes)
 
 
-def numbered_as(dataset: Dataset, training: Dataset) -> Dataset:
-    """A dataset with the numbers that `training` gives its classes; each class of it must be one of those."""
-    dataset = dataset.for_outputs(len(training.classes))
-    if dataset.classes == training.classes:
+def numbered_as(dataset: Dataset, classes: tuple[str, ...]) -> Dataset:
+    """A dataset with the numbers of these classes, such as those of another dataset; it may have no other class."""
+    dataset = dataset.for_outputs(len(classes))
+    if dataset.classes == classes:
         return dataset
-    two_cranes = training.classes == imagenet_names()  # names that occur twice need WordNet ids
-    return dataset.with_classes([row.wnid for row in imagenet_classes()] if two_cranes else training.classes)
+    two_cranes = classes == imagenet_names()  # names that occur twice need WordNet ids
+    return dataset.with_classes([row.wnid for row in imagenet_classes()] if two_cranes else classes)
 
 
 def load_test_set(

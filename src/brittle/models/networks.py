@@ -285,6 +285,27 @@ def save_trained(
     save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()}, half=half)
 
 
+def trained_metadata(path: str | Path) -> dict[str, Any]:
+    """What `save_trained` wrote beside weights: network, classes, mean, std, and perhaps size and crop.
+
+    It is empty for a file that does not say which network it is of.
+    """
+    if Path(path).suffix != ".safetensors" or not Path(path).is_file():
+        return {}
+    try:
+        texts = _texts(Path(path))
+    except require("safetensors").SafetensorError:
+        return {}  # `load_weights` says what is wrong with the file
+    if not set(KEYS) <= texts.keys():
+        return {}
+    return {key: json.loads(texts[key]) for key in (*KEYS, "size", "crop") if key in texts}
+
+
+def _texts(path: Path) -> dict[str, str]:
+    with require("safetensors").safe_open(path, "pt") as file:
+        return dict(file.metadata() or {})
+
+
 @model_source("weights")
 def from_weights(
     path: str | Path,
@@ -306,8 +327,7 @@ def from_weights(
     """
     path = Path(path)
     load_weights(path)  # raises on a missing or damaged file
-    with require("safetensors").safe_open(path, "pt") as file:
-        metadata = file.metadata() or {}
+    metadata = _texts(path)
     missing = [key for key in KEYS if key not in metadata]
     if missing:
         raise BrittleError(

@@ -66,7 +66,7 @@ def fine_tuning_gain(
     if not tests:
         raise BrittleError("a gain is measured on test images; give at least one set of them by its name in `tests`")
     config = training_config(start=start) if config is None else config
-    real = numbered_as(real, slides)
+    real = numbered_as(real, slides.classes)
     models: list[Model] = [load_model(start, device=device)]
     make_folder(Path(folder))
     for name, images in (("control", _as_many(real, len(slides))), ("slides", slides)):
@@ -85,7 +85,7 @@ def fine_tuning_gain(
                 progress=_steps(f"training the {name} network", progress),
             )
         models.append(load_model(path, device=device))
-    right = {name: _right(models, numbered_as(test, slides)) for name, test in tests.items()}
+    right = {name: _right(models, numbered_as(test, slides.classes)) for name, test in tests.items()}
     shifted = [rows for name, rows in right.items() if name != CLEAN]
     if len(shifted) > 1:
         right[ALL] = [np.concatenate(parts) for parts in zip(*shifted, strict=True)]

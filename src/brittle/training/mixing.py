@@ -21,7 +21,9 @@ class MixedImages(ImageSource):
     def __init__(self, images: Images, others: Images, share: float) -> None:
         super().__init__()
         if not 0 < share < 1:
-            raise BrittleError(f"mix_share is the share of mixed images between 0 and 1, such as 0.5, got {share}")
+            raise BrittleError(
+                f"`mix_share={share:g}` is not between 0 and 1; give the share of the mixed images, such as 0.5"
+            )
         self.images, self.others = as_source(images), as_source(others)
         self.drawn = max(1, round(len(self.images) * share / (1 - share)))
 
@@ -62,7 +64,7 @@ def mixed_images(
 ) -> tuple[MixedImages, NDArray[np.int64]]:
     """The images of two datasets as one source, and their labels in the numbers of the first one's classes."""
     (images, training), (others, mix) = first, second
-    renumbered = numbered_as(mix, training)
+    renumbered = numbered_as(mix, training.classes)
     if training.labels is None or renumbered.labels is None:
         raise no_labels(mix, "and a network learns from labels")
     return MixedImages(images, others, share), np.concatenate([training.labels, renumbered.labels])

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError
 from brittle._optional import require
-from brittle.datasets import Dataset, imagenet_names
+from brittle.datasets import Dataset, imagenet_names, numbered_as
 from brittle.models import (
     Preprocessing,
     build_network,
     from_timm,
     from_torchvision,
+    is_user_network,
     load_into,
     network_normalisation,
+    trained_metadata,
     weights_file,
 )
 from brittle.training.config import TrainingConfig
@@ -83,13 +84,17 @@ def find_start(start: str | Path, network: str | None = None) -> StartingWeights
             raise BrittleError(f"{start} is a network with its published weights, so the network cannot be {network}")
         return _with_preprocessing(StartingWeights(str(start)))
     path = weights_file(start)
-    about = _metadata(path)
-    if "network" not in about:
+    about = trained_metadata(path)
+    if not about:
         return _with_preprocessing(StartingWeights(network or "small", path))
+    if network is None and is_user_network(about["network"]):
+        raise BrittleError(
+            f"the network of {str(path)!r} is built by the code of {about['network']}; if you trust it, name it as the "
+            "network"
+        )
     sides = (about["size"], about["crop"]) if isinstance(about.get("size"), int) and about.get("crop") else None
-    normalisation = (tuple(about["mean"]), tuple(about["std"])) if {"mean", "std"} <= about.keys() else None
-    classes = tuple(map(str, about.get("classes", ())))
-    return StartingWeights(network or str(about["network"]), path, classes, normalisation, sides)  # type: ignore[arg-type]
+    normalisation = _three(about["mean"]), _three(about["std"])
+    return StartingWeights(network or about["network"], path, tuple(about["classes"]), normalisation, sides)
 
 
 def fitted_to(start: StartingWeights, dataset: Dataset, config: TrainingConfig) -> Dataset:
@@ -99,24 +104,10 @@ def fitted_to(start: StartingWeights, dataset: Dataset, config: TrainingConfig) 
     resized and cropped as the network is used to.
     """
     if start.classes and set(dataset.classes) <= set(start.classes):
-        dataset = dataset if dataset.classes == start.classes else dataset.with_classes(start.classes)
+        dataset = numbered_as(dataset, start.classes)
     if start.sides is None or dataset.in_memory or dataset.preparation != "none" or config.crop_kind == "resized":
         return dataset
     return dataset if dataset.sizes == {(start.sides[1],) * 2} else dataset.prepared(",".join(map(str, start.sides)))
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    """What `save_trained` wrote beside the weights; empty for other files."""
-    if path.suffix != ".safetensors" or not path.is_file():
-        return {}
-    error_type = require("safetensors").SafetensorError
-    try:
-        with require("safetensors").safe_open(path, "pt") as file:
-            texts = file.metadata() or {}
-    except error_type:
-        return {}  # `load_into` says what is wrong with the file
-    known = ("network", "classes", "mean", "std", "size", "crop")
-    return {key: json.loads(texts[key]) for key in known if key in texts}
 
 
 def _with_preprocessing(start: StartingWeights) -> StartingWeights:
