@@ -20,6 +20,7 @@ from brittle.plots import (
     plot_ooc_scores,
     plot_ranks,
     plot_rce,
+    plot_roc,
     plot_shift_curves,
     plot_slopes,
     save_figure,
@@ -28,6 +29,7 @@ from brittle.report import slide_sheet
 from brittle.sliders import (
     choose_pipeline,
     choose_thresholds,
+    filter_roc,
     find_sliders,
     held_out_filters,
     load_slider,
@@ -91,6 +93,7 @@ def draw_filter(images: Path) -> list[Path]:
     return [
         save_figure(plot_filter(quality), images / "sliders-filter.svg"),
         save_figure(plot_ooc_scores(known, limits), images / "sliders-scores.svg"),
+        save_figure(plot_roc(filter_roc(scores, labels)), images / "sliders-roc.svg"),
     ]
 
 

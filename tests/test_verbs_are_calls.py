@@ -39,7 +39,12 @@ PIPELINE = ("sliders.choose_pipeline",)
 CALLS: dict[str, tuple[str, ...]] = {
     "augment distance": ("distance.measure_distances", *DISTANCES),
     "augment leak": ("distance.measure_leak", "distance.leak_scores", "evaluation.load_results", *DISTANCES),
-    "augment train": ("training.train_network", "training.training_config", "datasets.load_training_set"),
+    "augment train": (
+        "training.train_network",
+        "training.training_config",
+        "datasets.load_training_set",
+        "datasets.load_mixed_set",
+    ),
     "check": (
         "evaluation.check_rules",
         "evaluation.load_rules",
@@ -57,6 +62,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "evaluation.printed_table",
         "evaluation.format_table",
         "evaluation.slide_tables",
+        "evaluation.class_count_tables",
         "evaluation.clean_accuracies",
         "evaluation.nuisance_table",
     ),
@@ -148,6 +154,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "sliders.read_scores",
         "sliders.score_slides",
         "sliders.validated_filters",
+        "sliders.filter_roc",
     ),
     "slide label": (
         "sliders.choose_samples",

@@ -141,4 +141,34 @@ def test_slides_become_tables(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     without = run("compare", "run", "--format", "csv")
     assert "--reference" in without.stderr
     assert "rCE" not in without.stdout
-    assert run("compare", "run", "--json", "--table", "cns-table1").exit_code == 2
+    data = json.loads(run("compare", "run", "--reference", "weak", "--json", "--table", "cns-table1").stdout)
+    assert {"accuracy", "slides-rce", "slides-drop", "slides-failure-points", "slides-slopes", "cns-table1"} <= set(
+        data
+    )
+    assert {row["model"] for row in data["accuracy"]} == {"weak", "fair", "strong"}
+
+
+def test_models_of_slides_are_chosen_and_grouped_by_files(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nets.py").write_text(NETS)
+    nets = [word for name in ("weak", "fair", "strong") for word in ("-m", f"nets.py:{name}")]
+    good(run("run", *nets, "-d", f"cns-bench:{cns_folder(tmp_path / 'cns')}", "-o", "run"))
+    Path("axes.csv").write_text("model,size,kind\nweak,small,a\nfair,small,b\nstrong,large,b\n")
+    markdown = ("--format", "markdown")
+    words = run("compare", "run", "--model-axes", "axes.csv", "--figure", "drops.svg", *markdown).stdout
+    assert "in percentage points by size" in words
+    assert Path("drops-size.svg").is_file()
+    assert Path("drops-kind.svg").is_file()
+    Path("two.txt").write_text("weak\nfair\n")
+    assert "Slope of" not in good(run("compare", "run", "--slope-models", "two.txt"))  # a line over two says nothing
+    Path("three.txt").write_text("# supervised\nweak\nfair\nstrong\n")
+    assert "over 3 models" in run("compare", "run", "--slope-models", "three.txt", *markdown).stdout
+    Path("three.txt").write_text("weak\nalexnet\n")
+    assert "alexnet" in run("compare", "run", "--slope-models", "three.txt").stderr
+    counts = run("compare", "run", "--class-counts", "1,2,50", "--reference", "weak", *markdown).stdout
+    assert "on random subsets of classes" in counts
+    assert counts.count("| 1 classes |") == counts.count("| 3 classes |") == 2  # drops and rCE
+    assert run("compare", "run", "--class-counts", "1.5").exit_code == 2
+    assert run("compare", "run", "--class-counts", "0").exit_code == 2

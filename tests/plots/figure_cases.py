@@ -92,6 +92,15 @@ QUALITY = pl.DataFrame(
     schema=["filter", *(f"{w}{e}" for w in ("tpr", "fpr", "accuracy") for e in ("", "_low", "_high")), "images"],
     orient="row",
 )
+ROC = pl.DataFrame(
+    {
+        "filter": ["2 of 4"] * 3 + ["CLIP_class"] * 3,
+        "target": [0.0, 0.9, 1.0] * 2,
+        "tpr": [0.0, 0.9, 1.0] * 2,
+        "fpr": [0.0, 0.25, 1.0, 0.0, 0.5, 1.0],
+        "auc": [0.825] * 3 + [0.7] * 3,
+    }
+)
 KNOWN = pl.DataFrame(
     {
         "out_of_class": [True] * 4 + [False] * 8,
@@ -210,6 +219,7 @@ CASES = {
     "shift curves": Case(plots.plot_shift_curves, lambda: (CURVES,), many=True),
     "filter": Case(plots.plot_filter, lambda: (QUALITY,), many=True),
     "ooc scores": Case(plots.plot_ooc_scores, lambda: (KNOWN, {"CLIP_class": 3.5, "CLIP_ref": 0.25}), many=True),
+    "roc": Case(plots.plot_roc, lambda: (ROC,)),
     "loss": Case(plots.plot_loss, lambda: (LOSSES,), many=True),
     "overlap": Case(plots.plot_overlap, lambda: (OVERLAP,)),
     "masked": Case(plots.plot_overlap, lambda: (masked_matrix(["noc/rain", NASTY, HIDDEN]),)),

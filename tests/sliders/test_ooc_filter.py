@@ -12,6 +12,7 @@ from brittle.sliders import (
     choose_thresholds,
     compare_filters,
     filter_quality,
+    filter_roc,
     held_out_filters,
     kept_samples,
     ooc_filter,
@@ -174,3 +175,37 @@ def test_partial_labels_count_as_the_user_says() -> None:
     assert [filters["images"][0] for filters in asked.values()] == [60, 60, 40]
     expected = compare_filters(scores, {s: "class" if p == "partial" else p for s, p in partly.items()}, LIMITS)
     assert asked["class"].equals(expected)
+
+
+def test_roc_curves_by_hand() -> None:
+    """Twenty images in class and twenty out of class: one score tells them apart, one is a coin, two are in between."""
+    rng = np.random.default_rng(0)
+    outside = np.arange(40) % 2 == 1
+    columns = {
+        "CLIP_class": np.where(outside, 0.0, 1.0) + rng.uniform(0, 0.5, 40),
+        "CLIP_class_shift": rng.uniform(0, 1, 40),
+        "CLIP_ref": np.where(outside, 0.0, 0.3) + rng.uniform(0, 1, 40),
+        "DINO_ref_no_head": np.where(outside, 0.0, 0.6) + rng.uniform(0, 1, 40),
+    }
+    rows = {"sample": [f"fog/{i}/1" for i in range(40)], "shift": ["fog"] * 40, "label": [0] * 40}
+    scores = pl.DataFrame({**rows, "seed": list(range(40)), "scale": [1.0] * 40, **columns})
+    labels = {f"fog/{i}/1": "not class" if out else "class" for i, out in enumerate(outside)}
+    roc = filter_roc(scores, labels)
+    assert roc["filter"].unique(maintain_order=True).to_list() == ["2 of 4", *columns]
+    areas = dict(roc.select("filter", "auc").unique().iter_rows())
+    for name, column in columns.items():  # the area is how often an image out of class scores lower
+        pairs = [(low < high) + (low == high) / 2 for low in column[outside] for high in column[~outside]]
+        assert areas[name] == pytest.approx(np.mean(pairs), abs=1e-9)
+    for part in roc.partition_by("filter"):
+        ends = part.select("tpr", "fpr").rows()
+        assert (ends[0], ends[-1]) == ((0.0, 0.0), (1.0, 1.0))
+        assert (np.diff([tpr for tpr, _ in ends]) >= 0).all()
+        assert (np.diff([fpr for _, fpr in ends]) >= 0).all()
+    limits = choose_thresholds(scores, labels, tpr=0.9)
+    chosen = compare_filters(scores, labels, limits)
+    at = roc.filter((pl.col("target") - 0.9).abs() < 1e-9)
+    for name in ("2 of 4", *columns):
+        quality, point = (table.filter(pl.col("filter") == name) for table in (chosen, at))
+        assert (quality["tpr"][0], quality["fpr"][0]) == (point["tpr"][0], point["fpr"][0])
+    with pytest.raises(BrittleError, match=naming(0, 20)):
+        filter_roc(scores, {sample: label for sample, label in labels.items() if label == "class"})

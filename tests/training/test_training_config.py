@@ -92,9 +92,12 @@ def test_every_preset_has_an_augmentation_and_the_smallest_is_the_default() -> N
 def test_weights_to_start_from_make_it_a_short_training_unless_a_preset_says_otherwise() -> None:
     short = training_config(start="demo:standard")
     assert (short.epochs, short.learning_rate, short.batch_size) == (1, 0.02, 128)
+    assert short.normalisation == "network"
+    assert training_config(start="demo:standard", mean=(0.5, 0.5, 0.5)).normalisation == "given"
     assert training_config("noc", start="demo:standard") == training_config("noc")
     changed = training_config(start="demo:standard", lr=0.3, optimizer="adamw", warm_up=0.0, seed=4)
-    assert changed == TrainingConfig(epochs=1, learning_rate=0.3, optimizer="adamw", warm_up=0.0, seed=4)
+    settings = {"epochs": 1, "learning_rate": 0.3, "optimizer": "adamw", "warm_up": 0.0, "seed": 4}
+    assert changed == TrainingConfig(**settings, normalisation="network")
     with pytest.raises(BrittleError, match=naming("learning_rate", 0.3, 0.2)):
         training_config(lr=0.3, learning_rate=0.2)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from brittle._errors import BrittleError
-from brittle.cli.console import console, print_json, tell_files
+from brittle.cli.console import console, print_json, split_numbers, tell_files
 from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
@@ -16,6 +16,7 @@ from brittle.cli.slide.inputs import has_slides, print_slides
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from brittle.cli.compare_tables import SlideInputs, TableRequest
     from brittle.evaluation import Comparable, Results, Scores
     from brittle.metrics import Estimate
 
@@ -33,6 +34,7 @@ EXAMPLES = (
     ("brittle compare run --ranks -o ranks.md", "ranks at each severity, with Kendall's τ"),
     ("brittle compare run -o scores.csv", "every digit, for other programs"),
     ("brittle compare --table noc-table3 --table c-bar-table2", "published tables; `--table list` names all"),
+    ("brittle compare all-run --class-counts 1,2", "of generated shifts: how many classes are enough?"),
     ("brittle compare run --json", "for a script"),
 )
 
@@ -49,6 +51,9 @@ def compare_verb(
     id_accuracy: Annotated[
         Path | None, option("--id-accuracy", show_default="scale 0, or clean images of the run")
     ] = None,
+    slope_models: Annotated[Path | None, option("--slope-models", show_default="all")] = None,
+    model_axes: Annotated[Path | None, option("--model-axes")] = None,
+    class_counts: Annotated[list[str] | None, option("--class-counts")] = None,
     no_published: Annotated[bool, option("--no-published")] = False,
     figure: Annotated[
         Path | None,
@@ -84,12 +89,14 @@ def compare_verb(
     CSV with every digit, and LaTeX that needs the package booktabs; the best values are in bold.
     """
     import brittle
-    from brittle.cli.compare_tables import TableRequest, print_tables, published_tables, tables_as_json
-    from brittle.evaluation import clean_accuracies, comparable, compare_all, has_nuisances, nuisance_table, scores
+    from brittle.cli.compare_tables import SlideInputs, TableRequest, print_tables, published_tables, tables_as_json
+    from brittle.evaluation import comparable, compare_all, has_nuisances, nuisance_table, scores
 
+    counts = _whole_numbers(class_counts)
     request = TableRequest(
-        per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals
+        per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals, counts
     )
+    slides = SlideInputs(id_accuracy, slope_models, model_axes)
     others = not no_published
     if as_json and (format or output):
         raise BrittleError("--json prints one JSON of everything; leave out --format and --output, or --json")
@@ -119,13 +126,17 @@ def compare_verb(
             print_sequences(results, reference)
         return
     if not recipes and benchmark is None and has_slides(results):
-        if as_json and request.published:
-            raise BrittleError("the JSON of slides has no room for --table; ask for published tables in another call")
-        if (request or id_accuracy) and not as_json:
-            known = None if id_accuracy is None else clean_accuracies(brittle.load_results(id_accuracy))
-            print_tables(request, results, [], reference=reference, id_accuracy=known)
-        _compare_slides(results, figure, as_json, quiet=bool(request or id_accuracy))
+        if as_json:
+            _slides_as_json(request, results, reference, slides)
+        elif request or slides:
+            print_tables(request, results, [], reference=reference, slides=slides)
+        else:
+            print_slides(results)
+        if figure is not None:
+            tell_files(*_slide_figures(results, figure, model_axes))
         return
+    if slides or counts:
+        raise BrittleError("--id-accuracy, --slope-models, --model-axes and --class-counts are for runs on slides")
     if not recipes and benchmark is None and has_nuisances(results):
         if as_json:
             print_json(nuisance_table(results).to_polars())
@@ -163,17 +174,39 @@ def compare_verb(
         tell_files(save_figure(plot_by_corruption(results, recipes), figure))
 
 
-def _compare_slides(results: Results, figure: Path | None, as_json: bool, *, quiet: bool = False) -> None:
-    """Models along the scales of slides: accuracy there has no benchmark and no mCE."""
+def _whole_numbers(class_counts: list[str] | None) -> tuple[int, ...]:
+    numbers = split_numbers(class_counts, "--class-counts")
+    if any(number != int(number) for number in numbers):
+        raise BrittleError(f"--class-counts are whole numbers such as 10,25,50; got {', '.join(class_counts or ())}")
+    return tuple(map(int, numbers))
+
+
+def _slides_as_json(request: TableRequest, results: Results, reference: str | None, slides: SlideInputs) -> None:
+    """Everything that is known of models along the scales of slides, and published tables that were asked for.
+
+    Ranks are those of each shift and scale, by accuracy and by its drop, which the tables have over all shifts.
+    """
+    from brittle.cli.compare_tables import published_tables, tables_as_json, tables_of_slides
     from brittle.evaluation import cns_scores
+
+    tables = [*tables_of_slides(request, results, reference, slides), *published_tables(request.published)]
+    known, by_drop = cns_scores(results), cns_scores(results, rank_by="drop")
+    frames = {"accuracy": known.accuracy, "rankings": known.rankings, "rankings-by-drop": by_drop.rankings}
+    print_json({**frames, **tables_as_json(tables)})
+
+
+def _slide_figures(results: Results, figure: Path, model_axes: Path | None) -> list[Path]:
+    """The drops of models, or one figure for each axis with the drops of its groups."""
+    from brittle.evaluation import cns_scores, grouped_scores, read_model_axes
     from brittle.plots import plot_drop, save_figure
 
-    if as_json:
-        print_json(cns_scores(results).accuracy)
-    elif not quiet:
-        print_slides(results)
-    if figure is not None:
-        tell_files(save_figure(plot_drop(cns_scores(results)), figure))
+    known = cns_scores(results)
+    if model_axes is None:
+        return [save_figure(plot_drop(known), figure)]
+    return [
+        save_figure(plot_drop(grouped_scores(known, groups)), figure.with_stem(f"{figure.stem}-{axis}"))
+        for axis, groups in read_model_axes(model_axes).items()
+    ]
 
 
 def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> None:

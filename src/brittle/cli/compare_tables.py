@@ -31,6 +31,7 @@ class TableRequest:
     form: Format | None = None
     output: Path | None = None
     intervals: bool = True
+    class_counts: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether any table is requested, in place of what is printed without one."""
@@ -52,10 +53,10 @@ def print_tables(
     *,
     reference: str | None = None,
     others: bool = True,
-    id_accuracy: dict[str, float] | None = None,
+    slides: SlideInputs | None = None,
 ) -> None:
     """Print or write the requested tables; those of sequences or slides if there is no recipe."""
-    from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables, slide_tables
+    from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables
 
     form = request.format()
     tables = published_tables(request.published)
@@ -67,7 +68,7 @@ def print_tables(
     elif results is not None and has_nuisances(results):
         tables = [nuisance_table(results), *tables]
     elif results is not None:
-        tables = [*slide_tables(results, baseline=reference, id_accuracy=id_accuracy), *tables]
+        tables = [*tables_of_slides(request, results, reference, slides or SlideInputs()), *tables]
         if reference is None:
             console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
     tables = _named_apart(tables)
@@ -75,6 +76,43 @@ def print_tables(
         tell_files(*_write(tables, form, request.output, request.intervals))
     else:
         _print(tables, form, request.intervals)
+
+
+@dataclass(frozen=True)
+class SlideInputs:
+    """Files that say more about the models of slides: a run on clean images, a list of models, a table of them."""
+
+    id_accuracy: Path | None = None
+    slope_models: Path | None = None
+    model_axes: Path | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return self != SlideInputs()
+
+    def keywords(self) -> dict[str, Any]:
+        """What they hold, for `slide_tables`."""
+        from brittle.evaluation import clean_accuracies, load_results, read_model_axes, read_model_names
+
+        given: dict[str, Any] = {}
+        if self.id_accuracy is not None:
+            given["id_accuracy"] = clean_accuracies(load_results(self.id_accuracy))
+        if self.slope_models is not None:
+            given["slope_models"] = read_model_names(self.slope_models)
+        if self.model_axes is not None:
+            given["model_axes"] = read_model_axes(self.model_axes)
+        return given
+
+
+def tables_of_slides(
+    request: TableRequest, results: Results, reference: str | None, slides: SlideInputs
+) -> list[ScoreTable]:
+    """The tables of slides, or those of random subsets of their classes."""
+    from brittle.evaluation import class_count_tables, slide_tables
+
+    if request.class_counts:
+        return class_count_tables(results, request.class_counts, baseline=reference)
+    return slide_tables(results, baseline=reference, **slides.keywords())
 
 
 def _named_apart(tables: Sequence[ScoreTable]) -> list[ScoreTable]:

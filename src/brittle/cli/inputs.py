@@ -163,7 +163,13 @@ class TrainingData:
         return read_settings(pairs)
 
     def training_part(
-        self, data: str, config: TrainingConfig, *, train_limit: int | None = None, held_out: bool = True
+        self,
+        data: str,
+        config: TrainingConfig,
+        *,
+        train_limit: int | None = None,
+        held_out: bool = True,
+        keep: Path | None = None,
     ) -> Dataset:
         """The images to train with; lines say how they are prepared, and which are left out to test."""
         from brittle.datasets import is_split, load_training_set
@@ -174,6 +180,7 @@ class TrainingData:
             train_limit=train_limit,
             held_out=held_out,
             all_classes=self.all_classes,
+            keep=keep,
             **self._preparation(),
         )
         if is_split(data, self.train_data):
@@ -181,6 +188,12 @@ class TrainingData:
             hint(f"{dataset.name}: there are no folders train and val; {part}", wrap=True)
         self._tell_images(dataset, config)
         return dataset
+
+    def mixed_part(self, mix: str, training: Dataset) -> Dataset:
+        """The images to mix with those of `training`."""
+        from brittle.datasets import load_mixed_set
+
+        return load_mixed_set(mix, training, prepare=self.prepare, partial=self.partial)
 
     def test_part(self, data: str, training: Dataset, config: TrainingConfig, *, limit: int | None) -> Dataset:
         """The images to test with, prepared and numbered as the training images are."""

@@ -218,7 +218,15 @@ OPTIONS = {
         metavar="FOLDER",
     ),
     "--all-classes": Meaning("Train for all 1000 classes of ImageNet, even if some have no folder."),
-    "--start": Meaning("Weights of a standard model to start from: a file, or `demo:standard`."),
+    "--start": Meaning(
+        "Weights to start from: a file, `demo:standard`, or, for one training, those that were published for a network "
+        "of timm or torchvision, `timm:resnet50`."
+    ),
+    "--mix": Meaning(
+        "Other images of the same classes to mix with the training images, such as real ones with generated ones.",
+        metavar="DATA",
+    ),
+    "--mix-share": Meaning("Share of the mixed images in each epoch, between 0 and 1."),
     "--train-data": Meaning("Other training images than the training part of the data."),
     "--train-limit": Meaning("Number of training images."),
     "--epochs": Meaning("Number of training epochs of each model."),
@@ -294,6 +302,17 @@ OPTIONS = {
         metavar="FILE",
     ),
     "--id-accuracy": Meaning("Run on clean images, the ID accuracy of the slopes of slides.", metavar="RUN"),
+    "--slope-models": Meaning(
+        "Text file with the models, one a line, that the slopes of slides are fitted over.", metavar="FILE"
+    ),
+    "--model-axes": Meaning(
+        "Table of what models have in common, with columns model, architecture, size …, for the drops of groups.",
+        metavar="FILE.csv",
+    ),
+    "--class-counts": Meaning(
+        "Table of drops on slides of random subsets of so many classes, with commas: how many are enough?",
+        metavar="N,N…",
+    ),
     "--rule": Meaning("Rule that makes one label of several annotators'.", metavar="RULE", choices=MergeRule),
     "--word": Meaning("Another word for a label, such as ooc='not class'; repeatable.", metavar="WORD=LABEL"),
     "--unlabelled": Meaning("Label that images without one count as.", metavar="LABEL", choices=UnlabelledAs),

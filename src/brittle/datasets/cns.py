@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from brittle._errors import BrittleError
@@ -21,7 +21,12 @@ CLASSES_FILE = "classes.txt"
 
 @dataset_source("cns-bench")
 def cns_bench(
-    path: str | Path, *, shift: str | None = None, scale: float | None = None, classes: Sequence[str] | None = None
+    path: str | Path,
+    *,
+    shift: str | None = None,
+    scale: float | None = None,
+    classes: Sequence[str] | None = None,
+    keep: str | Path | Collection[str] | None = None,
 ) -> Dataset:
     """The images of `path/<shift>/<class number>_<class name>/seed_0034_scale_1000.jpg`.
 
@@ -30,6 +35,7 @@ def cns_bench(
     of each image; the images with the same shift, class and seed are one trajectory from clean to shifted. `shift` and
     `scale` select images. `path` may also be the folder of a single shift, or hold newly generated images.
     `classes` are the class names by number if they are not ImageNet's; by default they are read from `classes.txt`.
+    `keep` are the samples to keep, or their file, as `read_kept_samples` reads it; by default all.
     """
     root = Path(path)
     names, labels, columns, unmatched = [], [], [], []
@@ -52,7 +58,7 @@ def cns_bench(
     selected = _select(columns, shift, scale)
     files = Files(root, [names[i] for i in selected])
     skipped = f"{len(unmatched)} images have other file names and were skipped: {first_few(unmatched)}"
-    return Dataset(
+    dataset = Dataset(
         "cns-bench" if shift is None else f"cns-bench/{shift}",
         files,
         files.names,
@@ -65,6 +71,15 @@ def cns_bench(
             *(_misnamed_folders({labels[i] for i in selected}) if class_names is None else ()),
         ],
     )
+    return dataset if keep is None else _kept(dataset, keep, root)
+
+
+def _kept(dataset: Dataset, keep: str | Path | Collection[str], root: Path) -> Dataset:
+    samples = set(read_kept_samples(keep) if isinstance(keep, str | Path) else keep)
+    indices = [i for i, sample in enumerate(dataset.ids) if sample in samples]
+    if not indices:
+        raise BrittleError(f"none of the {len(samples)} samples to keep is among the images of {str(root)!r}")
+    return dataset.subset(indices)
 
 
 def _stored_classes(root: Path) -> list[str] | None:

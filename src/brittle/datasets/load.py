@@ -18,7 +18,7 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import list_corruptions
 from brittle.datasets.array_files import array_file
 from brittle.datasets.cifar import array_corruptions, cifar_c, demo
-from brittle.datasets.classes import read_class_names
+from brittle.datasets.classes import imagenet_classes, imagenet_names, read_class_names
 from brittle.datasets.cns import cns_bench, read_kept_samples
 from brittle.datasets.dataset import SOURCES, Dataset
 from brittle.datasets.export import RECIPE
@@ -131,17 +131,11 @@ def _array_cells(path: Path) -> Cells:
 
 def shift_cells(path: Path, *, classes: Sequence[str] | None = None, keep: Collection[str] | None = None) -> Cells:
     """The cells "cns/<shift>", scale of a CNS-Bench folder; `keep` are the samples to keep, by default all."""
-    dataset = cns_bench(path, classes=classes)
-    selected = np.arange(len(dataset))
-    if keep is not None:
-        kept_ids = set(keep)
-        selected = np.array([i for i, sample in enumerate(dataset.ids) if sample in kept_ids], dtype=np.int64)
-        if not len(selected):
-            raise BrittleError(f"none of the {len(kept_ids)} samples to keep is among the images of {str(path)!r}")
-    shifts, scales = dataset.columns["shift"][selected], dataset.columns["scale"][selected]
+    dataset = cns_bench(path, classes=classes, keep=keep)
+    shifts, scales = dataset.columns["shift"], dataset.columns["scale"]
     cells: dict[Cell, Callable[[], Dataset]] = {}
     for shift, scale in sorted(set(zip(shifts.tolist(), scales.tolist(), strict=True))):
-        indices = selected[(shifts == shift) & (scales == scale)]
+        indices = np.flatnonzero((shifts == shift) & (scales == scale))
         cells[Cell(f"cns/{shift}", float(scale), STORED)] = partial(dataset.subset, indices)
     return cells
 
@@ -264,11 +258,13 @@ def load_training_set(
     held_out: bool = False,
     partial: bool = False,
     all_classes: bool = False,
+    keep: str | Path | None = None,
 ) -> Dataset:
     """The images to train with: those of `train_data`, or the training part of `data`.
 
     Args:
-        data: a text or path as for `load_dataset`. All images of a folder without train and val are its training part.
+        data: a text or path as for `load_dataset`. All images of a folder without train and val are its training part,
+            and so are generated ones, "cns-bench:PATH".
         train_data: other images to train with, where the data has no training part or another is wanted.
         train_limit: the number of images, evenly over the set; all by default.
         prepare: see `load_dataset`.
@@ -279,11 +275,14 @@ def load_training_set(
         held_out: of a folder without train and val leave a fifth of each class out, which `load_test_set` gives.
         partial: some classes may be missing, where the reader checks that.
         all_classes: keep the 1000 classes of ImageNet as labels, even if some have no folder.
+        keep: of generated images, the file of those to keep, as for `read_kept_samples`.
     """
-    if train_data is None and labelled and "train" not in dataset_options(data):
-        raise BrittleError(f"{str(data)!r} has no training part; name training images by `train_data`")
-    options = {"train": True} if train_data is None and has_training_part(data) else {}
-    dataset = _photos(train_data or data, prepare, photo_prepare, {**options, **({"partial": True} if partial else {})})
+    if train_data is None and labelled and not (_is_generated(data) and not held_out):
+        _check_training_part(data)
+    options: dict[str, Any] = {"train": True} if train_data is None and has_training_part(data) else {}
+    options |= {"partial": True} if partial else {}
+    options |= {} if keep is None else {"keep": keep}
+    dataset = _photos(train_data or data, prepare, photo_prepare, options)
     if held_out and is_split(data, train_data):
         dataset = split(dataset)[0]
     dataset = dataset.limited(train_limit)
@@ -294,6 +293,37 @@ def load_training_set(
             f"{dataset.name!r} does not name its classes, so a network cannot be made; give an .npz `classes`"
         )
     return dataset if all_classes else dataset.present_classes()
+
+
+def _check_training_part(data: str | Path) -> None:
+    if "train" not in dataset_options(data):
+        raise BrittleError(f"{str(data)!r} has no training part; name training images by `train_data`")
+
+
+def _is_generated(data: str | Path) -> bool:
+    """Whether all images of a text are there to train with, since they were made and not put aside to test."""
+    return _reader(data)[1] == "cns-bench"
+
+
+def load_mixed_set(mix: str | Path, training: Dataset, *, prepare: str | None = None, partial: bool = False) -> Dataset:
+    """Other images to mix with those of `training`: of the same size, with the numbers of its classes.
+
+    They are the training part of `mix`, a text or path as for `load_dataset`, or all its images if it has none. Every
+    class of theirs must be one of `training`. They are prepared as `training` is, unless `prepare` says how.
+    """
+    sides = training.preparation if prepare is None and training.preparation != "none" else prepare
+    whole = None if has_training_part(mix) else mix
+    dataset = load_training_set(mix, whole, prepare=sides, partial=partial, all_classes=True)
+    return numbered_as(dataset, training.classes)
+
+
+def numbered_as(dataset: Dataset, classes: tuple[str, ...]) -> Dataset:
+    """A dataset with the numbers of these classes, such as those of another dataset; it may have no other class."""
+    dataset = dataset.for_outputs(len(classes))
+    if dataset.classes == classes:
+        return dataset
+    two_cranes = classes == imagenet_names()  # names that occur twice need WordNet ids
+    return dataset.with_classes([row.wnid for row in imagenet_classes()] if two_cranes else classes)
 
 
 def load_test_set(

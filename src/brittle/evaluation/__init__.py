@@ -40,6 +40,7 @@ from brittle.evaluation.score import (
 from brittle.evaluation.store import Store, holds_results
 
 if TYPE_CHECKING:
+    from brittle.evaluation.class_ablation import class_count_ablation, class_count_tables, enough_classes
     from brittle.evaluation.comparison import (
         Comparison,
         LevelFailures,
@@ -104,7 +105,7 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
-    from brittle.evaluation.trajectory_ranks import grouped_drops, read_model_axes
+    from brittle.evaluation.trajectory_ranks import grouped_drops, grouped_scores, read_model_axes, read_model_names
     from brittle.evaluation.trajectory_scores import (
         OVERALL,
         SCALE,
@@ -205,8 +206,13 @@ _LAZY = {
     "SCALE": "trajectory_scores",
     "CnsScores": "trajectory_scores",
     "Trajectories": "trajectory_scores",
+    "class_count_ablation": "class_ablation",
+    "class_count_tables": "class_ablation",
+    "enough_classes": "class_ablation",
     "grouped_drops": "trajectory_ranks",
+    "grouped_scores": "trajectory_ranks",
     "read_model_axes": "trajectory_ranks",
+    "read_model_names": "trajectory_ranks",
     "clean_accuracies": "trajectory_scores",
     "cns_scores": "trajectory_scores",
     "ordered_shifts": "trajectory_scores",
@@ -282,6 +288,8 @@ __all__ = [
     "by_corruption_table",
     "check_rules",
     "checked_scores",
+    "class_count_ablation",
+    "class_count_tables",
     "clean_accuracies",
     "cns_scores",
     "command_line",
@@ -295,6 +303,7 @@ __all__ = [
     "demo_limit",
     "drawn_key",
     "earliest_failures",
+    "enough_classes",
     "escape_latex",
     "evaluate",
     "evaluate_sequences",
@@ -304,6 +313,7 @@ __all__ = [
     "fitted",
     "format_table",
     "grouped_drops",
+    "grouped_scores",
     "guess_format",
     "guessing_models",
     "guessing_warning",
@@ -337,6 +347,7 @@ __all__ = [
     "published_rows",
     "rank_table",
     "read_model_axes",
+    "read_model_names",
     "read_predictions",
     "rules_hold",
     "run_demo",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,3 +142,21 @@ def grouped_drops(scores: CnsScores, groups: Mapping[str, str]) -> pl.DataFrame:
         )
         .sort("group", "shift", "scale", maintain_order=True)
     )
+
+
+def grouped_scores(scores: CnsScores, groups: Mapping[str, str]) -> CnsScores:
+    """The scores with accuracy drops of groups in place of models, for `plot_drop`; intervals are ranges of models."""
+    names = {"group": "model", "least": "drop_low", "most": "drop_high"}
+    return replace(scores, accuracy=grouped_drops(scores, groups).rename(names))
+
+
+def read_model_names(path: str | Path) -> list[str]:
+    """Names of models from a text file, one a line, such as the sixteen that the paper fits a line over."""
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no list of models {str(path)!r}; it has one name of a model a line")
+    names = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    models = [name for name in names if name and not name.startswith("#")]
+    if not models:
+        raise BrittleError(f"{str(path)!r} names no model; write one a line")
+    return models

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from brittle.benchmarks import CLEAN
 from brittle.evaluation.results import Results
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
 from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
+from brittle.evaluation.trajectory_ranks import grouped_scores
 from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores, ranked_by_drop
 from brittle.metrics import Estimate, wilson
 
@@ -20,20 +21,36 @@ OVER_TRAJECTORIES = "95 % intervals over trajectories"
 
 
 def slide_tables(
-    results: Results, *, baseline: str | None = None, id_accuracy: Mapping[str, float] | None = None
+    results: Results,
+    *,
+    baseline: str | None = None,
+    id_accuracy: Mapping[str, float] | None = None,
+    slope_models: Sequence[str] | None = None,
+    model_axes: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[ScoreTable]:
     """What CNS-Bench reports, as tables: accuracy drops, failure points, ranks, slopes; with a baseline, rCE.
 
-    See `cns_scores`, which computes them; `baseline` is the model whose errors divide those of others in rCE, and
-    `id_accuracy` that of models on other images, such as ImageNet's, for the slopes. Ranks are by the accuracy drop,
-    which the paper ranks models by, and by accuracy.
+    See `cns_scores`, which computes them; `baseline` is the model whose errors divide those of others in rCE,
+    `id_accuracy` that of models on other images, such as ImageNet's, for the slopes, and `slope_models` those that
+    the lines are fitted over. Ranks are by the accuracy drop, which the paper ranks models by, and by accuracy. With
+    `model_axes`, of `read_model_axes`, there is a table of the drops of groups of models for each axis.
     """
-    scores = cns_scores(results, baseline=baseline, id_accuracy=id_accuracy)
+    scores = cns_scores(results, baseline=baseline, id_accuracy=id_accuracy, slope_models=slope_models)
     count = sum(row["trajectories"] for row in scores.margins.iter_rows(named=True) if row["shift"] != ALL)
     count //= max(1, scores.margins["model"].n_unique())
     lost = sum(scores.dropped.values())
     about = f"{count:,} trajectories" + (f", {lost:,} incomplete ones left out" if lost else "")
-    return [*_slide_tables(scores, about, baseline), _rank_table(ranked_by_drop(results, scores), about)]
+    ranks = _rank_table(ranked_by_drop(results, scores), about)
+    groups = [_group_table(scores, axis, values, about) for axis, values in (model_axes or {}).items()]
+    return [*_slide_tables(scores, about, baseline), ranks, *groups]
+
+
+def _group_table(scores: CnsScores, axis: str, groups: Mapping[str, str], about: str) -> ScoreTable:
+    """Accuracy drops of groups of models."""
+    drops = grouped_scores(scores, groups).accuracy.filter((pl.col("shift") != ALL) & (pl.col("scale") > 0))
+    title = f"Accuracy drop since scale 0 in percentage points by {axis}, the mean of the models of a group, {about}"
+    fields = ("drop", "drop_low", "drop_high")
+    return _by_scale(f"slides-drop-by-{axis}", title, drops, fields, "accuracy drop", "ranges of the models of a group")
 
 
 def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterator[ScoreTable]:
@@ -67,7 +84,7 @@ def _slide_tables(scores: CnsScores, about: str, baseline: str | None) -> Iterat
     yield _rank_table(scores, about)
     if len(scores.slopes):
         known = {"clean images": "on clean images", "given": "on other images"}.get(scores.id_axis, "at scale 0")
-        title = f"Slope of accuracy under a shift on accuracy {known} over {len(models)} models, {about}"
+        title = f"Slope of accuracy under a shift on accuracy {known} over {scores.slopes['models'][0]} models, {about}"
         yield _by_scale("slides-slopes", title, scores.slopes, ("slope", "low", "high"), "slope", OVER_MODELS)
 
 

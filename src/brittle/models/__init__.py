@@ -21,12 +21,15 @@ from brittle.models.networks import (
     demo_model,
     find_weights,
     from_weights,
+    is_user_network,
     load_into,
     load_weights,
     network_key,
     network_normalisation,
     save_trained,
     save_weights,
+    trained_metadata,
+    weights_file,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
 from brittle.models.preprocessing import (
@@ -76,6 +79,7 @@ __all__ = [
     "from_transformers",
     "from_weights",
     "input_side",
+    "is_user_network",
     "load_into",
     "load_model",
     "load_models",
@@ -94,6 +98,8 @@ __all__ = [
     "resizes_images",
     "save_trained",
     "save_weights",
+    "trained_metadata",
     "wanted_square",
+    "weights_file",
     "wrap_model",
 ]

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,20 @@ def load_into(module: Any, path: str | Path) -> None:
 
 def find_weights(start: str | Path, network: str, classes: int) -> Path:
     """The file of weights that `start` names, a file or `demo:NAME`, once it is sure that they fit the network."""
-    scheme, _, name = str(start).partition(":")
-    path = DEMO_WEIGHTS / f"{name}.safetensors" if scheme == "demo" and name else Path(start)
+    path = weights_file(start)
     load_into(build_network(network, classes), path)
     return path
+
+
+def weights_file(start: str | Path) -> Path:
+    """The file of weights that a text names: a path, `demo:NAME`, or `tiny:NAME`, a classifier of the demo pipeline."""
+    scheme, _, name = str(start).partition(":")
+    if scheme == "demo" and name:
+        return DEMO_WEIGHTS / f"{name}.safetensors"
+    if scheme == "tiny" and name:
+        file: Path = import_module("brittle.sliders.demo_pipeline").load_demo_pipeline().weights(name)
+        return file
+    return Path(start)
 
 
 def _safetensors(path: Path) -> dict[str, Any]:
@@ -274,6 +285,27 @@ def save_trained(
     save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()}, half=half)
 
 
+def trained_metadata(path: str | Path) -> dict[str, Any]:
+    """What `save_trained` wrote beside weights: network, classes, mean, std, and perhaps size and crop.
+
+    It is empty for a file that does not say which network it is of.
+    """
+    if Path(path).suffix != ".safetensors" or not Path(path).is_file():
+        return {}
+    try:
+        texts = _texts(Path(path))
+    except require("safetensors").SafetensorError:
+        return {}  # `load_weights` says what is wrong with the file
+    if not set(KEYS) <= texts.keys():
+        return {}
+    return {key: json.loads(texts[key]) for key in (*KEYS, "size", "crop") if key in texts}
+
+
+def _texts(path: Path) -> dict[str, str]:
+    with require("safetensors").safe_open(path, "pt") as file:
+        return dict(file.metadata() or {})
+
+
 @model_source("weights")
 def from_weights(
     path: str | Path,
@@ -295,8 +327,7 @@ def from_weights(
     """
     path = Path(path)
     load_weights(path)  # raises on a missing or damaged file
-    with require("safetensors").safe_open(path, "pt") as file:
-        metadata = file.metadata() or {}
+    metadata = _texts(path)
     missing = [key for key in KEYS if key not in metadata]
     if missing:
         raise BrittleError(

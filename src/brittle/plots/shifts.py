@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError
-from brittle._types import FloatArray
 from brittle.evaluation import CnsScores, ordered_shifts, shift_title
 from brittle.plots import style
 from brittle.plots.style import DASHED, LIGHT, AxesArray, Canvas, Names, Panel, series_style
@@ -88,7 +87,7 @@ def plot_slopes(scores: CnsScores, *, figure: Canvas = None) -> AxesArray:
     """
     table = scores.slopes.with_columns(of=pl.lit("slope"))
     series = _by_scale(table, ("slope", "low", "high"), shift=ordered_shifts(table, "all"), of=["slope"])
-    with _scale_panels(figure, series, "slope") as axes:
+    with _scale_panels(figure, series, f"slope (ID: {scores.id_axis})") as axes:
         for ax in axes:
             ax.axhline(1, **DASHED)
         least, most = float(table["slope"].min()), float(table["slope"].max())  # type: ignore[arg-type]
@@ -149,8 +148,7 @@ def plot_filter(quality: pl.DataFrame, *, figure: Canvas = None) -> AxesArray:
 def plot_ooc_scores(known: pl.DataFrame, thresholds: Mapping[str, float], *, figure: Canvas = None) -> AxesArray:
     """How the scores of images that show their class and of those that do not are distributed; Axes for each score.
 
-    `known` is what `labelled` gives. An image with a score below the dashed threshold does not pass. AUC: how often an
-    image out of class scores lower than one that is not; ties count half.
+    `known` is what `labelled` gives. An image with a score below the dashed threshold does not pass; see `plot_roc`.
     """
     outside = known["out_of_class"].to_numpy()
     with style.many_axes(figure, len(thresholds), height=1.4, across=2) as axes:
@@ -166,9 +164,22 @@ def plot_ooc_scores(known: pl.DataFrame, thresholds: Mapping[str, float], *, fig
                 ax.stairs(shares, edges, fill=True, color=look["color"], alpha=0.16)
                 steps[kind] = ax.stairs(shares, edges, color=look["color"], linestyle=look["linestyle"], linewidth=1.1)
             ax.axvline(threshold, **DASHED)
-            ax.set_title(style.plain_text(f"{name}, AUC {_auc(*kinds.values()):.2f}"))
+            ax.set_title(style.plain_text(name))
         style.label_panels(axes, "score", "images of each kind (%)", steps)
     return axes
+
+
+def plot_roc(curves: pl.DataFrame, *, ax: Panel = None) -> Axes:
+    """The ROC curve of each score and of their rule, as `filter_roc` gives them, and the area below; dashed: chance."""
+    parts = {f"{one['filter'][0]}, AUC {one['auc'][0]:.2f}": one for one in curves.partition_by("filter")}
+    with style.one_axes(ax, style.COLUMN) as ax:
+        lines = style.draw_curves(ax, {name: [100 * one["fpr"], 100 * one["tpr"]] for name, one in parts.items()})
+        for line in lines.values():
+            line.set_marker("")
+        ax.axline((0, 0), slope=1, **DASHED)
+        ax.set(xlabel=f"{FILTER['fpr']} (%)", ylabel=f"{FILTER['tpr']} (%)")
+        style.add_legend(ax, lines)
+    return ax
 
 
 def plot_loss(losses: Mapping[str, Sequence[float]], *, smooth: float = 0.08, figure: Canvas = None) -> AxesArray:
@@ -222,11 +233,3 @@ def _columns(table: pl.DataFrame, wanted: Sequence[str], **values: Any) -> list[
     """Columns of the rows with these values, by scale."""
     rows = table.filter(*(pl.col(name) == value for name, value in values.items())).sort("scale")
     return rows.select(wanted).get_columns()
-
-
-def _auc(high: FloatArray, low: FloatArray) -> float:
-    """How often one of `low` is below one of `high`; ties count half."""
-    from scipy.stats import mannwhitneyu
-
-    pairs = len(high) * len(low)
-    return float(mannwhitneyu(high, low).statistic) / pairs if pairs else float("nan")

@@ -48,6 +48,7 @@ from brittle.sliders.filtering import (
     choose_thresholds,
     compare_filters,
     filter_quality,
+    filter_roc,
     held_out_filters,
     kept_samples,
     ooc_filter,
@@ -58,6 +59,7 @@ from brittle.sliders.filtering import (
     validated_filters,
     write_thresholds,
 )
+from brittle.sliders.fine_tuning import fine_tuning_gain
 from brittle.sliders.labelling import choose_samples, hard_samples, labelled_accuracy, write_labelling_page
 from brittle.sliders.labels import (
     LABELS,
@@ -161,10 +163,12 @@ __all__ = [
     "demo_part",
     "draw_trajectory",
     "filter_quality",
+    "filter_roc",
     "find_class",
     "find_classes",
     "find_shifts",
     "find_sliders",
+    "fine_tuning_gain",
     "hard_samples",
     "held_out_filters",
     "image_scores",

@@ -209,6 +209,49 @@ def _qualities(table: pl.DataFrame, removed: pl.DataFrame, level: float) -> pl.D
     return pl.DataFrame(rows, schema=["filter", *columns, "images", "out_of_class"], orient="row")
 
 
+def filter_roc(
+    scores: ImageScores | pl.DataFrame,
+    labels: Mapping[str, str],
+    *,
+    least: int = 2,
+    partial: str = "class",
+) -> pl.DataFrame:
+    """The ROC curve of each score and of the rule that `least` of them must pass: TPR against FPR, and the area below.
+
+    Columns filter, target, tpr, fpr, auc. A target is the share of labelled out-of-class images that the threshold of
+    each score removes, from none to all, and at the end everything is removed; the rule's curve takes the thresholds of
+    all scores for the same target, as `choose_thresholds` does. See `labelled` for which images count. The area is that
+    below the steps of the curve. Thresholds and rates are of the same images, which flatters the rule a little.
+    """
+    table = labelled(scores, labels, partial=partial)
+    outside = table["out_of_class"].to_numpy()
+    if outside.all() or not outside.any():
+        raise BrittleError(
+            f"{int(outside.sum())} of {len(outside)} labelled images are out of class; a ROC curve needs both kinds"
+        )
+    names = [name for name in FILTER_SCORES if name in table.columns]
+    values = {name: table[name].cast(pl.Float64).fill_null(-math.inf).to_numpy() for name in names}
+    ordered = {name: np.sort(column[outside]) for name, column in values.items()}
+    least = min(least, len(names))
+    count = int(outside.sum())
+    points: dict[str, list[tuple[float, float, float]]] = {f"{least} of {len(names)}": [], **{n: [] for n in names}}
+    for place in range(count + 2):
+        below = [
+            values[name] <= (math.inf if place > count else ordered[name][place - 1]) if place else np.zeros(len(table))
+            for name in names
+        ]
+        passed = len(names) - np.sum(below, axis=0)
+        for name, removed in zip(points, [passed < least, *below], strict=True):
+            rates = float(removed[outside].mean()), float(removed[~outside].mean())
+            points[name].append((min(place / count, 1.0), *rates))
+    rows = []
+    for name, curve in points.items():
+        _, tpr, fpr = np.array(curve).T
+        area = float((np.diff(fpr) * tpr[:-1]).sum())
+        rows += [(name, *point, area) for point in curve]
+    return pl.DataFrame(rows, schema=["filter", "target", "tpr", "fpr", "auc"], orient="row")
+
+
 Thresholds = Mapping[str, float]
 """Thresholds by score name; an image passes if its score is greater."""
 

@@ -45,7 +45,7 @@ class TrainingConfig:
         side: the side in pixels of what crop_kind="resized" gives.
         area: the smallest and largest share of an image that crop_kind="resized" takes.
         normalisation: "given" takes `mean` and `std`, "dataset" measures them on the training images, and "network"
-            takes those of the network's own configuration.
+            takes those that the weights to start from were trained with, or else of the network's own configuration.
         precision: "fp32", or the type of `torch.autocast`: "bf16", or "fp16" on GPUs, with scaled gradients.
         channels_last: torch's memory format; it is faster on most devices.
     """
@@ -185,8 +185,8 @@ PRESETS: Mapping[str, Preset] = {
 DEFAULT_PRESET = "cifar-small"
 
 
-FINE_TUNING: Mapping[str, Any] = {"epochs": 1, "learning_rate": 0.02}
-"""What differs from the default with weights to start from."""
+FINE_TUNING: Mapping[str, Any] = {"epochs": 1, "learning_rate": 0.02, "normalisation": "network"}
+"""What differs from the default with weights to start from; images are normalised as these are used to."""
 
 
 def find_preset(name: str) -> Preset:
@@ -214,7 +214,7 @@ def training_config(
 
     Args:
         preset: the name of a published training, see `PRESETS`. By default it is "cifar-small", and with weights to
-            start from a fine-tuning: 1 epoch at a learning rate of 0.02.
+            start from a fine-tuning: 1 epoch at a learning rate of 0.02, with images normalised as these need it.
         start: the weights to start from.
         lr: the learning rate.
         settings: any other setting of `TrainingConfig`; those that are named above are explained there.
@@ -227,6 +227,8 @@ def training_config(
     if lr is not None and "learning_rate" in settings:
         raise BrittleTypeError(f"lr is the learning_rate; give one of them, got {lr} and {settings['learning_rate']}")
     given = {name: value for name, value in named.items() if value is not None}
+    if {"mean", "std"} & settings.keys():
+        settings = {"normalisation": "given", **settings}
     return changed_config(usual, **{**given, **settings})
 
 

@@ -37,6 +37,11 @@ BLOCK = 256
 """Images decoded between two notes of progress: what a killed process has to decode again."""
 
 
+def epoch_order(count: int, epoch: int, seed: int) -> NDArray[np.int64]:
+    """A random order of so many samples, for an epoch."""
+    return np.random.Generator(np.random.Philox(key=[seed, epoch])).permutation(count)
+
+
 class ImageSource(ABC):
     """Training images by their number: `read` gives one as H×W×3 uint8, or raises `UnreadableImage`.
 
@@ -67,6 +72,15 @@ class ImageSource(ABC):
                 continue
             return height, width, channels
         raise BrittleError(f"none of the {len(self)} training images can be read")
+
+    @property
+    def per_epoch(self) -> int:
+        """The number of images of an epoch."""
+        return len(self)
+
+    def order(self, epoch: int, seed: int) -> NDArray[np.int64]:
+        """The numbers of the images of an epoch in random order."""
+        return epoch_order(len(self), epoch, seed)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> ImageSource:
         """The images at these places, in this order; none is read."""

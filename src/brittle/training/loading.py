@@ -26,11 +26,6 @@ PREFETCHED, PREFETCHED_BYTES = 4, 2**29
 """Number of prefetched batches, and the most bytes of them; one is always prefetched."""
 
 
-def order(count: int, epoch: int, seed: int) -> NDArray[np.int64]:
-    """The order of the samples in an epoch."""
-    return np.random.Generator(np.random.Philox(key=[seed, epoch])).permutation(count)
-
-
 def batches(
     images: Images, config: TrainingConfig, augment: Augment | None, epoch: int, *, workers: int | None = None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
@@ -44,7 +39,7 @@ def batches(
     check_threads(workers)
     source = as_source(images)
     threads = workers or (1 if isinstance(source, ArrayImages) else cores())
-    samples = order(len(source), epoch, config.seed)
+    samples = source.order(epoch, config.seed)
     shape = (config.side, config.side, 3) if config.crop_kind == "resized" else source.shape
     loader = _Loader(source, config, augment, epoch, shape)
     ahead = max(1, min(PREFETCHED, PREFETCHED_BYTES // loader.batch_bytes))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,8 +22,6 @@ from brittle.datasets import Dataset, no_labels, preparation_sizes
 from brittle.models import (
     build_network,
     find_device,
-    find_weights,
-    load_into,
     network_key,
     network_normalisation,
     save_trained,
@@ -31,8 +29,19 @@ from brittle.models import (
 from brittle.training.augmentation import scheme_by_name
 from brittle.training.augmentation.consistency import jsd_loss
 from brittle.training.config import TrainingConfig, training_config
-from brittle.training.data import Augment, Images, as_source, cache_folder, channel_statistics, training_images
+from brittle.training.data import (
+    Augment,
+    Images,
+    ImageSource,
+    as_source,
+    cache_folder,
+    channel_statistics,
+    training_images,
+)
 from brittle.training.loading import batches
+
+if TYPE_CHECKING:
+    from brittle.training.starts import StartingWeights
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -98,7 +107,7 @@ def train(
         progress: called after each step.
     """
     config, source = recipe or TrainingConfig(), as_source(images)
-    _check(len(source), labels, config)
+    _check(source, labels, config)
     if config.jsd and augment is None:
         raise BrittleError(f"jsd = {config.jsd:g} compares augmented views of an image; give augment, such as AugMix()")
     config = normalised(config, source)
@@ -114,7 +123,7 @@ def train(
     parts |= {"scaler": scaler} if scaler.is_enabled() else {}
     losses = _resume(checkpoint, parts, config)
     targets = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
-    steps = len(source) // config.batch_size
+    steps = source.per_epoch // config.batch_size
     network.train()
     for epoch in range(len(losses), config.epochs):
         total, counted = 0.0, 0
@@ -148,12 +157,19 @@ def train(
     return losses
 
 
-def normalised(config: TrainingConfig, images: Images, network: str | None = None) -> TrainingConfig:
-    """The config with the mean and std that its normalisation asks for: of the images, or of a network by its name."""
+def normalised(
+    config: TrainingConfig, images: Images, network: str | None = None, start: StartingWeights | None = None
+) -> TrainingConfig:
+    """The config with the mean and std that its normalisation asks for: of the images, or of a network by its name.
+
+    Those of a network are those of the weights that it starts from, where they are known.
+    """
     if config.normalisation == "given":
         return config
     if config.normalisation == "dataset":
         mean, std = channel_statistics(images)
+    elif start is not None and start.normalisation is not None:
+        mean, std = start.normalisation
     elif network is None:
         raise BrittleError("normalisation='network' needs a network's name: normalised(config, images, name)")
     else:
@@ -233,16 +249,16 @@ def _resume(path: str | Path | None, parts: dict[str, Any], config: TrainingConf
     return losses
 
 
-def _check(images: int, labels: NDArray[np.integer[Any]], config: TrainingConfig) -> None:
-    if images != len(labels):
-        raise BrittleError(f"there are {images} images and {len(labels)} labels; each image needs one")
-    if images < config.batch_size:
-        raise BrittleError(f"{images} images do not fill a batch of {config.batch_size}; lower batch_size")
+def _check(source: ImageSource, labels: NDArray[np.integer[Any]], config: TrainingConfig) -> None:
+    if len(source) != len(labels):
+        raise BrittleError(f"there are {len(source)} images and {len(labels)} labels; each image needs one")
+    if source.per_epoch < config.batch_size:
+        raise BrittleError(f"{source.per_epoch} images do not fill a batch of {config.batch_size}; lower batch_size")
 
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """The file of a trained network, the mean loss of each epoch, and the number and side of the training images.
+    """The file of a trained network, the mean loss of each epoch, and the number of images of one and their side.
 
     `cache` is the folder of the decoded images, if there is one.
     """
@@ -259,9 +275,11 @@ def train_network(
     output: str | Path,
     config: TrainingConfig | None = None,
     *,
-    network: str = "small",
+    network: str | None = None,
     augmentation: str = "none",
     start: str | Path | None = None,
+    mix: Dataset | None = None,
+    mix_share: float = 0.5,
     cache: str | Path | None = None,
     workers: int | None = None,
     device: str = "auto",
@@ -276,9 +294,13 @@ def train_network(
         training: labelled images of one size, or of any with crop_kind="resized"; its classes are those of the network.
         output: a new .safetensors file.
         config: the settings of the training; those of `training_config` by default.
-        network: the architecture, see `build_network`.
+        network: the architecture, see `build_network`; by default that of the weights to start from, else "small".
         augmentation: a scheme by its name, such as "augmix" or "corruptions:cifar10-noc".
-        start: weights to start from: a file, or "demo:standard".
+        start: weights to start from: a file, "demo:standard", or published ones such as "timm:resnet50". Their network
+            keeps its normalisation, the order of its classes and, if it was made for one, its input size.
+        mix: other images of the same classes, such as photographs beside generated images. An epoch has every image of
+            `training` once, and so many of these that they are the share `mix_share` of all.
+        mix_share: see `mix`.
         cache: a folder into which photographs are decoded once, if they are too many for memory; by default beside
             `output`. "none" decodes them in every epoch.
         workers: threads that decode, crop and augment; their number never changes the weights.
@@ -299,19 +321,36 @@ def train_network(
         )
     if training.labels is None:
         raise no_labels(training, "and a network learns from labels")
-    module = build_network(network, len(training.classes), seed=config.seed).to(find_device(device))
+    begin = None
     if start is not None:
-        load_into(module, find_weights(start, network, len(training.classes)))
+        from brittle.training.starts import find_start, fitted_to
+
+        begin = find_start(start, network)
+        training = fitted_to(begin, training, config)
+    spec = begin.network if begin is not None else network or "small"
+    classes = len(training.classes)
+    module = build_network(spec, classes, seed=config.seed) if begin is None else begin.build(classes, seed=config.seed)
+    module = module.to(find_device(device))
     about = as_data({"recipe": config, "augmentation": scheme, "data": training.key, "start": str(start)})
-    about |= {} if network_key(network) is None else {"network_file": network_key(network)}
+    about |= {} if network_key(spec) is None else {"network_file": network_key(spec)}
+    about |= {} if mix is None else {"mix": mix.key, "mix_share": mix_share}
     checkpoint = path.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
     folder = cache_folder(cache, path.with_suffix(".images"))
-    images = training_images(training, config, folder, workers=workers, progress=decoding)
-    config = normalised(config, images, network)
+    images, labels = training_images(training, config, folder, workers=workers, progress=decoding), training.labels
+    if mix is not None:
+        from brittle.training.mixing import mixed_images
+
+        others = mix if begin is None else fitted_to(begin, mix, config)
+        images, labels = mixed_images(
+            (images, training),
+            (training_images(others, config, folder, workers=workers, progress=decoding), others),
+            mix_share,
+        )
+    config = normalised(config, images, spec, begin)
     losses = train(
         module,
         images,
-        training.labels,
+        labels,
         config,
         augment=scheme,
         checkpoint=checkpoint,
@@ -319,10 +358,12 @@ def train_network(
         progress=progress,
     )
     about |= input_sizes(training, config)
-    save_trained(module, path, network, training.classes, config.mean, config.std, about)
+    save_trained(module, path, spec, training.classes, config.mean, config.std, about)
     checkpoint.unlink(missing_ok=True)
-    side = config.side if config.crop_kind == "resized" else min(as_source(images).shape[:2])
-    return TrainedNetwork(path, losses, len(images), side, folder if folder is not None and folder.is_dir() else None)
+    source = as_source(images)
+    side = config.side if config.crop_kind == "resized" else min(source.shape[:2])
+    decoded = folder if folder is not None and folder.is_dir() else None
+    return TrainedNetwork(path, losses, source.per_epoch, side, decoded)
 
 
 def input_sizes(dataset: Dataset, config: TrainingConfig) -> dict[str, Any]:

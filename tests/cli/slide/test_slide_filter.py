@@ -49,7 +49,7 @@ def test_what_is_kept_is_run(run: Run, parts: Path, slides: Path) -> None:
     assert "percent right at each scale" in good(run("compare", "run", "--figure", "drop.svg"))
     assert "accuracy drop (points)" in Path("drop.svg").read_text()
     told_as_json = json.loads(run("compare", "run", "--json").stdout)
-    assert {row["scale"] for row in told_as_json} == set(rows["level"])
+    assert {row["scale"] for row in told_as_json["accuracy"]} == set(rows["level"])
     assert "imagenet-c" in refusal(run("compare", "run", "-b", "imagenet-c"))
 
 
@@ -100,7 +100,10 @@ def test_thresholds_are_judged_on_other_labels(run: Run) -> None:
     assert "each image by thresholds for a TPR of 0.9 chosen on other trajectories, in 5 folds" in words
     assert pl.read_csv("out/quality.csv")["tpr"][0] > 0.8
     assert Path("out/scores.svg").is_file()
-    assert "AUC" in Path("out/scores.svg").read_text()
+    assert "AUC" in Path("out/roc.svg").read_text()
+    roc = pl.read_csv("out/roc.csv")
+    assert roc["filter"].n_unique() == 5
+    assert 0.85 < roc.filter(pl.col("filter") == "2 of 4")["auc"][0] < 0.95
     words = good(run(*call, "--thresholds", "tiny", "-o", "same"))
     assert "folds" not in words
     assert pl.read_csv("same/kept.csv").equals(pl.read_csv("out/kept.csv"))

@@ -24,6 +24,11 @@ EXAMPLES = (
         "brittle augment train -d imagenet-100:imagenet --preset noc --network timm:resnet18 -o resnet18.safetensors",
         "photographs, as NOC trains: 224×224, flips only, 40 epochs",
     ),
+    (
+        "brittle augment train -d cns-bench:slides/ --keep filtered/kept.csv --start timm:resnet50 --mix "
+        "imagenet:imagenet/ -o slides.safetensors",
+        "fine-tune on generated images, mixed with as many photographs",
+    ),
     ("brittle run -m noc.safetensors -d demo -b cifar10-c -o run", "then test it on another benchmark"),
 )
 
@@ -34,8 +39,11 @@ def train_verb(
     data: Annotated[str, option("--data")],
     output: Annotated[Path, option("--output", help="The network, a .safetensors file.")],
     augmentation: Annotated[str | None, option("--augmentation", show_default="none")] = None,
-    network: Annotated[str, option("--network")] = "small",
+    network: Annotated[str | None, option("--network", show_default="that of --start, else small")] = None,
     start: Annotated[str | None, option("--start")] = None,
+    keep: Annotated[Path | None, option("--keep")] = None,
+    mix: Annotated[str | None, option("--mix")] = None,
+    mix_share: Annotated[float, option("--mix-share")] = 0.5,
     train_limit: Annotated[int | None, option("--train-limit", show_default="all")] = None,
     epochs: Annotated[int | None, option("--epochs", show_default="24, or 1 with --start")] = None,
     batch_size: Annotated[int | None, option("--batch-size", show_default="128, or the preset's")] = None,
@@ -50,8 +58,9 @@ def train_verb(
 ) -> None:
     """Train a network with corruptions, with an augmentation or without, for `brittle run` to test.
 
-    Photographs of any size are brought to one; a folder may hold train and val. A checkpoint is kept beside the output
-    after each epoch, so that the same command resumes after an interruption.
+    Photographs of any size are brought to one; a folder may hold train and val. All images of cns-bench are trained on,
+    alone or mixed with real ones. With weights to start from, images are normalised and resized as their network needs
+    it. A checkpoint is kept beside the output after each epoch, so that the same command resumes after an interruption.
     """
     from brittle.datasets import is_split
     from brittle.training import DEFAULT_PRESET, find_preset, train_network, training_config
@@ -69,7 +78,8 @@ def train_verb(
     }
     config = training_config(images.preset, start=start, **settings)
     preset = images.preset or DEFAULT_PRESET
-    training = images.training_part(data, config, train_limit=train_limit, held_out=False)
+    training = images.training_part(data, config, train_limit=train_limit, held_out=False, keep=keep)
+    others = None if mix is None else images.mixed_part(mix, training)
     tell_deviations(config, preset)
     compile_first()
     with resumable_progress() as bar:
@@ -81,6 +91,8 @@ def train_verb(
             network=network,
             augmentation=augmentation or find_preset(preset).augmentation,
             start=start,
+            mix=others,
+            mix_share=mix_share,
             cache=images.cache,
             device=device,
             progress=lambda done, total, loss: bar.update(
@@ -89,10 +101,11 @@ def train_verb(
             decoding=lambda title, done, total: bar.update(task, description=title, completed=done, total=total),
         )
     first, last = trained.losses[0], trained.losses[-1]
-    console().print(f"{len(trained.losses)} epochs over {trained.images} images, mean loss {first:.3f} → {last:.3f}")
+    shown = f"{trained.images} images{'' if mix is None else f', {100 * mix_share:g} % of them of {mix}'}"
+    console().print(f"{len(trained.losses)} epochs over {shown}, mean loss {first:.3f} → {last:.3f}", soft_wrap=True)
     if trained.cache is not None and images.cache is None:
         hint(f"decoded images are kept in {trained.cache} for the next training on them (--cache)")
     tell_files(trained.path)
-    if not is_split(data, images.train_data):
+    if not is_split(data, images.train_data) and not data.startswith("cns-bench:"):
         benchmark = "cifar10-c" if trained.side <= 64 else "imagenet-c"
         say_next("run", "-m", output, "-d", data, "-b", benchmark, "-o", f"{output.stem}-run")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from brittle.cli.console import console, hint, resumable_progress, split_commas, tell_files
 from brittle.cli.inputs import follow, save_table
 from brittle.cli.options import option
-from brittle.cli.slide.filter import filter_table, quality_table, score_figure
+from brittle.cli.slide.filter import filter_table, quality_table, roc_files, score_figure
 from brittle.cli.slide.measure import print_curves
 from brittle.cli.slide.train import print_sliders
 
@@ -156,6 +156,7 @@ def _filter(pipeline: DemoPipeline, scores: ImageScores, output: Path) -> list[s
         method = "the thresholds were chosen on other images, for a TPR of 0.9 each"
         files += quality_table(quality, folder, method, labelled_by=", by the oracle classifier")
         files.append(score_figure(scores.table, labels, limits, folder))
+        files += roc_files(scores.table, labels, folder, least=least)
     except ValueError as error:
         console().print(f"[dim]the filter is not put to the test here: {error}[/]")
     tell_files(*files)

@@ -86,6 +86,17 @@ def score_figure(
     return save_figure(plot_ooc_scores(labelled(table, labels, partial=partial), limits), output / "scores.svg")
 
 
+def roc_files(
+    table: pl.DataFrame, labels: Mapping[str, str], output: Path, *, least: int, partial: str = "class"
+) -> list[Path]:
+    """The ROC curves of the scores and of their rule, as roc.csv and roc.svg."""
+    from brittle.plots import plot_roc, save_figure
+    from brittle.sliders import filter_roc
+
+    curves = filter_roc(table, labels, least=least, partial=partial)
+    return [save_table(curves, output / "roc.csv"), save_figure(plot_roc(curves), output / "roc.svg")]
+
+
 def _by_shift(groups: pl.DataFrame) -> list[tuple[str, int, int]]:
     import polars as pl
 
@@ -135,7 +146,7 @@ def filter_verb(
     Each image has four scores: CLIP's similarity to the class and to the class in the shift, and CLIP's and
     DINOv2's similarity to the image at scale 0. An image passes if two of them are above their thresholds. The folder
     gets kept.csv for `brittle run --keep`, scores.csv, filtered.csv, thresholds.json for other images, and with labels
-    quality.csv, quality.svg and scores.svg.
+    quality.csv, quality.svg, scores.svg, and the ROC curves of all scores and of the rule, roc.csv and roc.svg.
     """
     from brittle.plots import check_figure
     from brittle.sliders import (
@@ -178,6 +189,7 @@ def filter_verb(
     if quality is not None and known is not None:
         files += quality_table(quality, output, method)
         files.append(score_figure(table, known, limits, output, partial=partial))
+        files += roc_files(table, known, output, least=least, partial=partial)
     tell_files(*files)
     if as_json:
         print_json({"kept": kept, "thresholds": limits, "least": least, "quality": quality})
