@@ -19,6 +19,7 @@ EXAMPLES = (
     ("brittle reproduce --list", "every table and figure, with what it needs and takes"),
     ("brittle reproduce noc table8", "one table, small enough for two cores"),
     ("brittle reproduce msd all -o papers", "all of a paper, into a folder of its own; resumable"),
+    ("brittle reproduce cns fig3 filter", "sliders on the bundled diffusion pipeline, and the filter of their images"),
     (
         "brittle reproduce noc fig3 --scale paper --path imagenet-100=/data/imagenet --engine ray",
         "with the paper's data, network and schedule",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.evaluation import OVERALL, CnsScores, cns_scores, grouped_drops, shift_title
 from brittle.metrics import Estimate, published_table, spearman
 from brittle.papers import cns_runs as runs
@@ -54,6 +55,7 @@ def mean_drops(scores: CnsScores) -> dict[str, float]:
 )
 def table1(setting: Setting) -> Outcome:
     """The relative corruption error of the models along each axis, mean over shifts, and the published ones."""
+    runs.models_by_name(setting, [runs.BASELINE[setting.scale]])
     scores, clean = runs.slide_scores(setting), runs.id_accuracy(setting)
     rce = {row["model"]: row for row in scores.rce.filter(pl.col("shift") == "mean").iter_rows(named=True)}
     table = published_table("cns-table1")
@@ -315,6 +317,11 @@ def fig7(setting: Setting) -> Outcome:
     """The line of accuracy at each scale on accuracy on real images, over sixteen models, for each shift."""
     scores = runs.slide_scores(setting)
     table = scores.slopes.filter(pl.col("scale") > 0)
+    if table.is_empty():
+        raise BrittleError(
+            f"there is no slope over the models {', '.join(runs.slope_models(setting))}: it needs three that are not "
+            "equally good on real images"
+        )
     each = table.filter(~pl.col("shift").is_in(OVERALL))
     pooled = table.filter(pl.col("shift") == "all").sort("scale")
     parted = [
