@@ -74,7 +74,8 @@ def known_images(folder: Path, place: Path) -> None:
 def model_list(folder: Path) -> Path:
     """Nine models of the paper that look images up."""
     functions = "".join(
-        f"\ndef m{number}():\n    return net({name!r}, {limit})\n" for number, (name, limit) in enumerate(LIMITS.items())
+        f"\ndef m{number}():\n    return net({name!r}, {limit})\n"
+        for number, (name, limit) in enumerate(LIMITS.items())
     )
     (folder / "nets.py").write_text(NETS + functions)
     listed = "".join(
@@ -105,7 +106,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
         patch.setattr(cns_slides, "CLASSES", {"paper": ("0", "1")})
         patch.setattr(cns_slides, "SEEDS", {"paper": 3})
         patch.setattr(cns_slides, "TPR", 0.5)
-        patch.setattr(cns_slides, "shifts_of", lambda _: SHIFTS)
+        patch.setattr(cns_slides, "SHIFTS", {"paper": SHIFTS})
         quick = {"steps": 1, "batch_size": 1, "denoising_steps": 2, "learning_rate": 0.5}
         patch.setattr(cns_slides, "training_settings", lambda _: quick)
         patch.setattr(

@@ -36,6 +36,7 @@ from brittle.sliders import (
     "weather are partly harder, since their nuisances are not disentangled.",
     minutes=1.5,
     needs=real.NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional={real.START: ()},
     cost="30 sliders, 10,500 images, and a ResNet-50 trained on OOD-CV",
 )
@@ -111,6 +112,7 @@ TOKEN_SEEDS = {"small": 20, "paper": 2}
     "the tokens of IN*: these are nearer to ImageNet.",
     minutes=3,
     needs=(*drawn.DRAWING, *runs.MODELS),
+    small_needs=runs.SMALL_NEEDS,
     cost="400 images",
 )
 def class_tokens(setting: Setting) -> Outcome:
@@ -189,6 +191,7 @@ def _token_pipeline(setting: Setting) -> ChosenPipeline:
     claim="The accuracy curves of ResNet-50 and DINOv2 on the filtered and on the labelled images are comparable.",
     minutes=0.3,
     needs=(*drawn.SLIDES, *runs.MODELS, drawn.LABELS),
+    small_needs=runs.SMALL_NEEDS,
     optional={drawn.ADAPTERS: (), drawn.PUBLISHED: drawn.DRAWING},
     cost="after filter, minutes",
 )

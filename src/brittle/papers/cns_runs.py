@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 TEST_IMAGES = 2000
 """Clothes on which the ID accuracy is measured, at small scale."""
 
-MODELS = ("imagenet", "checkpoints")
-"""What the runs of models need at the scale of the paper, beside the slides."""
+MODELS, SMALL_NEEDS = ("imagenet", "checkpoints"), ("fashion-mnist",)
+"""What the runs of models need beside the slides, at the scale of the paper and at small scale."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle.evaluation import OVERALL, CnsScores, cns_scores, grouped_drops, shift_title
-from brittle.metrics import Estimate, published_table, spearman
+from brittle.metrics import Estimate, correlate, mean_ranks, published_table
 from brittle.papers import cns_runs as runs
 from brittle.papers import cns_slides as drawn
 from brittle.papers.cns_figures import curves_by, draw_panels
@@ -50,6 +50,7 @@ def mean_drops(scores: CnsScores) -> dict[str, float]:
     "pre-training or more data.",
     minutes=0.3,
     needs=NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost=SHARED,
 )
@@ -105,9 +106,7 @@ def table1(setting: Setting) -> Outcome:
     base = f"{runs.BASELINE['small']} divides in place of AlexNet, so that rCE cannot be compared with the printed ones"
     more = [base, "axes are architecture and recipe, width, and number of training images"] if setting.small else []
     shown = list(dict.fromkeys(model for labels in runs.model_axes(setting).values() for model in labels))
-    return Outcome(
-        verdict, tables, agreement, _differs(setting, *more), {"rce": plot_rce(scores, models=shown)}
-    )
+    return Outcome(verdict, tables, agreement, _differs(setting, *more), {"rce": plot_rce(scores, models=shown)})
 
 
 def _rising(setting: Setting, axis: str, values: Sequence[float], *, published: bool = False) -> float | None:
@@ -115,7 +114,7 @@ def _rising(setting: Setting, axis: str, values: Sequence[float], *, published: 
     ordered = axis == "size" or (axis == "pretraining" and setting.small and not published)
     if not ordered or len(values) < 3 or np.ptp(values) == 0:
         return None
-    return spearman(np.arange(len(values)), values).value if len(values) > 3 else float(np.sign(values[-1] - values[0]))
+    return float(correlate(np.arange(len(values), dtype=float), mean_ranks(np.asarray(values))))
 
 
 def rounded(value: float | None) -> str:
@@ -129,6 +128,7 @@ def rounded(value: float | None) -> str:
     "data, at small and large scales.",
     minutes=0.2,
     needs=NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost=SHARED,
 )
@@ -153,7 +153,8 @@ def fig6(setting: Setting) -> Outcome:
     verdict = (
         "At the last scale the drops are "
         + "; ".join(
-            f"{min(values):.1f} ({best[axis]}) to {max(values):.1f} points along {axis}" for axis, values in last.items()
+            f"{min(values):.1f} ({best[axis]}) to {max(values):.1f} points along {axis}"
+            for axis, values in last.items()
         )
         + f". The rank correlation of the drop with the size is {rounded(trend.get('size'))}"
         + (f", with the number of images {rounded(trend.get('pretraining'))}" if setting.small else "")
@@ -191,6 +192,7 @@ def _only(scores: CnsScores, shifts: Sequence[str]) -> CnsScores:
     "the same for the cartoon style, where drops are far larger.",
     minutes=0.2,
     needs=NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost=SHARED,
 )
@@ -268,6 +270,7 @@ def _beside_vit(setting: Setting) -> tuple[list[dict[str, Any]], list[Estimate]]
     claim="Failures increase gradually with the scale in snow, and pile up around 1.5 for the cartoon style.",
     minutes=0.2,
     needs=NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost=SHARED,
 )
@@ -278,7 +281,10 @@ def first_failures(setting: Setting) -> Outcome:
     for shift in [each for each in every["shift"].unique().sort() if each not in OVERALL]:
         part = every.filter(pl.col("shift") == shift).group_by("scale").agg(pl.col("share").mean()).sort("scale")
         shares, scales = part["share"].to_numpy(), part["scale"].to_numpy()
-        row: dict[str, Any] = {"shift": shift_title(shift), **{f"{x:g}": 100 * y for x, y in zip(scales, shares, strict=True)}}
+        row: dict[str, Any] = {
+            "shift": shift_title(shift),
+            **{f"{x:g}": 100 * y for x, y in zip(scales, shares, strict=True)},
+        }
         peak = float(scales[int(shares.argmax())]) if shares.any() else None
         row |= {"most fail at": peak, "share of all failures": shares.max() / shares.sum() if shares.any() else None}
         row["rises at every scale"] = bool((np.diff(shares) > 0).all())
@@ -310,6 +316,7 @@ def first_failures(setting: Setting) -> Outcome:
     claim="The slope of OOD accuracy on ID accuracy, over 16 models, depends on the shift and on its scale.",
     minutes=0.2,
     needs=NEEDS,
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost=SHARED,
 )
@@ -333,8 +340,8 @@ def fig7(setting: Setting) -> Outcome:
     between = bool(len(at_last)) and float(at_last["low"].max()) > float(at_last["high"].min())  # type: ignore[arg-type]
     verdict = (
         f"Over all shifts the slope is {', '.join(rounded(value) for value in pooled['slope'])} at scales "
-        f"{', '.join(f'{scale:g}' for scale in pooled['scale'])}, over {pooled['models'][0]} models; for a single shift "
-        f"it lies between {rounded(each['slope'].min())} and {rounded(each['slope'].max())}. "  # type: ignore[arg-type]
+        f"{', '.join(f'{scale:g}' for scale in pooled['scale'])}, over {pooled['models'][0]} models; for a single "
+        f"shift it lies between {rounded(each['slope'].min())} and {rounded(each['slope'].max())}. "  # type: ignore[arg-type]
         f"Intervals of two scales of the same shift are apart for {len(parted)} of {each['shift'].n_unique()} shifts"
         + (f" ({', '.join(parted)})" if parted else "")
         + f", those of two shifts at the last scale are {'' if between else 'not '}"

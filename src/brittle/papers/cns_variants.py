@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from brittle.models import Model
 
 
-DIFFUSION_IMAGES = {"small": 240, "paper": 1000}
+DIFFUSION_IMAGES = {"small": 144, "paper": 1000}
 DIFFUSION: dict[str, Any] = {"timesteps": 500, "keep": 5, "keep_after": 50, "bf16": True}
 """How the DiT classifies: 500 noises, of which all classes see 50 and the best five the others."""
 
@@ -39,7 +39,6 @@ PRINTED = {
 """The models of the paper, with the names of their numbers in its text."""
 
 
-
 @experiment(
     "diffusion",
     "a diffusion classifier beside discriminative ones (4.3)",
@@ -47,6 +46,7 @@ PRINTED = {
     "0.05: diffusion classifiers are less robust.",
     minutes=3,
     needs=(*NEEDS, "dit"),
+    small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
     cost="a DiT-XL/2 over 1,000 images and 1,000 classes, days of a GPU",
 )
@@ -118,6 +118,7 @@ EXAMPLE = "snow"
     claim="Rankings change between the levels of a corruption of ImageNet-C, too.",
     minutes=0.3,
     needs=runs.MODELS,
+    small_needs=runs.SMALL_NEEDS,
     cost="the models of one axis over 5 × 50,000 images",
 )
 def ranks_by_severity(setting: Setting) -> Outcome:
@@ -152,7 +153,9 @@ def ranks_by_severity(setting: Setting) -> Outcome:
         f"model moves by up to {places:g} of {len(names)} places: the ranking "
         f"{'changes' if places else 'does not change'} with the severity"
     )
-    panels = {EXAMPLE: {name: (range(1, drops.shape[1] + 1), 100 * row) for name, row in zip(names, drops, strict=True)}}
+    panels = {
+        EXAMPLE: {name: (range(1, drops.shape[1] + 1), 100 * row) for name, row in zip(names, drops, strict=True)}
+    }
     how = ["clothes under CIFAR-10-C's version of the corruption"] if setting.small else []
     return Outcome(
         verdict,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -401,11 +402,11 @@ def _write_csv(rows: Rows, path: Path) -> None:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of plain numbers and texts: what NumPy made becomes Python's, and what is not a number becomes None."""
+    """A row of plain numbers and texts: what NumPy made becomes Python's, and what is not finite becomes None."""
 
     def value(one: Any) -> Any:
         one = one.item() if hasattr(one, "item") else one
-        return None if isinstance(one, float) and one != one else one
+        return None if isinstance(one, float) and not math.isfinite(one) else one
 
     return {str(name): value(one) for name, one in row.items()}
 
