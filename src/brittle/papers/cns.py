@@ -254,7 +254,7 @@ def ooc_filter_quality(setting: Setting) -> Outcome:
     tables: dict[str, Any] = {"filters": rows, "labels": counts}
     tables["thresholds"] = [{"score": name, "threshold": value} for name, value in thresholds.items()]
     if not setting.small:
-        made = drawn.annotations(setting, cns_bench(drawn.labelled_slides(setting)))
+        made = drawn.slide_annotations(setting, cns_bench(drawn.labelled_slides(setting)))
         tables["labels"] = drawn.rows_of(label_counts(made))
         if made["annotator"].n_unique() > 1:
             tables["annotators"] = drawn.rows_of(annotator_agreement(made))

@@ -98,7 +98,7 @@ def fig4(setting: Setting) -> Outcome:
     )
 
 
-TOKEN_TRAINING = {"steps": 200, "batch_size": 4, "lr": 0.02}
+TOKEN_TRAINING: dict[str, Any] = {"steps": 200, "batch_size": 4, "lr": 0.02}
 TOKEN_IMAGES = 40
 """Real images of each class that a token is trained on, at small scale."""
 
@@ -125,8 +125,7 @@ def class_tokens(setting: Setting) -> Outcome:
         picks = pick_sliders(chosen, None, classes=drawn.CLASSES[setting.scale], unshifted=True, seed=setting.seed)
         seeds = drawn.seeds_of(setting, TOKEN_SEEDS[setting.scale])
         sets[title] = cns_bench(drawn.draw(setting, chosen, picks, f"by-{title}", scales=(0.0,), seeds=seeds))
-    data = setting.data("imagenet") if not setting.small else clothes(setting, runs.TEST_IMAGES)
-    sets["real images"] = data.subset(np.flatnonzero(np.isin(data.labels, np.unique(sets["names"].labels))))
+    sets["real images"] = runs.real_images(setting, sets["names"])
     rows = []
     for title, images in sets.items():
         results = runs.run(setting, models, images, f"run-{title.replace(' ', '-')}")

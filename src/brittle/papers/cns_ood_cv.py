@@ -10,7 +10,7 @@ import polars as pl
 
 from brittle._io import atomic_write, make_folder
 from brittle.corruptions import corrupt
-from brittle.datasets import Dataset, arrays, ood_cv
+from brittle.datasets import Dataset, arrays, cns_bench, ood_cv
 from brittle.evaluation import CnsScores, cns_scores, evaluate_stored
 from brittle.metrics import accuracy_estimate
 from brittle.models import load_model
@@ -66,7 +66,7 @@ def weathered(data: Dataset, shift: str, amount: float) -> Dataset:
 def real_sets(setting: Setting) -> dict[str, Dataset]:
     """Real images by weather, those without any first."""
     if setting.small:
-        data = real_images(setting).limited(REAL_IMAGES)
+        data = real_images(setting, cns_bench(weather_slides(setting))).limited(REAL_IMAGES)
         shown = {f"{shift}, {word}": (shift, amount) for shift in WEATHER for word, amount in AMOUNTS.items()}
         return {NO_SHIFT: data, **{name: weathered(data, *how) for name, how in shown.items()}}
     path = setting.path("ood-cv")

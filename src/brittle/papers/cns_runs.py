@@ -11,7 +11,7 @@ import numpy as np
 
 from brittle._errors import BrittleError
 from brittle._io import make_folder
-from brittle.datasets import Dataset, cns_bench
+from brittle.datasets import Dataset
 from brittle.evaluation import CnsScores, Results, clean_accuracies, cns_scores, evaluate, evaluate_stored
 from brittle.metrics import published_table
 from brittle.models import load_model
@@ -136,8 +136,8 @@ def _classifier(setting: Setting, number: int, name: str) -> Model:
         settings: dict[str, Any] = {"epochs": EPOCHS, "learning_rate": 0.05, "batch_size": 64}
         settings |= {"normalisation": "dataset", "seed": setting.seed * len(CLASSIFIERS) + number, **setting.training}
         training = clothes(setting, recipe.images, train=True)
-        how = {"network": recipe.network, "augmentation": recipe.augmentation, "device": setting.device}
-        train_network(training, path, training_config(**settings), **how)
+        how: dict[str, Any] = {"network": recipe.network, "augmentation": recipe.augmentation}
+        train_network(training, path, training_config(**settings), device=setting.device, **how)
     return load_model(path, device=setting.device)
 
 
@@ -189,8 +189,9 @@ def slide_scores(setting: Setting) -> CnsScores:
     )
 
 
-def real_images(setting: Setting) -> Dataset:
+def real_images(setting: Setting, drawn_ones: Dataset) -> Dataset:
     """Real images of the classes that are drawn: clothes, or those of ImageNet's validation set."""
     data = clothes(setting, TEST_IMAGES) if setting.small else setting.data("imagenet")
-    classes = np.unique(cns_bench(drawn.slides(setting), scale=0).labels)
-    return data.subset(np.flatnonzero(np.isin(data.labels, classes)))
+    assert data.labels is not None
+    assert drawn_ones.labels is not None
+    return data.subset(np.flatnonzero(np.isin(data.labels, np.unique(drawn_ones.labels))))

@@ -218,10 +218,10 @@ def slide_labels(setting: Setting) -> dict[str, str]:
     data = cns_bench(labelled_slides(setting))
     if setting.small:
         return oracle_labels(data, load_demo_pipeline().classifier(ORACLE, device=setting.device))
-    return merged_labels(annotations(setting, data))
+    return merged_labels(slide_annotations(setting, data))
 
 
-def annotations(setting: Setting, data: Dataset) -> pl.DataFrame:
+def slide_annotations(setting: Setting, data: Dataset) -> pl.DataFrame:
     """The labels of all annotators: of a file, or of all CSV and JSON files of a folder."""
     path = Path(setting.path(LABELS))
     files = sorted(each for each in path.iterdir() if each.suffix in (".csv", ".json")) if path.is_dir() else [path]
