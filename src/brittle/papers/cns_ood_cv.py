@@ -110,12 +110,12 @@ def weather_scores(setting: Setting) -> CnsScores:
 
 
 def real_accuracies(setting: Setting) -> list[dict[str, Any]]:
-    """The accuracy of the classifier on the real images in each weather, with its interval."""
+    """The accuracy of the classifier on the real images in each weather in percent, with its interval."""
     model, rows = classifier(setting), []
     for name, data in real_sets(setting).items():
         results = run(setting, [model], data, f"run-real-{name.replace(', ', '-').replace(' ', '-')}")
         right = results.rows.select(pl.col("correct")).collect()["correct"].to_numpy()
-        accuracy = accuracy_estimate(right)
-        row = {"real images": name, "accuracy": accuracy.value, "low": accuracy.low, "high": accuracy.high}
-        rows.append({**row, "images": len(right)})
+        found = accuracy_estimate(right)
+        row = {"real images": name, "accuracy": 100 * found.value, "images": len(right)}
+        rows.append(row | {"low": 100 * (found.low or 0.0), "high": 100 * (found.high or 0.0)})
     return rows
