@@ -66,6 +66,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         patch.setattr(cns_slides, "SEEDS", {"small": 2})
         patch.setattr(cns_slides, "LABELLED_SEEDS", 2)
         patch.setattr(cns_slides, "LABELLED_SCALES", (0.0, 2.0, 6.0))
+        patch.setattr(cns_slides, "SLIDE_SCALES", (0.0, 1.0, 2.5))
         patch.setattr(cns_slides, "TPR", 0.5)
         patch.setattr(cns_slides, "SHIFTS", {"small": SHIFTS})
         patch.setattr(cns_slides, "training_settings", lambda _: quick)
@@ -108,7 +109,7 @@ def test_the_page_has_all_of_them(found: tuple[Path, dict[str, Finding]]) -> Non
 def test_images_are_drawn_once_and_shared(found: tuple[Path, dict[str, Finding]]) -> None:
     [work] = (found[0] / "out" / "cns" / "work").iterdir()
     slides = cns_bench(work / "slides")
-    assert len(slides) == 2 * 2 * 2 * 6
+    assert len(slides) == 2 * 2 * 2 * 3
     assert sorted(set(slides.columns["shift"])) == sorted(SHIFTS)
     assert len(cns_bench(work / "two-prompts")) == 2 * 2 * 2 * 2
     assert len(list((work / "sliders").iterdir())) == 4

@@ -103,6 +103,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
         test_from_dit.tiny_dit().save_pretrained(root / "dit")
         patch.setattr(cns_slides, "CLASSES", {"paper": ("0", "1")})
         patch.setattr(cns_slides, "SEEDS", {"paper": 2})
+        patch.setattr(cns_slides, "SLIDE_SCALES", (0.0, 1.0, 2.5))
         patch.setattr(cns_slides, "TPR", 0.5)
         patch.setattr(cns_slides, "SHIFTS", {"paper": SHIFTS})
         quick = {"steps": 1, "batch_size": 1, "denoising_steps": 2, "learning_rate": 0.5}

@@ -17,7 +17,7 @@ from brittle.models import load_model
 from brittle.papers import cns_slides as drawn
 from brittle.papers.cns_runs import real_images, run
 from brittle.papers.experiments import Setting
-from brittle.sliders import SCALES, choose_pipeline, load_demo_pipeline, pick_sliders, trajectory_dataset
+from brittle.sliders import choose_pipeline, load_demo_pipeline, pick_sliders, trajectory_dataset
 from brittle.training import train_network, training_config
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def classifier(setting: Setting) -> Model:
 
 def weather_slides(setting: Setting) -> Path:
     """Slides of the classes of the real images in three kinds of weather, up to scale 3."""
-    scales = (*SCALES, 3.0)
+    scales = (*drawn.SLIDE_SCALES, 3.0)
     if setting.small:
         picks = [pick for pick in drawn.slider_picks(setting) if pick.shift in WEATHER]
         return drawn.draw(setting, drawn.named_pipeline(setting), picks, "weather", scales=scales)

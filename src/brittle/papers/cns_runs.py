@@ -38,7 +38,7 @@ class Recipe:
 
     network: str = "small:8"
     augmentation: str = "none"
-    images: int = 4000
+    images: int = 2000
 
 
 NOISE = "corruptions:cifar10-noc-candidates:gaussian+salt_pepper"
@@ -46,13 +46,13 @@ CLASSIFIERS = {
     "width-4": Recipe("small:4"),
     "width-6": Recipe("small:6"),
     "width-8": Recipe(),
+    "width-10": Recipe("small:10"),
     "width-12": Recipe("small:12"),
-    "width-16": Recipe("small:16"),
     "wide-resnet": Recipe("wide-resnet-10-1"),
+    "images-250": Recipe(images=250),
     "images-500": Recipe(images=500),
     "images-1000": Recipe(images=1000),
-    "images-2000": Recipe(images=2000),
-    "images-12000": Recipe(images=12000),
+    "images-6000": Recipe(images=6000),
     "augmix": Recipe(augmentation="augmix"),
     "autoaugment": Recipe(augmentation="autoaugment-cifar10"),
     "patch-gaussian": Recipe(augmentation="patch-gaussian"),
@@ -71,8 +71,8 @@ PAIR = {"small": ("world-standard", "world-augmix"), "paper": ("ResNet-50", "DIN
 
 SMALL_AXES: dict[str, tuple[str, ...]] = {
     "architecture": ("width-8", "wide-resnet", "augmix", "autoaugment", "patch-gaussian", "noise"),
-    "size": ("width-4", "width-6", "width-8", "width-12", "width-16"),
-    "pretraining": ("images-500", "images-1000", "images-2000", "width-8", "images-12000", "world-standard"),
+    "size": ("width-4", "width-6", "width-8", "width-10", "width-12"),
+    "pretraining": ("images-250", "images-500", "images-1000", "width-8", "images-6000", "world-standard"),
 }
 """The classifiers along the model axes: architecture and recipe, width, and number of training images."""
 

@@ -56,6 +56,9 @@ SHIFTS = {
 SEEDS = {"small": 8, "paper": 50}
 """Trajectories of each class and shift."""
 
+SLIDE_SCALES = SCALES
+"""The scales of the slides: the published ones."""
+
 LABELLED = ("heavy_snow", "cartoon_style")
 """The shifts of the labelled images."""
 
@@ -105,24 +108,24 @@ def draw(
     picks: Sequence[Pick],
     name: str,
     *,
-    scales: Sequence[float] = SCALES,
+    scales: Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
 ) -> Path:
-    """Draw slides into a shared folder of this name; what is there is not drawn again."""
+    """Draw slides into a shared folder of this name, by default at the published scales; existing ones are kept."""
     folder = setting.work(name)
     make_folder(folder)
-    size = "png" if setting.small else None
+    kind = "png" if setting.small else None
     sample_sliders(
         chosen.base,
         picks,
         folder,
-        scales,
+        SLIDE_SCALES if scales is None else scales,
         seeds_of(setting) if seeds is None else seeds,
         names=chosen.names if chosen.named else None,
         engine=setting.engine,
         address=setting.address,
         progress=setting.progress,
-        **sampling_settings(pipeline_of(setting), batch_size=12 if setting.small else 6, image_format=size),
+        **sampling_settings(pipeline_of(setting), batch_size=12 if setting.small else 6, image_format=kind),
     )
     return folder
 
