@@ -104,7 +104,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
         patch.setattr(cns_slides, "CLASSES", {"paper": ("0", "1")})
         patch.setattr(cns_slides, "SEEDS", {"paper": 2})
         patch.setattr(cns_slides, "SLIDE_SCALES", (0.0, 1.0, 2.5))
-        patch.setattr(cns_slides, "TPR", 0.5)
+        patch.setattr(cns_slides, "TPR", 0.3)
         patch.setattr(cns_slides, "SHIFTS", {"paper": SHIFTS})
         quick = {"steps": 1, "batch_size": 1, "denoising_steps": 2, "learning_rate": 0.5}
         patch.setattr(cns_slides, "training_settings", lambda _: quick)
@@ -161,7 +161,7 @@ def test_table_1_stands_beside_the_printed_one(found: dict[str, Finding]) -> Non
     assert rows["architecture", "DeiT3-B"]["published rCE"] == 0.610
     assert rows["pretraining", "SUP-IN1k"]["published rCE"] == 0.926
     assert rows["pretraining", "SUP-IN1k"]["rCE"] == rows["architecture", "ViT-B/16"]["rCE"]
-    assert rows["architecture", "DeiT3-B"]["rCE"] < rows["architecture", "ResNet-152"]["rCE"] < 1
+    assert rows["architecture", "DeiT3-B"]["rCE"] < rows["architecture", "ResNet-152"]["rCE"] <= 1
     assert [each["name"] for each in found["table1"].agreement] == ["Spearman, rCE", "mean absolute difference, rCE"]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from brittle._errors import BrittleError
 from brittle.datasets import class_name, cns_bench
 from brittle.evaluation import shift_title, trajectories, typical_trajectory
 from brittle.metrics import Estimate, failure_points
@@ -55,7 +56,11 @@ NEVER = 3.0
 def fig1(setting: Setting) -> Outcome:
     """The failure points of models on one trajectory in snow, and how far they lie apart on all of them."""
     results = runs.slide_results(setting)
-    part = next(each for each in trajectories(results) if each.shift == SNOW)
+    part = next((each for each in trajectories(results) if each.shift == SNOW), None)
+    if part is None:
+        raise BrittleError(
+            f"no trajectory in {shift_title(SNOW)} is left to show; its slides are missing or filtered out"
+        )
     points = {model: failure_points(right, part.scales) for model, right in zip(part.models, part.correct, strict=True)}
     order = sorted(points, key=lambda model: -points[model].mean(NEVER))
     models = [order[i] for i in np.linspace(0, len(order) - 1, min(SHOWN, len(order))).astype(int)]
@@ -232,7 +237,7 @@ def ooc_filter_quality(setting: Setting) -> Outcome:
     scores, labels = drawn.scores_of(setting, drawn.labelled_slides(setting)), drawn.slide_labels(setting)
     thresholds = drawn.filter_thresholds(setting)
     quality, how = validated_filters(scores, labels, thresholds, tpr=drawn.TPR)
-    without = {}
+    without: dict[str, float] = {}
     if labelled(scores, labels, partial="skip")["out_of_class"].n_unique() == 2:
         sure, _ = validated_filters(scores, labels, thresholds, tpr=drawn.TPR, partial_as="skip")
         without = {row["filter"]: 100 * row["fpr"] for row in sure.iter_rows(named=True)}
