@@ -89,7 +89,7 @@ ELSEWHERE = {
     "build non-overlapping resnet": "wants an overlap on ImageNet; other examples build from one on CIFAR-10",
     **{
         f"brittle reproduce {paper}": f"takes minutes to half an hour; tests/papers/test_{paper}.py is on tiny data"
-        for paper in ("noc", "syn2nat", "msd")
+        for paper in ("noc", "syn2nat", "msd", "cns")
     },
     "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
 }

@@ -104,7 +104,7 @@ def test_the_models_of_the_papers() -> None:
         one.name for one in models if one.role == "plain"
     }
     assert len(paper_models("noc")) == len(published_table("noc-table4"))
-    for one in (*models, *paper_models("msd")):
+    for one in (*models, *paper_models("msd"), *paper_models("cns")):
         text, options = model_options(one.text("folder"))
         assert set(options) <= set(options_of(text)), one.name
         assert options["name"] == one.name
@@ -114,8 +114,8 @@ def test_the_models_of_the_papers() -> None:
 def test_missing_checkpoints_and_bad_lists_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(BrittleError, match=naming("noc", "ANT3x3_Model.pth", "game-of-noise", "models.toml")):
         load_paper_models("noc", tmp_path)
-    with pytest.raises(BrittleError, match=naming("cns", "syn2nat", "noc", "msd")):
-        paper_models("cns")
+    with pytest.raises(BrittleError, match=naming("kns", "syn2nat", "noc", "msd", "cns")):
+        paper_models("kns")
     bad = {
         "[[model]": ("models.toml",),
         "": ("[[model]]",),

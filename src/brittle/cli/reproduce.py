@@ -19,6 +19,7 @@ EXAMPLES = (
     ("brittle reproduce --list", "every table and figure, with what it needs and takes"),
     ("brittle reproduce noc table8", "one table, small enough for two cores"),
     ("brittle reproduce msd all -o papers", "all of a paper, into a folder of its own; resumable"),
+    ("brittle reproduce cns fig3 filter", "sliders on the bundled diffusion pipeline, and the filter of their images"),
     (
         "brittle reproduce noc fig3 --scale paper --path imagenet-100=/data/imagenet --engine ray",
         "with the paper's data, network and schedule",
@@ -28,7 +29,7 @@ EXAMPLES = (
 
 def reproduce_verb(
     paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help="`noc`, `syn2nat` or `msd`; not needed with --list.")
+        str | None, typer.Argument(metavar="[PAPER]", help="`noc`, `syn2nat`, `msd` or `cns`; not needed with --list.")
     ] = None,
     names: Annotated[
         list[str] | None,
@@ -65,7 +66,7 @@ def reproduce_verb(
             _print_list(experiments, done)
         return
     if paper is None:
-        raise BrittleError("no paper was named; give noc, syn2nat or msd, or --list")
+        raise BrittleError("no paper was named; give noc, syn2nat, msd or cns, or --list")
     OUTPUT_FOLDER.set(output)
     with resumable_progress() as bar:
         found = reproduce(
@@ -114,7 +115,7 @@ def _as_data(one: Experiment, done: Finding | None) -> dict[str, object]:
         "title": one.title,
         "claim": one.claim,
         "minutes": one.minutes,
-        "needs": {"small": one.small_needs, "paper": one.needs},
+        "needs": {"small": one.small_needs, "paper": one.needs, "optional": list(one.optional)},
         "cost": one.cost,
         "state": None if done is None else done.scale,
         "verdict": None if done is None else done.verdict,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -25,6 +26,7 @@ PAPERS = {
     "noc": "Increasing the Coverage and Balance of Robustness Benchmarks by Using Non-Overlapping Corruptions",
     "syn2nat": "Using Synthetic Corruptions to Measure Robustness to Natural Distribution Shifts",
     "msd": "On Interaction Between Augmentations and Corruptions in Natural Corruption Robustness (MSD, C-bar)",
+    "cns": "CNS-Bench: Benchmarking Model Robustness Under Continuous Nuisance Shifts",
 }
 """The papers, by the name of the module that holds their experiments."""
 
@@ -130,7 +132,8 @@ class Experiment:
     """One table or figure of a paper.
 
     `claim` is what the paper reads from it. `minutes` is the time at small scale on two cores, `needs` names the data
-    at the scale of the paper, and `cost` what that takes.
+    at the scale of the paper, and `cost` what that takes. `optional` are data that may be given there, each with those
+    of the needs that it replaces: published images need not be drawn again.
     """
 
     paper: str
@@ -142,6 +145,7 @@ class Experiment:
     needs: tuple[str, ...] = ()
     small_needs: tuple[str, ...] = ()
     cost: str = ""
+    optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -157,6 +161,8 @@ class Experiment:
         """The data for which a path is still to be given."""
         needs = self.small_needs if setting.small else self.needs
         given = {*setting.paths, *FETCHED}
+        for name in {*self.optional} & {*setting.paths}:
+            given |= {*self.optional[name]}
         return [name for name in needs if not {name, WITHIN.get(name)} & given]
 
 
@@ -200,12 +206,14 @@ def experiment(
     needs: Iterable[str] = (),
     small_needs: Iterable[str] = (),
     cost: str = "",
+    optional: Mapping[str, Iterable[str]] | None = None,
 ) -> Callable[[Callable[[Setting], Outcome]], Callable[[Setting], Outcome]]:
     """Register a function as an experiment of the paper whose module it stands in: `noc.py`, or `noc_models.py`."""
 
     def register(run: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
         paper = run.__module__.rpartition(".")[2].partition("_")[0]
-        one = Experiment(paper, name, title, claim, run, minutes, tuple(needs), tuple(small_needs), cost)
+        may = {each: tuple(replaced) for each, replaced in (optional or {}).items()}
+        one = Experiment(paper, name, title, claim, run, minutes, tuple(needs), tuple(small_needs), cost, may)
         if one.id in _EXPERIMENTS:
             raise ValueError(f"two experiments are called {one.id}")
         _EXPERIMENTS[one.id] = one
@@ -307,7 +315,7 @@ def read_findings(folder: str | Path) -> list[Finding]:
 
 
 def _check_paths(paths: Mapping[str, str]) -> None:
-    asked = {name for one in list_experiments() for name in (*one.needs, *one.small_needs)}
+    asked = {name for one in list_experiments() for name in (*one.needs, *one.small_needs, *one.optional)}
     known = sorted({*asked, *FETCHED, *(WITHIN[name] for name in asked & {*WITHIN})})
     for name, path in paths.items():
         if name not in known:
@@ -349,7 +357,7 @@ def _run(one: Experiment, setting: Setting, *, overwrite: bool) -> Finding:
 
 
 def _paths_of(one: Experiment, setting: Setting) -> dict[str, str]:
-    needs = one.small_needs if setting.small else one.needs
+    needs = one.small_needs if setting.small else (*one.needs, *one.optional)
     used = {*needs, *(WITHIN[name] for name in needs if name in WITHIN and name not in setting.paths)}
     return {name: path for name, path in setting.paths.items() if name in used}
 
@@ -399,11 +407,11 @@ def _write_csv(rows: Rows, path: Path) -> None:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of plain numbers and texts: what NumPy made becomes Python's, and what is not a number becomes None."""
+    """A row of plain numbers and texts: what NumPy made becomes Python's, and what is not finite becomes None."""
 
     def value(one: Any) -> Any:
         one = one.item() if hasattr(one, "item") else one
-        return None if isinstance(one, float) and one != one else one
+        return None if isinstance(one, float) and not math.isfinite(one) else one
 
     return {str(name): value(one) for name, one in row.items()}
 

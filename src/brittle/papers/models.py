@@ -51,7 +51,7 @@ class PaperModel:
 
 
 def paper_models(paper: str, checkpoints: str | Path | None = None) -> list[PaperModel]:
-    """The models of a paper: `syn2nat` (Table 1), `noc` (Table 4) or `msd` (Tables 1 and 2).
+    """The models of a paper: `syn2nat` (Table 1), `noc` (Table 4), `msd` (Tables 1 and 2) or `cns` (Table 1, Fig. 7).
 
     A `models.toml` in the folder of checkpoints, written like the bundled one, replaces it: with other models the
     experiments of a paper run the same way.
