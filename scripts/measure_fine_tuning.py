@@ -3,10 +3,9 @@
     apt-get download dataset-fashion-mnist && dpkg-deb -x dataset-fashion-mnist_*.deb clothes
     python scripts/measure_fine_tuning.py clothes/usr/share/datasets/fashion-mnist
 
-All ten classes in two of the seven shifts, a weather and a style, are slid and filtered. The classifier
-`tiny:standard` is fine-tuned on what is left, mixed with as many training images, and tested on test images that
-nothing was trained on: without a shift, and in each of the seven, drawn at its full amount as `scripts/tiny_world`
-does. What was done is not done again.
+All ten classes are slid into heavy snow and filtered. The classifier `tiny:standard` is fine-tuned on what is left,
+mixed with as many training images, and tested on test images that nothing was trained on: without a shift, and in
+each of the seven shifts, drawn at its full amount as `scripts/tiny_world` does. What was done is not done again.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from brittle.sliders import (
 )
 from brittle.training import training_config
 
-SHIFTS = ("heavy_snow", "cartoon_style")
+SHIFTS = ("heavy_snow",)
 START, REAL, SEEDS = "tiny:standard", 20_000, range(201, 217)
 """Real training images, and seeds of slides that nothing else of the demo pipeline uses."""
 
@@ -59,7 +58,7 @@ def make_slides(work: Path) -> Dataset:
     base = Base(str(demo.folder / "pipeline"), device="cpu")
     classes = find_classes(["all"], demo.classes)
     train_sliders(base, classes, SHIFTS, work / "sliders", progress=progress, **DEMO_TRAINING)
-    sliders = find_sliders(work / "sliders")
+    sliders = find_sliders(work / "sliders", shifts=SHIFTS)
     sample_sliders(
         base,
         [Pick(classes[one.number], one.shift, one) for one in sliders],

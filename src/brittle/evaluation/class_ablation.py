@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -39,7 +38,7 @@ class _ClassCounts:
     def accuracy(self, weights: FloatArray) -> FloatArray:
         """Accuracies draw × model × scale, where classes count by `weights`, draw × class; nan without any."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.einsum("dc,mcs->dms", weights, self.right) / (weights @ self.count)[:, None, None]
+            return np.asarray(np.einsum("dc,mcs->dms", weights, self.right) / (weights @ self.count)[:, None, None])
 
 
 def class_count_ablation(
@@ -131,7 +130,7 @@ def class_count_tables(
         lines: list[tuple[Value, ...]] = []
         for part in table.partition_by("classes", maintain_order=True):
             estimates = (
-                Estimate(title, *(row[f"{measure}{end}"] for end in ("", "_low", "_high")), percent=measure == "drop")
+                Estimate(title, row[measure], row[f"{measure}_low"], row[f"{measure}_high"], percent=measure == "drop")
                 for row in part.iter_rows(named=True)
             )
             tau = part["kendall"][0]
@@ -192,8 +191,7 @@ def _mean_of_known(values: Sequence[FloatArray]) -> FloatArray:
     """The mean over shifts, without those that have no value."""
     stacked = np.stack(values)
     known = np.isfinite(stacked)
-    total: FloatArray = reduce(np.add, np.where(known, stacked, 0.0))
-    return total / np.maximum(known.sum(0), 1)
+    return np.asarray(np.where(known, stacked, 0.0).sum(0) / np.maximum(known.sum(0), 1))
 
 
 def _agreement(drawn: FloatArray, everything: FloatArray) -> float | None:

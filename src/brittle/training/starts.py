@@ -117,9 +117,12 @@ def _with_preprocessing(start: StartingWeights) -> StartingWeights:
         known = family == "small" or start.network.startswith("wide-resnet-")
         normalisation = network_normalisation(start.network) if known else None
         return StartingWeights(start.network, start.path, normalisation=normalisation)
-    load = from_timm if family == "timm" else from_torchvision
-    random: dict[str, Any] = {"pretrained": False} if family == "timm" else {"weights": None}
-    prepare = load(name, device="cpu", **random).prepare
+    model = (
+        from_timm(name, pretrained=False, device="cpu")
+        if family == "timm"
+        else from_torchvision(name, weights=None, device="cpu")
+    )
+    prepare = model.prepare
     assert isinstance(prepare, Preprocessing)
     crop = prepare.square
     sides = None if crop is None else (prepare.size if isinstance(prepare.size, int) else crop, crop)

@@ -337,6 +337,7 @@ def train_network(
     checkpoint = path.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
     folder = cache_folder(cache, path.with_suffix(".images"))
     images, labels = training_images(training, config, folder, workers=workers, progress=decoding), training.labels
+    assert labels is not None
     if mix is not None:
         from brittle.training.mixing import mixed_images
 
