@@ -264,10 +264,12 @@ def ooc_filter_quality(setting: Setting) -> Outcome:
         if made["annotator"].n_unique() > 1:
             tables["annotators"] = drawn.rows_of(annotator_agreement(made))
     better = two["FPR"] < alone["FPR"] and two["accuracy"] > alone["accuracy"]
+    apart = two["FPR high"] < alone["FPR low"] or alone["FPR high"] < two["FPR low"]
     verdict = (
         f"Two of four remove {two['TPR']:.1f} % of out-of-class images and {two['FPR']:.1f} % of the others, with an "
         f"accuracy of {two['accuracy']:.1f} %; CLIP alone {alone['TPR']:.1f}, {alone['FPR']:.1f} and "
-        f"{alone['accuracy']:.1f} %: the combination is {'better' if better else 'not better'} than CLIP alone ({how})"
+        f"{alone['accuracy']:.1f} %: the combination is {'better' if better else 'not better'} than CLIP alone"
+        f"{'' if apart else ', within the intervals'} ({how})"
     )
     by = ["an oracle classifier in place of people labels, images up to scale 5"] if setting.small else []
     return Outcome(
