@@ -310,7 +310,7 @@ OPTIONS = {
         metavar="FILE.csv",
     ),
     "--class-counts": Meaning(
-        "Table of drops on slides of random subsets of so many classes, with commas: how many are enough?",
+        "Numbers of classes, with commas: a table of the drops on slides of random subsets of so many.",
         metavar="N,N…",
     ),
     "--rule": Meaning("Rule that makes one label of several annotators'.", metavar="RULE", choices=MergeRule),
