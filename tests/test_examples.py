@@ -98,7 +98,7 @@ ELSEWHERE = {
 
 def commands(text: str) -> list[str]:
     """The lines of a page that call brittle, in blocks and in the last column of a table, without their comments."""
-    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S)
+    blocks = [block.replace("\\\n", " ") for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S)]
     lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
     rows = re.findall(r"^\|[^|]*\| (`brittle .*)\|$", text, re.M)  # of a table: what one asks, and the command
     lines += [line for row in rows for line in re.findall(r"`(brittle [^`]*)`", row)]
