@@ -73,6 +73,7 @@ ELSEWHERE = {
     "correlate run run-p": "shows 40 × 10 sequences to three models; tests/cli/test_sequence_verbs.py does it with 6",
     "brittle explore": "runs until it is ended; tests/explorer/test_server.py starts and ends it",
     "imagenet-100:imagenet": "wants ImageNet; tests/cli/test_photograph_training.py trains on a few photographs",
+    "imagenet:imagenet/": "wants ImageNet; tests/training/test_generated_training.py mixes in a few photographs",
     "overlap -d cifar10:cifar10 --mode scratch": "24 networks; tests/design/test_measure_overlap.py trains some",
     "--tpr 0.95": "keeps nothing of what untrained networks draw; tests/cli/slide/test_slide_filter.py keeps some",
     "--steps 300": "trains a token for 300 steps; another example trains two for fewer",
