@@ -80,7 +80,6 @@ ELSEWHERE = {
     "--feature-model demo:augmix": "scans with two networks; tests/cli/test_dissimilar_verb.py does on fewer images",
     "--steps 100": "trains two sliders for 100 steps; other examples train one for 2",
     "slide demo --class trouser,sneaker,bag": "takes half an hour, as it says; the same demo runs with its defaults",
-    "imagenet:imagenet/": "wants ImageNet; tests/training/test_generated_training.py mixes a few images",
     "--reference alexnet": "is for an overlap on ImageNet; tests/cli/test_training_verbs.py gives references",
     "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
