@@ -97,12 +97,12 @@ class Corruption:
         """The first sentence of the docs."""
         return self.docs.partition("\n\n")[0].replace("\n", " ")
 
-    @property
+    @cached_property
     def max_severity(self) -> int:
         """The strongest published level."""
         return next((level.count for level in self.levels.values()), ON_OFF_SEVERITY)
 
-    @property
+    @cached_property
     def highest_severity(self) -> float:
         """The largest severity that its parameters allow: beyond the strongest published level where all can go on."""
         changing = [level for level in self.levels.values() if not level.constant]
