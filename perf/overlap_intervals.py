@@ -32,9 +32,7 @@ from brittle.design import (
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "explanation" / "overlap.md"
 MARKS = ("<!-- perf/overlap_intervals.py -->", "<!-- end -->")
-CANDIDATES = (
-    "noc/gaussian,noc/salt_pepper,noc/blur,noc/thumbnail_resize,noc/obstruction,noc/rotation,noc/contrast,noc/hue"
-)
+CANDIDATES = ("gaussian", "salt_pepper", "blur", "thumbnail_resize", "obstruction", "rotation", "contrast", "hue")
 
 
 def held(cubes: np.ndarray, names: list[str], size: int) -> dict[str, float]:
@@ -80,7 +78,7 @@ def main() -> None:
     start = find_weights(given.start, given.network, len(training.classes))
     results = measure_overlap(training, test, recipe, given.folder, plan, start=start, progress=_print)
     cubes = correct_cubes(results, recipe)
-    rows = [held(cubes, [entry.id for entry in recipe.entries], size) for size in (2, 3, 4)]
+    rows = [held(cubes, [entry.id for entry in recipe.entries], size) for size in (2, 3, 4) if 2 * size <= len(cubes)]
     about = {
         "candidates": len(recipe.entries),
         "repeats": given.repeats,
