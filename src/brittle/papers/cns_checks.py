@@ -52,8 +52,8 @@ def fig4(setting: Setting) -> Outcome:
         title = shift_title(shift)
         series = curves_by(table.filter(pl.col("shift") == shift), "model", ("accuracy", "low", "high"))
         panels[title] = {"slides": next(iter(series.values()))}
-        near = [row for row in levels if not setting.small or row["real images"].startswith((real.NO_SHIFT, shift))]
-        lines[title] = {f"real, {row['real images'].removeprefix(f'{shift}, ')}": row["accuracy"] for row in near}
+        near = [row for row in levels if not setting.small or row["real images"].startswith((real.NO_SHIFT, title))]
+        lines[title] = {f"real, {row['real images'].removeprefix(f'{title}, ')}": row["accuracy"] for row in near}
     last = {row["shift"]: row for row in table.filter(pl.col("scale") == table["scale"].max()).iter_rows(named=True)}
     steady = table.filter(pl.col("scale") <= STEADY)["accuracy"].to_numpy()
     hardest = max(last, key=lambda shift: last[shift]["drop"])
@@ -61,7 +61,7 @@ def fig4(setting: Setting) -> Outcome:
         f"Up to scale {STEADY:g} the slides are at {100 * steady.min():.0f} to {100 * steady.max():.0f} %, at 3 at "
         + ", ".join(f"{100 * row['accuracy']:.0f} % ({shift_title(shift)})" for shift, row in last.items())
         + f"; {shift_title(hardest)} has the biggest impact. Real images: "
-        + ", ".join(f"{row['accuracy']:.0f} % ({row['real images'].replace('_', ' ')})" for row in levels)
+        + ", ".join(f"{row['accuracy']:.0f} % ({row['real images']})" for row in levels)
     )
     rows = [
         {

@@ -99,18 +99,21 @@ def draw_answers(
     """The pictures of one trajectory from left to right, and below each what models see in it, errors in red."""
     from matplotlib.figure import Figure
 
+    below = 0.16 * len(answers)
     with figure_style():
-        figure = Figure(figsize=(7.0, 1.35 + 0.16 * len(answers)))
-        axes = np.atleast_1d(figure.subplots(1, len(pictures)))
-        for place, (ax, picture, scale) in enumerate(zip(axes, pictures, scales, strict=True)):
+        figure = Figure(figsize=(7.0, 1.3 + below))
+        shape = {"height_ratios": [1.05, below], "hspace": 0.02}
+        grid = np.atleast_2d(figure.subplots(2, len(pictures), squeeze=False, gridspec_kw=shape))
+        for place, (ax, words, picture, scale) in enumerate(zip(*grid, pictures, scales, strict=True)):
             ax.imshow(picture, interpolation="nearest")
             ax.set(xticks=[], yticks=[], title=f"scale {scale:g}")
             ax.grid(visible=False)
+            words.set(xlim=(0, 1), ylim=(len(answers), 0))
+            words.axis("off")
             for row, (model, seen) in enumerate(answers.items()):
                 text, right = seen[place]
-                y, colour = -0.13 - 0.14 * row, LIGHT["good"] if right else LIGHT["bad"]
-                where = {"transform": ax.transAxes, "fontsize": 6, "va": "center"}
-                ax.text(0.5, y, text, color=colour, ha="center", **where)
+                style = {"y": row + 0.5, "fontsize": 6, "va": "center"}
+                words.text(x=0.5, s=text, color=LIGHT["good"] if right else LIGHT["bad"], ha="center", **style)
                 if not place:
-                    ax.text(-0.08, y, model, color=LIGHT["ink"], ha="right", **where)
-    return np.asarray(axes)
+                    words.text(x=-0.08, s=model, color=LIGHT["ink"], ha="right", **style)
+    return grid[0]

@@ -116,6 +116,7 @@ def real_accuracies(setting: Setting) -> list[dict[str, Any]]:
         results = run(setting, [model], data, f"run-real-{name.replace(', ', '-').replace(' ', '-')}")
         right = results.rows.select(pl.col("correct")).collect()["correct"].to_numpy()
         found = accuracy_estimate(right)
-        row: dict[str, Any] = {"real images": name, "accuracy": 100 * found.value, "images": len(right)}
+        row: dict[str, Any] = {"real images": name.replace("_", " "), "accuracy": 100 * found.value}
+        row |= {"images": len(right)}
         rows.append(row | {"low": 100 * (found.low or 0.0), "high": 100 * (found.high or 0.0)})
     return rows

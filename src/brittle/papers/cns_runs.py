@@ -61,7 +61,8 @@ CLASSIFIERS = {
 """The classifiers that are trained at small scale; with two bundled ones they are sixteen, as those of Fig. 7."""
 
 BUNDLED = ("standard", "augmix")
-EPOCHS = 4
+SEEN = 24_000
+"""Images that a classifier sees in its training, whether they are many or a few that come again."""
 
 BASELINE = {"small": "world-small", "paper": "AlexNet"}
 """The model whose errors divide those of others in rCE."""
@@ -133,7 +134,7 @@ def _classifier(setting: Setting, number: int, name: str) -> Model:
         setting.progress(f"training {name}", number, len(CLASSIFIERS))
     if not path.is_file():
         make_folder(path.parent)
-        settings: dict[str, Any] = {"epochs": EPOCHS, "learning_rate": 0.05, "batch_size": 64}
+        settings: dict[str, Any] = {"epochs": SEEN // recipe.images, "learning_rate": 0.05, "batch_size": 64}
         settings |= {"normalisation": "dataset", "seed": setting.seed * len(CLASSIFIERS) + number, **setting.training}
         training = clothes(setting, recipe.images, train=True)
         how: dict[str, Any] = {"network": recipe.network, "augmentation": recipe.augmentation}

@@ -17,6 +17,7 @@ import polars as pl
 from brittle._errors import BrittleError
 from brittle._io import atomic_write, make_folder
 from brittle.datasets import Dataset, cns_bench
+from brittle.evaluation import shift_title
 from brittle.metrics import published_table
 from brittle.papers.experiments import Setting
 from brittle.sliders import (
@@ -53,7 +54,7 @@ SHIFTS = {
 }
 """The shifts, as `find_shifts` reads them: at small scale those of the figures, of seven that the pipeline knows."""
 
-SEEDS = {"small": 8, "paper": 50}
+SEEDS = {"small": 16, "paper": 50}
 """Trajectories of each class and shift."""
 
 SLIDE_SCALES = SCALES
@@ -275,8 +276,9 @@ def filter_note(setting: Setting) -> str:
 
 
 def rows_of(table: pl.DataFrame, *columns: str) -> list[dict[str, Any]]:
-    """Rows of a table as an `Outcome` takes them, all columns or these."""
-    return table.select(columns or table.columns).to_dicts()
+    """Rows of a table as an `Outcome` takes them, all columns or these; shifts are in words."""
+    rows = table.select(columns or table.columns).to_dicts()
+    return [row | {"shift": shift_title(row["shift"])} if "shift" in row else row for row in rows]
 
 
 def published_number(quantity: str) -> float:

@@ -129,6 +129,7 @@ def _text(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
+        value = round(value, 12)
         whole = value == round(value)
         text = f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
         return text.replace("-", "−")
