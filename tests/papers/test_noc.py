@@ -1,14 +1,16 @@
 """NOC: what its printed numbers imply, and every experiment once on a handful of images."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, load_benchmark
-from brittle.design import Reference
+from brittle.design import Reference, published_overlap
 from brittle.metrics import balance, published_table
 from brittle.papers import Finding, Setting, list_experiments, noc_models, noc_overlaps, noc_setup, reproduce
 from brittle.papers.noc_setup import (
@@ -168,3 +170,21 @@ def test_the_papers_call_trains_on_photographs(
     assert trained == {"standard", "imagenet-c.defocus_blur", "noc.hue"}
     assert balance([published_number("table2a_mCE_std"), published_number("table2b_mCE_std")]).range > 8
     assert len(noc_models.TORCHVISION) == len(published_table("noc-table3"))
+
+
+def test_a_corruption_that_does_no_harm_leaves_its_column_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    members = published_overlap("noc-table8").names
+
+    class Measured:
+        matrix = published_overlap("noc-table8")
+
+        def relative(self, _: Setting, chosen: Sequence[str]) -> NDArray[np.float64]:
+            found = to_standard(published_table("noc-table8"), chosen).copy()
+            found[:, 2] = np.nan
+            return found
+
+    monkeypatch.setattr(noc_overlaps, "measured_sets", lambda _: (Measured(), members, members))
+    table8 = next(one for one in list_experiments("noc") if one.name == "table8")
+    verdict = table8.run(Setting(tmp_path)).verdict
+    assert "7 of 7 corruptions" in verdict
+    assert verdict.endswith(f"does not get worse: {members[2].removeprefix('noc/')}.")

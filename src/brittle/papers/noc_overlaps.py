@@ -321,16 +321,21 @@ def _cross_table(setting: Setting, name: str) -> Outcome:
     matrices = measured.matrix.subset(members), published_overlap(name).subset(members)
     tables["overlaps"] = pair_rows(matrices[0], {"published, from its CE": matrices[1]})
     own = np.arange(len(members))
-    best = [member for place, member in enumerate(members) if np.nanargmin(ours[1:, place]) == place]
+    known = [place for place in own if np.isfinite(ours[1:, place]).any()]
+    best = [place for place in known if np.nanargmin(ours[1:, place]) == place]
     theirs = [place for place in own if np.argmin(values[1:, place]) == place]
     other = ~np.eye(len(members), dtype=bool)
     standard = "% of the standard model's" if setting.small else "% of AlexNet's"
     verdict = (
-        f"{len(best)} of {len(members)} corruptions are best withstood by their own model (the paper: {len(theirs)}). "
+        f"{len(best)} of {len(known)} corruptions are best withstood by their own model (the paper: {len(theirs)} of "
+        f"{len(members)}). "
         f"Under its own corruption a model's error rises by {np.nanmean(ours[1:][own, own]):.0f} {standard} "
         f"rise on average (the paper: {compared[1:][own, own].mean():.0f}), under the others by "
         f"{np.nanmean(ours[1:][other]):.0f} (the paper: {compared[1:][other].mean():.0f})."
     )
+    open_ones = [plain_name(members[place]) for place in own if place not in known]
+    if open_ones:
+        verdict += f" Undefined, since the standard model does not get worse: {', '.join(open_ones)}."
     agreement = [
         *agreement_of(ours[1:][other], compared[1:][other], "relative CE on other corruptions than their own"),
         *matrix_agreement(*matrices, "overlaps"),
