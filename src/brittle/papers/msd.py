@@ -24,7 +24,7 @@ CIFAR = ("cifar10",)
     "A toy experiment: geometric and colour augmentations against motion blur",
     claim="None of the schemes contains a blur, and yet geometric ones beat the baseline under motion blur by far, "
     "while colour ones gain nothing: overlaid shifted copies look like a blur.",
-    minutes=6,
+    minutes=13,
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -94,7 +94,7 @@ def figure_2a(setting: Setting) -> Outcome:
     "fig2b",
     "A mixture of impulse noise and motion blur, tested on impulse noise",
     claim="As the share of impulse noise falls, MMD grows linearly, while MSD and error stay low until nearly 0 %.",
-    minutes=1,
+    minutes=0.7,
     needs=CIFAR,
     cost="9 networks",
 )
@@ -312,7 +312,7 @@ def appendix_b_mmd(setting: Setting) -> Outcome:
     "Appendix B: adapting the batch normalisation alone",
     claim="If only the batch-norm statistics of a trained network are adapted to the augmentations, MSD still "
     "correlates strongly with error.",
-    minutes=2,
+    minutes=3,
     needs=CIFAR,
     cost="514 adaptations, and the features of fig3",
 )
@@ -396,7 +396,7 @@ def appendix_a(setting: Setting) -> Outcome:
     "Appendix C: distances through another network, and their noise",
     claim="VGG instead of WideResNet as the feature extractor gives similar results, and the distance of an "
     "augmentation to a mean corruption has a standard deviation of about five percent.",
-    minutes=2,
+    minutes=4,
     needs=CIFAR,
     cost="one network, and the features of fig3 again",
 )

@@ -50,7 +50,7 @@ def figure_6(setting: Setting) -> Outcome:
     "Section 5 and appendix D: the ten corruptions farthest from CIFAR-10-C",
     claim="Of 30 new corruptions the ten that move data sets of the same error farthest away make CIFAR-10-C-bar; in "
     "a run one network measures errors and another gives features.",
-    minutes=3,
+    minutes=2,
     needs=CIFAR,
     cost="10 runs of two WideResNets; 375 cells with 10,000 images and 10,000 features each",
 )
@@ -301,7 +301,7 @@ ROBUST = {
     "Robust models that do not rely on augmentation, on both benchmarks",
     claim="Models that are robust by other means than augmentation show no consistent loss on ImageNet-C-bar (−3.4 to "
     "+1.1 points), so C-bar is not harder in general.",
-    minutes=0.5,
+    minutes=0.3,
     needs=IMAGENET,
     cost="five pre-trained networks, 125 cells of 50,000 images",
 )
@@ -364,7 +364,7 @@ def table_2(setting: Setting) -> Outcome:
     "Section 6: do augmentations of the literature anticipate the benchmark?",
     claim="A model may owe its score to augmentations that are similar to the test's corruptions, and a dissimilar "
     "set of corruptions shows it; the paper asks for such a check and gives no numbers.",
-    minutes=0.6,
+    minutes=1,
     needs=CIFAR,
     cost="features of five augmentations",
 )
