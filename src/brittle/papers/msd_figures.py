@@ -68,9 +68,12 @@ def draw_lines(rows: Rows, x: str, y: str, kind: str, label: str) -> Axes:
                 ax.axhline(points[0][1], color=colour, linestyle="--", linewidth=0.9, label=one)
             else:
                 ax.plot(*zip(*points, strict=True), color=colour, marker="o", label=one)
+        numbers = sorted({row[x] for row in rows if row[x] is not None})
         ax.set_xscale("log")
+        ax.set_xticks(numbers, [f"{number:g}" for number in numbers])
+        ax.set_xticks([], minor=True)
         ax.set(xlabel=x, ylabel=label)
-        ax.legend()
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     return ax
 
 

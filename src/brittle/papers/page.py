@@ -122,7 +122,9 @@ def _titles(columns: Sequence[str]) -> list[str]:
 
 
 def _is_numeric(rows: Rows, column: str) -> bool:
-    return all(isinstance(row.get(column), int | float | None) for row in rows)
+    return all(
+        isinstance(row.get(column), int | float | None) and not isinstance(row.get(column), bool) for row in rows
+    )
 
 
 def _text(value: Any) -> str:
@@ -133,7 +135,7 @@ def _text(value: Any) -> str:
         whole = value == round(value)
         text = f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
         return text.replace("-", "−")
-    return str(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _agreement(estimate: Mapping[str, Any]) -> str:

@@ -313,11 +313,10 @@ def draw_marks(ax: Axes, place: int, xs: ArrayLike, ys: ArrayLike, low: Any = No
 
 
 def draw_bars(ax: Axes, values: ArrayLike, kinds: Sequence[str], colours: Mapping[str, str]) -> dict[str, Any]:
-    """A bar in each row, in the colour of its kind; the bars of every kind, for a legend."""
+    """A bar in each row, in the colour of its kind; the bars of every kind that there is, for a legend."""
     rows, widths, each = np.arange(len(kinds)), np.asarray(values, float), np.array(kinds)
-    return {
-        kind: ax.barh(rows[each == kind], widths[each == kind], 0.7, color=colour) for kind, colour in colours.items()
-    }
+    there = {kind: each == kind for kind in colours if kind in kinds}
+    return {kind: ax.barh(rows[of], widths[of], 0.7, color=colours[kind]) for kind, of in there.items()}
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
