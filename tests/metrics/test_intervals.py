@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from brittle import BrittleError, metrics
-from brittle.metrics import bootstrap, difference, means, resampled_means
+from brittle.metrics import bootstrap, difference, intervals, means, resampled_means
 from brittle.metrics.bounded_means import Fraction, gap_interval, linear_fraction
 from tests.errors import naming
 
@@ -240,3 +240,21 @@ def test_many_images_are_not_widened(rng: np.random.Generator) -> None:
         drawn = score_of(name)(resampled_means(right))
         estimate = bootstrap(right, score_of(name), name=name)
         assert 1 <= (estimate.high - estimate.low) / np.ptp(np.quantile(drawn, [0.025, 0.975])) < 1.15
+
+
+def test_very_many_samples_are_resampled_in_groups_with_the_same_spread(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ease = np.sort(rng.normal(size=6000))  # in the order of the classes, say: groups must not follow it
+    rows = np.stack([rng.normal(size=6000) + ease > hard for hard in (-1, 1)], axis=1)
+    alone = intervals.resampled_means(rows, resamples=4000)
+    monkeypatch.setattr(intervals, "MANY", 5999)
+    monkeypatch.setattr(intervals, "GROUPS", 1001)
+    grouped = intervals.resampled_means(rows, resamples=4000)
+    np.testing.assert_allclose(grouped.std(axis=0), alone.std(axis=0), rtol=0.12)
+    np.testing.assert_allclose(grouped.mean(axis=0), rows.mean(axis=0), atol=4e-4)
+    paired = intervals.resampled_means(rows[:, :1], resamples=4000)
+    np.testing.assert_array_equal(paired, grouped[:, :1])
+    missing = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
+    found = intervals.resampled_means(missing, resamples=4000).mean(axis=0)
+    np.testing.assert_allclose(found, np.nanmean(missing, axis=0), atol=6e-4)

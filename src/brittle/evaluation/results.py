@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -236,7 +237,7 @@ class Results:
             self.rows.filter(
                 (pl.col("model") == model) & pl.col("corruption").is_in(sorted({cell.corruption for cell in cells}))
             )
-            .join(wanted.lazy(), on=["corruption", "level"])
+            .join(wanted.lazy(), on=["corruption", "level"], maintain_order="left")
             .select("sample", "cell", "correct")
             .collect()
         )
@@ -248,6 +249,9 @@ class Results:
                 f"({len(missing)} of {len(cells)} cells are missing); run it again to "
                 f"fill them; there are models {', '.join(self.models)}"
             )
+        aligned = _aligned(chosen, len(cells))
+        if aligned is not None:
+            return aligned
         samples = chosen["sample"].unique().sort()
         row = chosen.join(samples.to_frame().with_row_index("row"), on="sample", maintain_order="left")[
             "row"
@@ -273,6 +277,23 @@ class Results:
         cells.sort(key=lambda cell: cell.severity)
         matrix = self.matrix(model, cells)
         return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
+
+
+def _aligned(chosen: pl.DataFrame, cells: int) -> Matrix | None:
+    """The matrix if each cell is one stretch of rows with the same samples in the same order, as a run writes them."""
+    starts = np.flatnonzero(np.diff(chosen["cell"].to_numpy().astype(np.int64), prepend=-1))
+    parts = [chosen[start:end] for start, end in pairwise([*starts.tolist(), len(chosen)])]
+    samples = parts[0]["sample"]
+    if len(parts) != cells or not all(part["sample"].equals(samples) for part in parts[1:]):
+        return None
+    order = samples.arg_sort()
+    ordered = samples.gather(order)
+    if (ordered[1:] == ordered[:-1]).any():
+        return None
+    values = np.empty((len(samples), cells), bool)
+    for part in parts:
+        values[:, part["cell"][0]] = part["correct"].to_numpy()
+    return Matrix(values[order.to_numpy()], ordered.to_numpy().astype(str))
 
 
 def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:

@@ -122,6 +122,9 @@ WIDENED = ", widened for few samples"
 BLOCK = 32
 """Number of resamples per matrix product."""
 
+MANY, GROUPS = 200_000, 20_000
+"""Beyond this number of samples they are resampled in groups: a thousand draws of a million each take half a minute."""
+
 
 def bootstrap(
     rows: ArrayLike,
@@ -214,18 +217,36 @@ def resampled_means(rows: ArrayLike, *, seed: int = 0, resamples: int = 1000) ->
     """The column means of many resamples of the rows, resamples × columns.
 
     The same seed and number of samples give the same resamples, so means of two models on the same images are
-    paired, and more resamples extend fewer.
+    paired, and more resamples extend fewer. More than `MANY` samples are first dealt at random into `GROUPS` groups,
+    which are resampled as wholes: that has the same spread, to about half a percent of its width.
     """
     table = check_rows(rows)
+    _check_draws(resamples, seed)
     values, measured = _split(table)
+    if len(table) > MANY:
+        groups = _dealt(len(table), seed)
+        measured = np.ones((len(table), 1)) if measured is None else measured
+        values, measured = _by_group(values, groups), _by_group(measured, groups)
     out = np.empty((resamples, table.shape[1]))
     start = 0
-    for weights in _weights(len(table), resamples, seed, values.dtype):
+    for weights in _weights(len(values), resamples, seed, values.dtype):
         total = (weights @ values).astype(np.float64)
         count = len(table) if measured is None else _check_measured((weights @ measured).astype(np.float64))
         out[start : start + len(weights)] = total / count
         start += len(weights)
     return out
+
+
+def _dealt(n: int, seed: int) -> NDArray[np.int64]:
+    """The group of each sample: all groups have as many, but for one, and none has more of a class than by chance."""
+    drawn = np.random.Philox(key=check_seed(seed) % 2**128).random_raw(n)
+    groups = np.empty(n, dtype=np.int64)
+    groups[np.argsort(drawn, kind="stable")] = np.arange(n) % GROUPS
+    return groups
+
+
+def _by_group(values: FloatArray, groups: NDArray[np.int64]) -> FloatArray:
+    return np.stack([np.bincount(groups, weights=column) for column in values.T], axis=1)
 
 
 def check_rows(rows: ArrayLike) -> NDArray[np.generic]:

@@ -116,4 +116,4 @@ def draw_answers(
                 words.text(x=0.5, s=text, color=LIGHT["good"] if right else LIGHT["bad"], ha="center", **style)
                 if not place:
                     words.text(x=-0.08, s=model, color=LIGHT["ink"], ha="right", **style)
-    return grid[0]
+    return np.asarray(grid[0])
