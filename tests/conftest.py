@@ -10,5 +10,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; torch's
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first, so that no process is left with one of them at the end."""
-    items.sort(key=lambda item: ("test_commands_of_a_page" not in item.nodeid, "test_examples" not in item.nodeid))
+    """The longest tests first, so that no process is left with one of them at the end; on one cluster all of Ray's."""
+    first = ("test_commands_of_a_page", "test_examples", "tests/on_ray")
+    items.sort(key=lambda item: [part not in item.nodeid for part in first])

@@ -264,17 +264,15 @@ RUN = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d demo --li
 ELSEWHERE = "brittle run -m demo:standard -m demo:augmix -m models.py:ten -d cifar10:cifar10 --limit 40 -b cifar10-c"
 OVERLAP = (
     "brittle design overlap -d test.npz --train-data train.npz --candidates cifar10-noc-candidates --standard-epochs 3 "
-    "--batch-size 16"
+    "--batch-size 16 --limit 64 --train-limit 64"
 )
 
 VERBS = {
-    "run": tuple(
-        f"{RUN} -b {recipe} -o run" for recipe in ("cifar10-c", "syn2nat-candidates", "cifar10-noc-candidates")
-    ),
+    "run": tuple(f"{RUN} -b {recipe} -o run" for recipe in ("syn2nat-candidates", "cifar10-noc-candidates")),
     "other-run": (f"{RUN} -b cifar10-c -o other-run",),
     "run-a": (f"{ELSEWHERE} -o run-a",),
-    "run-b": (f"{ELSEWHERE} -o run-b",),
-    "run-r": (f"{ELSEWHERE} -o run-r",),
+    "run-b": (),
+    "run-r": (),
     "benchmarks.csv": ("brittle design build balanced syn2nat -n 6 -k 2 --count 20 -o benchmarks.csv",),
     "overlap": (f"{OVERLAP} -o overlap",),
     "cifar10-noc-candidates.toml": (
@@ -293,7 +291,7 @@ VERBS = {
     "sliders": ("brittle slide train sd2/ --tokens tokens/ --class 22 --shift heavy_snow -o sliders",),
     "tiny-sliders": ("brittle slide train tiny --class bag,sneaker --shift heavy_fog -o tiny-sliders",),
     "slides": (f"{SLIDES} -o slides",),
-    "more": (f"{SLIDES} -o more",),
+    "more": (),
     "all-run": ("brittle run -m timm:resnet50 -m timm:vit_base_patch16_224 -d cns-bench:slides/ -o all-run",),
     "two": ("brittle slide sample sd2/ --two-prompts --tokens tokens/ --class 22 --shift heavy_snow -o two",),
     "measured": ("brittle slide measure slides/ --clip clip/ -o measured",),
@@ -302,6 +300,9 @@ VERBS = {
     ),
 }
 """What other verbs of brittle make, and how."""
+
+COPIED_FROM = {"run": "other-run", "run-b": "run-a", "run-r": "run-a", "more": "slides"}
+"""What begins as a copy of another folder, because the same command makes both."""
 
 NEEDED_BY = {
     "lora_adapters": ["sliders"],

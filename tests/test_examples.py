@@ -28,7 +28,7 @@ from brittle.corruptions import registry
 from brittle.datasets import cifar as demo_set
 from brittle.sliders import Sampling
 from brittle.sliders import demo_pipeline as world
-from tests.example_files import NEEDED_BY, USERS, VERBS, telling_overlaps
+from tests.example_files import COPIED_FROM, NEEDED_BY, USERS, VERBS, telling_overlaps
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
@@ -62,7 +62,7 @@ LESS_OF = {
 }
 """The same for one verb; None leaves an option out."""
 
-MOST = {"--limit": "40", "--repeats": "1"}
+MOST = {"calibrate": {"--limit": "16"}, "dissimilar": {"--limit": "40", "--repeats": "1"}}
 """What a line that calibrates or seeks dissimilar corruptions sets, it gets no more of."""
 
 PARTIAL = ("imagenet-c:", "imagenet-a:")
@@ -92,7 +92,7 @@ ELSEWHERE = {
         f"brittle reproduce {paper}": f"takes minutes to half an hour; tests/papers/test_{paper}.py is on tiny data"
         for paper in ("noc", "syn2nat", "msd", "cns")
     },
-    "--engine ray --address auto": "wants a cluster that runs already; tests/evaluation/test_ray_engine.py begins one",
+    "--engine ray --address auto": "wants a cluster that runs already; tests/on_ray/test_evaluate.py begins one",
 }
 """Examples that are not run here, and why."""
 
@@ -242,6 +242,8 @@ class Shelf:
                 self.get(needed)
             if name in USERS:
                 USERS[name](path)
+            if name in COPIED_FROM:
+                shutil.copytree(self.get(COPIED_FROM[name]), path)
             for line in VERBS.get(name, ()):
                 self.provide(line, self.folder)
                 run(line, self.folder)
@@ -260,8 +262,8 @@ def run(line: str, place: Path) -> None:
         less |= {"--standard-epochs": None, "--limit": 16, "--train-limit": 16, "--batch-size": 16, "--lr": 1e-4}
     elif "--network" not in words:
         less |= {"--network": "small:4"}
-    for flag, most in MOST.items():
-        if flag in words and path[-1:] in (["calibrate"], ["dissimilar"]):
+    for flag, most in MOST.get(path[-1], {}).items():
+        if flag in words:
             words[words.index(flag) + 1] = most
     if "--labels" in words:
         less |= {"--least": 1}

@@ -1,6 +1,7 @@
 """Bootstrap and paired comparisons against brute force, known variances and known coverage."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -132,6 +133,7 @@ def test_nonsense_is_refused(wrong: Callable[[], object], values: tuple) -> None
         wrong()
 
 
+@cache
 def score_of(name: str) -> Callable[[np.ndarray], np.ndarray]:
     """The scores as functions of accuracies of (clean, 15 corruptions × 5 levels)."""
     alexnet = metrics.baseline()

@@ -94,8 +94,9 @@ def found(tiny_cifar10: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     with pytest.MonkeyPatch.context() as patch:
         for module in (noc_setup, noc_overlaps):
             patch.setattr(module, "load_benchmark", cut)
-        for name, size in {"first": 800, "tuning": 192, "longer": 192, "test": 50}.items():
+        for name, size in {"first": 800, "tuning": 96, "longer": 96, "test": 50}.items():
             patch.setitem(noc_setup.IMAGES, name, size)
+        patch.setattr(noc_setup, "SMALL_LEVELS", (4.0,))
         patch.setitem(noc_setup.SMALL, "batch_size", 32)
         patch.setitem(noc_setup.NETWORKS, "small", ("small", "small:20"))  # both begin with the bundled weights
         folder = tmp_path_factory.mktemp("found")
@@ -162,7 +163,7 @@ def test_the_papers_call_trains_on_photographs(
         return replace(recipe, entries=chosen)
 
     monkeypatch.setattr(noc_setup, "load_benchmark", cut)
-    monkeypatch.setitem(noc_setup.NETWORKS, "paper", ("small:4", "small:5", "small:6"))
+    monkeypatch.setitem(noc_setup.NETWORKS, "paper", ("small:2", "small:3", "small:4"))
     options = {"scale": "paper", "paths": {"imagenet": tiny_imagenet}, "training": {"epochs": 1, "batch_size": 50}}
     with pytest.raises(BrittleError, match=naming("clean accuracy", 0)):  # networks of noise are right by chance alone
         reproduce("noc", "fig1", tmp_path, **options)

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +29,8 @@ pytestmark = pytest.mark.filterwarnings("default")  # Ray starts processes and l
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
+def _sent_whole() -> None:
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # tests are not installed on the workers
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
-    yield
-    ray.shutdown()
 
 
 def rows(folder: Path) -> pl.DataFrame:
