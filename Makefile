@@ -37,8 +37,9 @@ light: .venv-light/ready  ## try the wheel of the core without any extra, in an 
 LIGHT := .venv-light/bin
 PACKED := pyproject.toml README.md LICENSE $(shell find src -type f ! -path '*/__pycache__/*')
 
-wheel: dist/ready  ## build the wheel into dist/ and write its size into docs/explanation/packaging.md
+wheel: dist/ready .venv-audit/ready  ## build the wheel and its SBOM into dist/, and write its size into docs/explanation/packaging.md
 	$(LIGHT)/python scripts/measure_wheel.py dist/*.whl
+	.venv-audit/bin/python scripts/sbom.py dist/*.whl
 
 LIGHT_PIP := $(LIGHT)/pip --disable-pip-version-check -q
 
@@ -56,7 +57,7 @@ dist/ready: $(PACKED) | .venv-light/base
 	touch $@
 
 .venv-light/ready: dist/ready .venv-light/base constraints.txt
-	$(LIGHT_PIP) uninstall -y brittle 2> /dev/null
+	$(LIGHT_PIP) -q uninstall -y brittle
 	if [ -e .venv-light/lock.txt ]; then $(LIGHT_PIP) install --no-deps dist/*.whl; \
 	else $(LIGHT_PIP) install -c constraints.txt dist/*.whl pytest hypothesis; fi
 	$(LIGHT_PIP) check
@@ -86,6 +87,17 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/evaluation.py
 	$(BIN)/python perf/explore.py
 
+lock: .venv/ready  ## choose all packages anew and write requirements.lock
+	$(BIN)/python scripts/lock.py
+
+.venv-audit/ready: constraints.txt
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip --disable-pip-version-check -q install -c constraints.txt pip-audit 'cyclonedx-python-lib[json-validation]'
+	touch $@
+
+audit: .venv-audit/ready  ## look every locked package up in the advisories of the Python Package Index
+	.venv-audit/bin/python scripts/audit.py $(AUDIT)
+
 clean:  ## remove what was built
-	rm -rf .venv .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

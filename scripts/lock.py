@@ -1,7 +1,7 @@
 """The lock: every package that CI installs, the indirect ones too, with the hashes of the files it may be.
 
     make lock                                   resolves anew and writes requirements.lock
-    python scripts/lock.py fits                 succeeds if the lock is for this Python and system, else says what is used instead
+    python scripts/lock.py fits                 fails, and says so, on a Python or system that the lock is not for
     python scripts/lock.py subset core pytest   prints the lines that the core and pytest need
 
 Reading needs nothing but Python; resolving needs pip 22.2 or newer, and `packaging`.
@@ -33,8 +33,8 @@ NOT_LOCKED = ("timm", "docs", "all")
 HEADER = """\
 # Every package that `make test` installs where CI=true or LOCKED=1, with the hashes of the files it may be.
 # For {target}; elsewhere `make` takes constraints.txt and says so.
-# `make lock` writes this file from pyproject.toml and constraints.txt. Where a version stays, its hashes stay too: another
-# index may offer another file of the same version (torch above all), and `make lock` there adds its hash.
+# `make lock` writes this file from pyproject.toml and constraints.txt. Where a version stays, its hashes stay too:
+# another index may offer another file of the same version (torch above all), and `make lock` there adds its hash.
 """
 
 
