@@ -2,16 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
+# CI installs from requirements.lock, each file with its hash; so does LOCKED=1. On a Python or system that the lock is not for,
+# and everywhere else, constraints.txt says which versions.
+LOCKED ?= $(filter true 1,$(CI))
+LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm demo docs perf lint clean
+.PHONY: help test wheel light timm demo docs perf lint lock audit clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brittle needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	if $(LOCK_FITS); then \
+		$(PIP) install --require-hashes -r requirements.lock && $(PIP) install --no-deps --no-build-isolation -e . && $(PIP) check; \
+	else $(PIP) install -c constraints.txt -e '.[dev]'; fi
 	touch $@
 
 test: .venv/ready lint light  ## set up, check the style and types, run all tests, and try the core alone
@@ -31,21 +37,30 @@ light: .venv-light/ready  ## try the wheel of the core without any extra, in an 
 LIGHT := .venv-light/bin
 PACKED := pyproject.toml README.md LICENSE $(shell find src -type f ! -path '*/__pycache__/*')
 
-wheel: dist/ready  ## build the wheel into dist/ and write its size into docs/explanation/packaging.md
+wheel: dist/ready .venv-audit/ready  ## build the wheel and its SBOM into dist/, and write its size into docs/explanation/packaging.md
 	$(LIGHT)/python scripts/measure_wheel.py dist/*.whl
+	.venv-audit/bin/python scripts/sbom.py dist/*.whl
 
-$(LIGHT)/pip:
+LIGHT_PIP := $(LIGHT)/pip --disable-pip-version-check -q
+
+.venv-light/base: requirements.lock  # with the lock: all but the wheel, and what builds the wheel
+	rm -rf .venv-light
 	$(PYTHON) -m venv .venv-light
-
-dist/ready: $(PACKED) | $(LIGHT)/pip
-	rm -rf dist
-	$(LIGHT)/pip --disable-pip-version-check -q wheel --no-deps -w dist .
+	if $(LOCK_FITS); then \
+		$(PYTHON) scripts/lock.py subset core build pytest hypothesis > .venv-light/lock.txt && \
+		$(LIGHT_PIP) install --require-hashes -r .venv-light/lock.txt; fi
 	touch $@
 
-.venv-light/ready: dist/ready constraints.txt
-	$(LIGHT)/pip --disable-pip-version-check -qq uninstall -y brittle
-	$(LIGHT)/pip --disable-pip-version-check -q install -c constraints.txt dist/*.whl pytest hypothesis
-	$(LIGHT)/pip --disable-pip-version-check -q check
+dist/ready: $(PACKED) | .venv-light/base
+	rm -rf dist
+	$(LIGHT_PIP) wheel --no-deps $$(test ! -e .venv-light/lock.txt || echo --no-build-isolation) -w dist .
+	touch $@
+
+.venv-light/ready: dist/ready .venv-light/base constraints.txt
+	$(LIGHT_PIP) -q uninstall -y brittle
+	if [ -e .venv-light/lock.txt ]; then $(LIGHT_PIP) install --no-deps dist/*.whl; \
+	else $(LIGHT_PIP) install -c constraints.txt dist/*.whl pytest hypothesis; fi
+	$(LIGHT_PIP) check
 	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
 	touch $@
 
@@ -72,6 +87,17 @@ perf: .venv/ready  ## measure speed, memory and fidelity beside imagecorruptions
 	$(BIN)/python perf/evaluation.py
 	$(BIN)/python perf/explore.py
 
+lock: .venv/ready  ## choose all packages anew and write requirements.lock
+	$(BIN)/python scripts/lock.py
+
+.venv-audit/ready: constraints.txt
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip --disable-pip-version-check -q install -c constraints.txt pip-audit 'cyclonedx-python-lib[json-validation]'
+	touch $@
+
+audit: .venv-audit/ready  ## look every locked package up in the advisories of the Python Package Index
+	.venv-audit/bin/python scripts/audit.py $(AUDIT)
+
 clean:  ## remove what was built
-	rm -rf .venv .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -67,6 +67,23 @@ def test_the_key_names_all_weights_and_a_model_can_travel(tmp_path: Path, alone:
     np.testing.assert_allclose(other.scores(given), 2 * model.scores(given), rtol=1e-4)
 
 
+@pytest.mark.parametrize("place", ["above", "absolute", "link"])
+def test_weights_outside_the_folder_of_the_graph_are_refused(tmp_path: Path, place: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    (tmp_path / "in").mkdir()
+    how = {"save_as_external_data": True, "location": "beside.bin", "size_threshold": 64}
+    path = write(tmp_path / "in" / "net.onnx", ("n", 3, 32, 32), **how)
+    from_onnx(path)
+    outside = (tmp_path / "in" / "beside.bin").rename(tmp_path / "outside.bin")
+    (tmp_path / "in" / "link").symlink_to(outside)
+    graph = onnx.load(path, load_external_data=False)
+    [location] = [e for weights in graph.graph.initializer for e in weights.external_data if e.key == "location"]
+    location.value = {"above": "../outside.bin", "absolute": str(outside), "link": "link"}[place]
+    path.write_bytes(graph.SerializeToString())
+    with pytest.raises(BrittleError, match=naming(repr(str(path)))):
+        from_onnx(path)
+
+
 @pytest.mark.parametrize(
     ("shape", "options", "values"),
     [
