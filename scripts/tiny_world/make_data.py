@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from draw_shift import draw_shift
 from numpy.typing import NDArray
 
 from brittle._types import Image
 from brittle.datasets.array_files import fashion_mnist
-from brittle.sliders.demo_pipeline import DEMO_SHIFTS
+from brittle.sliders.demo_pipeline import DEMO_SHIFTS, draw_demo_shift
 
 EDGE = 2
 """Black pixels on each side, from 28 to 32."""
@@ -19,7 +18,7 @@ EDGE = 2
 
 @dataclass(frozen=True, eq=False)
 class Clothes:
-    """Images without a shift, the same images each in one, and which: `shift` is a place in WORLD_SHIFTS."""
+    """Images without a shift, the same images each in one, and which: `shift` is a place in DEMO_SHIFTS."""
 
     plain: Image
     shifted: Image
@@ -40,7 +39,7 @@ def make_data(folder: str | Path, work: Path, *, train: bool) -> Clothes:
         first = 0 if train else 1_000_000
         shifted = np.stack(
             [
-                draw_shift(image, DEMO_SHIFTS[which], much, first + i)
+                draw_demo_shift(image, DEMO_SHIFTS[which], much, first + i)
                 for i, (image, which, much) in enumerate(zip(plain, shift, amount, strict=True))
             ]
         )

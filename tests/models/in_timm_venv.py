@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 
 from brittle import BrittleError
 from brittle._optional import require
+from brittle.cli.slide import VERBS
 from brittle.models import from_timm, from_torchvision, load_model, save_weights
 from tests.errors import naming
 from tests.models.networks import images
@@ -43,23 +44,53 @@ def test_a_torchvision_that_does_not_fit_is_mended() -> None:
     assert done.stdout.strip() == "torch.Size([1, 3])"
 
 
+FEW_SLIDES = """
+import sys
+from brittle.papers import cns_slides, reproduce
+from brittle.sliders import DEMO_TRAINING, sampling_settings
+cns_slides.CLASSES = {"small": ("bag",)}
+cns_slides.SHIFTS = {"small": ("heavy_snow",)}
+cns_slides.SEEDS = {"small": 2}
+cns_slides.SLIDE_SCALES = (0.0, 2.5)
+quick = {**DEMO_TRAINING, "steps": 1, "batch_size": 1, "denoising_steps": 2}
+cns_slides.training_settings = lambda name: quick
+cns_slides.sampling_settings = lambda name, **more: sampling_settings(name, denoising_steps=2, **more)
+[found] = reproduce("cns", ["fig3"], sys.argv[1], device="cpu")
+assert found.tables
+"""
+"""`reproduce cns fig3` by one slider of one step, which no option of the command line asks for."""
+
+
 def test_every_slide_verb_runs_beside_it(tmp_path: Path) -> None:
     """Each in a fresh process, with the bundled demo pipeline: diffusers, peft and transformers import torchvision."""
     pytest.importorskip("diffusers", reason="of the extra sliders")
     quick = ("--denoising-steps", "2", "--batch-size", "1")
+    one = ("--class", "bag", "--steps", "1")
+    filtering = ("--clip", "tiny", "--dino", "tiny", "--thresholds", "limits.json", "-o", "filtered")
+    verbs = {
+        "train": ("tiny", *one, "--shift", "heavy_fog", *quick, "-o", "sliders"),
+        "sample": ("tiny", "sliders", "--seeds", "1", "--scales", "0,1", *quick, "-o", "slides"),
+        "token": ("tiny", "-d", "cns-bench:slides", *one, "--batch-size", "1", "-o", "tokens"),
+        "measure": ("slides", "--clip", "tiny", "-o", "measured"),
+        "label": ("slides", "--page", "label.html"),
+        "filter": ("slides", *filtering),
+        "demo": (*one, "--shift", "heavy_fog", "--seeds", "2", "-o", "demo"),
+    }
+    assert verbs.keys() == {name for name, *_ in VERBS}
+    models = ("-m", "tiny:small", "-m", "tiny:diffusion", "-m", "timm:resnet10t,checkpoint=net.pt,classes=10")
+    torch.save(timm.create_model("resnet10t", num_classes=10).state_dict(), tmp_path / "net.pt")
     calls = [
-        ("train", "tiny", "--class", "bag", "--shift", "heavy_fog", "--steps", "1", *quick, "-o", "sliders"),
-        ("sample", "tiny", "sliders", "--seeds", "1", "--scales", "0,1", *quick, "-o", "slides"),
-        ("measure", "slides", "--clip", "tiny", "-o", "measured"),
-        ("label", "slides", "--page", "label.html"),
-        ("filter", "slides", "--clip", "tiny", "--dino", "tiny", "--thresholds", "limits.json", "-o", "filtered"),
+        *(("-m", "brittle", "slide", verb, *call) for verb, call in verbs.items()),
+        ("-m", "brittle", "run", *models, "-d", "cns-bench:slides", "--keep", "filtered/kept.csv", "-o", "run"),
+        ("-m", "brittle", "report", "run"),
+        ("-c", FEW_SLIDES, "found"),
     ]
     (tmp_path / "limits.json").write_text('{"least": 1, "thresholds": {"CLIP_class": -100.0}}')
     for call in calls:
-        command = [sys.executable, "-m", "brittle", "slide", *call]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, *call], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, (call, done.stderr)
-    assert (tmp_path / "filtered" / "kept.csv").is_file()
+    for made in ("filtered/kept.csv", "tokens/tokens.pt", "demo/report.html", "run/report.html", "found/index.html"):
+        assert (tmp_path / made).is_file(), made
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         patch.setattr(
             cns_slides, "sampling_settings", lambda name, **more: sampling_settings(name, denoising_steps=6, **more)
         )
-        patch.setattr(cns_ood_cv, "WEATHER", {"heavy_snow": cns_ood_cv.WEATHER["heavy_snow"]})
+        patch.setattr(cns_ood_cv, "WEATHER", ("heavy_snow",))
         patch.setattr(cns_checks, "TOKEN_TRAINING", {"steps": 1, "batch_size": 1, "lr": 0.02})
         patch.setattr(cns_checks, "TOKEN_SEEDS", {"small": 2})
         patch.setattr(cns_runs, "TEST_IMAGES", 80)

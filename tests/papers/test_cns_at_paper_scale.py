@@ -1,6 +1,7 @@
 """CNS-Bench at the paper's scale, on a handful of images: Stable Diffusion 2 by v-prediction with class tokens, CLIP,
 DINOv2, ImageNet, OOD-CV and a DiT, all of them of a few thousand random weights."""
 
+import json
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from brittle import BrittleError
+from brittle._ray import map_on_ray
 from brittle.datasets import Dataset, cns_bench, load_dataset
 from brittle.papers import (
     Finding,
@@ -21,11 +23,23 @@ from brittle.papers import (
     cns_variants,
     reproduce,
 )
-from brittle.sliders import ClassToken, class_names, sampling_settings, save_tokens, token_text
+from brittle.sliders import (
+    ClassToken,
+    Clip,
+    ImageEncoder,
+    class_names,
+    sampling_settings,
+    save_tokens,
+    slider_name,
+    token_text,
+    training,
+    trajectory_files,
+)
 from tests.datasets.fake_layouts import WNIDS, class_folders
 from tests.datasets.test_nuisance_sets import ood_folder
 from tests.errors import naming
-from tests.sliders import test_from_dit, tiny_world
+from tests.papers.published_components import SCHEDULER, save_clip_large, save_dinov2, stable_diffusion_2
+from tests.sliders import test_from_dit
 from tests.sliders.cns_folder import cns_folder
 
 SHIFTS = ["heavy_snow", "cartoon_style"]
@@ -90,7 +104,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
     """Everything that the scale of the paper asks for, by the name of its path."""
     root, threads = tmp_path_factory.mktemp("published"), torch.get_num_threads()
     torch.set_num_threads(1)
-    pipeline = tiny_world.pipeline("v_prediction")
+    pipeline = stable_diffusion_2()
     pipeline.save_pretrained(root / "sd2")
     wide = pipeline.text_encoder.get_input_embeddings().weight.shape[1]
     names = class_names()
@@ -111,7 +125,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
         patch.setattr(
             cns_slides, "sampling_settings", lambda name, **more: sampling_settings(name, denoising_steps=1, **more)
         )
-        patch.setattr(cns_ood_cv, "WEATHER", {"heavy_snow": ()})
+        patch.setattr(cns_ood_cv, "WEATHER", ("heavy_snow",))
         patch.setattr(cns_ood_cv, "NETWORK", "small:4")
         patch.setattr(cns_ood_cv, "TRAINING", {**cns_ood_cv.TRAINING, "epochs": 1, "batch_size": 4, "side": 32})
         patch.setattr(cns_checks, "TOKEN_SEEDS", {"paper": 1})
@@ -122,8 +136,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
         yield {
             "stable-diffusion-2": root / "sd2",
             "imagenet-star": root / "tokens",
-            "clip": tiny_world.save_clip(root / "clip"),
-            "dinov2": tiny_world.save_dino(root / "dino"),
+            "clip": save_clip_large(root / "clip"),
+            "dinov2": save_dinov2(root / "dino"),
             "imagenet": class_folders(root / "imagenet" / "val", WNIDS),
             "ood-cv": ood_folder(root / "ROBINv1.1-cls-pose"),
             "dit": root / "dit",
@@ -150,6 +164,53 @@ def found(parts: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> d
     return {one.name: one for one in done}
 
 
+PUBLISHED_CLASSES = {
+    "StableDiffusionPipeline": ("stable-diffusion-2", "model_index.json"),
+    "UNet2DConditionModel": ("stable-diffusion-2", "unet/config.json"),
+    "AutoencoderKL": ("stable-diffusion-2", "vae/config.json"),
+    "DDIMScheduler": ("stable-diffusion-2", "scheduler/scheduler_config.json"),
+    "CLIPTextModel": ("stable-diffusion-2", "text_encoder/config.json"),
+    "CLIPTokenizer": ("stable-diffusion-2", "tokenizer/tokenizer_config.json"),
+    "CLIPModel": ("clip", "config.json"),
+    "Dinov2Model": ("dinov2", "config.json"),
+    "DiTPipeline": ("dit", "model_index.json"),
+}
+"""Of the components of the paper, each in the file that names it."""
+
+
+def test_components_are_of_the_published_classes(parts: dict[str, Path]) -> None:
+    for name, (part, file) in PUBLISHED_CLASSES.items():
+        held = json.loads((parts[part] / file).read_text())
+        found = held.get("_class_name") or held.get("tokenizer_class") or held["architectures"][0]
+        assert found == name, file
+    index = json.loads((parts["stable-diffusion-2"] / "model_index.json").read_text())
+    assert index["text_encoder"] == ["transformers", "CLIPTextModel"]
+    scheduler = json.loads((parts["stable-diffusion-2"] / "scheduler" / "scheduler_config.json").read_text())
+    assert SCHEDULER.items() <= scheduler.items()
+    chosen = cns_slides.named_pipeline(Setting(parts["clip"], "paper", {n: str(p) for n, p in parts.items()}))
+    pipeline = chosen.base.pipeline()
+    assert type(pipeline).__name__ == "StableDiffusionPipeline"
+    assert pipeline.scheduler.config.prediction_type == "v_prediction"
+    assert pipeline.tokenizer.model_max_length == 77
+
+
+@pytest.mark.parametrize("registers", [0, 4])
+def test_published_encoders_are_read(tmp_path: Path, registers: int) -> None:
+    clip = Clip(save_clip_large(tmp_path / "clip"), device="cpu")
+    assert type(clip.network).__name__ == "CLIPModel"
+    assert clip.processor.crop_size["height"] == 224
+    encoder = ImageEncoder(save_dinov2(tmp_path / "dino", registers=registers), device="cpu")
+    assert type(encoder.network).__name__ == ("Dinov2WithRegistersModel" if registers else "Dinov2Model")
+    assert (encoder.prepare.size, encoder.prepare.crop) == (520, 518)
+    photos = list(np.random.default_rng(0).integers(0, 256, (2, 40, 50, 3), dtype=np.uint8))
+    assert clip.images(photos).shape == (2, 16)
+    np.testing.assert_allclose(np.linalg.norm(encoder.images(photos), axis=1), 1, rtol=1e-5)
+    one, two = clip.texts(["a photo of a bag", "a photo of a sneaker in heavy snow"])
+    alone = clip.texts(["a photo of a bag"])[0]  # padding after the end of a text says nothing
+    np.testing.assert_allclose(one, alone, atol=1e-5)
+    assert np.abs(one - two).max() > 1e-3
+
+
 def test_all_of_the_paper_runs_end_to_end(found: dict[str, Finding]) -> None:
     assert len(found) == 14
     assert all(one.scale == "paper" for one in found.values())
@@ -174,6 +235,34 @@ def test_labels_choose_the_thresholds(found: dict[str, Finding]) -> None:
 def test_real_images_of_ood_cv_stand_beside_slides(found: dict[str, Finding]) -> None:
     assert [row["real images"] for row in found["fig4"].tables["real_images"]] == ["no shift", "weather"]
     assert max(row["scale"] for row in found["fig4"].tables["slides"]) == 3.0
+
+
+@pytest.mark.filterwarnings("ignore")  # of Ray's own
+def test_a_cluster_takes_pairs_of_class_and_shift_and_finds_the_same(
+    found: dict[str, Finding], parts: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks: dict[str, list[str]] = {}
+
+    def spied(ray: Any, work: Any, items: Any, *, title: Any, **how: Any) -> Any:
+        tasks.setdefault(work.__name__, []).extend(title(item) for item, _ in items)
+        return map_on_ray(ray, work, items, title=title, **how)
+
+    for module in (training, trajectory_files):
+        monkeypatch.setattr(module, "map_on_ray", spied)
+    paths = {name: str(path) for name, path in parts.items()}
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    try:
+        names = ["fig3", "fig7"]
+        done = reproduce("cns", names, tmp_path, scale="paper", paths=paths, device="cpu", engine="ray")
+    finally:
+        ray.shutdown()
+    sliders = [slider_name(shift, number) for shift in SHIFTS for number in (0, 1)]
+    assert sorted(tasks["_train"]) == sorted(sliders)
+    assert len(set(tasks["_drawn_files"])) >= len(sliders)
+    for one in done:
+        assert one.tables == found[one.name].tables
+        assert one.verdict == found[one.name].verdict
 
 
 def test_published_images_need_no_pipeline(parts: dict[str, Path], tmp_path: Path) -> None:

@@ -101,6 +101,15 @@ def test_hopeless_classes_are_given_up(folder: Path, keep: int, after: int) -> N
         assert list(np.argsort(-row[others])) == list(np.argsort(-early_row[others]))
 
 
+def test_a_text_says_how_many_classes_go_on(folder: Path) -> None:
+    model = load_model(f"dit:{folder},timesteps=4,keep=2,keep_after=1", device="cpu")
+    assert model.key == from_dit(folder, timesteps=4, keep=2, keep_after=1, device="cpu").key
+    with pytest.raises(BrittleError, match=naming("keep", "two")):
+        load_model(f"dit:{folder},keep=two", device="cpu")
+    with pytest.raises(BrittleError, match=naming("classes", 3)):
+        load_model(f"dit:{folder},classes=3", device="cpu")
+
+
 def test_prompts_are_given_up_too() -> None:
     pipeline = tiny_world.pipeline()
     prompts = ["a bag", "a sneaker", "fog", "snow"]

@@ -17,7 +17,7 @@ from brittle.sliders import (
     slider_layers,
     two_prompts,
 )
-from brittle.sliders.demo_pipeline import DEMO_SAMPLING, ORACLE, load_demo_pipeline
+from brittle.sliders.demo_pipeline import DEMO_SAMPLING, DEMO_SHIFTS, ORACLE, draw_demo_shift, load_demo_pipeline
 from brittle.sliders.pipeline import published_shifts, shift_text
 from brittle.sliders.sampling import draw_images
 from tests.errors import naming
@@ -30,6 +30,23 @@ LABELLED = Path(__file__).parent / "tiny_world_filter.csv.gz"
 @pytest.fixture(scope="module")
 def world():
     return load_demo_pipeline()
+
+
+@pytest.mark.parametrize("shift", DEMO_SHIFTS)
+def test_a_shift_is_drawn_in_any_amount(shift: str) -> None:
+    plain = np.full((32, 32, 3), 90, np.uint8)
+    plain[8:24, 10:22] = 200
+    little, full = (draw_demo_shift(plain, shift, amount, "a") for amount in (0.0, 1.0))
+    assert little.shape == full.shape == plain.shape
+    assert full.dtype == np.uint8
+    assert np.abs(little - plain.astype(float)).mean() > 0
+    assert not np.array_equal(little, full)
+    np.testing.assert_array_equal(full, draw_demo_shift(plain, shift, 1.0, "a"))
+
+
+def test_a_shift_that_is_not_drawn_is_named() -> None:
+    with pytest.raises(BrittleError, match=naming("heavy_hail", "heavy_rain")):
+        draw_demo_shift(np.zeros((32, 32, 3), np.uint8), "heavy_hail", 1.0, "a")
 
 
 @pytest.fixture(scope="module")

@@ -168,6 +168,8 @@ def from_dit(
     count = getattr(getattr(getattr(pipeline, "transformer", None), "config", None), "num_embeds_ada_norm", None)
     if count is None:
         raise BrittleError(f"a DiT has a transformer of numbered classes; this {type(pipeline).__name__} has none")
+    if isinstance(classes, int):
+        raise BrittleError(f"classes of a DiT are their numbers, in Python as a list, not how many; got {classes!r}")
     numbers = list(range(count)) if classes is None else [int(number) for number in classes]
     if len(numbers) < 2 or not all(0 <= number < count for number in numbers):
         raise BrittleError(f"classes are two or more numbers between 0 and {count - 1}, got {classes!r}")

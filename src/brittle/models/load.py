@@ -329,7 +329,7 @@ def option_value(option: str, text: str) -> Any:
         return _floats(option, text)
     if option in ("size", "crop"):
         return _sides(option, text)
-    if option in ("classes", "timesteps", "samples", "seed", "batch_size"):
+    if option in ("classes", "timesteps", "samples", "seed", "batch_size", "keep", "keep_after"):
         return _integer(option, text)
     if option in ("pretrained", "bf16"):
         return _yes_or_no(option, text)

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from brittle._io import atomic_write, make_folder
-from brittle.corruptions import corrupt
 from brittle.datasets import Dataset, arrays, cns_bench, ood_cv
 from brittle.evaluation import CnsScores, cns_scores, evaluate_stored
 from brittle.metrics import accuracy_estimate
@@ -17,7 +16,7 @@ from brittle.models import load_model
 from brittle.papers import cns_slides as drawn
 from brittle.papers.cns_runs import real_images, run
 from brittle.papers.experiments import Setting
-from brittle.sliders import choose_pipeline, load_demo_pipeline, pick_sliders, trajectory_dataset
+from brittle.sliders import choose_pipeline, draw_demo_shift, load_demo_pipeline, pick_sliders, trajectory_dataset
 from brittle.training import train_network, training_config
 
 if TYPE_CHECKING:
@@ -27,17 +26,9 @@ NEEDS = ("stable-diffusion-2", "ood-cv")
 START = "resnet50"
 """Weights that the classifier may start from at the scale of the paper, as a file."""
 
-WEATHER: dict[str, tuple[tuple[str, float, float], ...]] = {
-    "heavy_snow": (("imagenet-c/frost", 1.0, 3.0), ("imagenet-c/snow", 2.0, 5.0), ("imagenet-c/snow", 2.0, 5.0)),
-    "heavy_rain": (
-        ("imagenet-c/spatter", 2.0, 3.0),
-        ("syn2nat/random_rain", 3.0, 5.0),
-        ("imagenet-c/motion_blur", 0.5, 2.0),
-    ),
-    "heavy_fog": (("imagenet-c/fog", 2.0, 5.0), ("imagenet-c/fog", 2.0, 5.0)),
-}
-"""The shifts of the comparison, and how the images that the demo pipeline was trained on were brought into them: by
-corruptions one after the other, between two severities. In its world that is what is real."""
+WEATHER = ("heavy_snow", "heavy_rain", "heavy_fog")
+"""The shifts of the comparison. In the world of the demo pipeline, clothes that were brought into them as its training
+images were are the real ones."""
 
 AMOUNTS = {"a little": 0.0, "full": 1.0}
 """How much of the weather real clothes are shown in: the lower severities, or the upper ones."""
@@ -54,11 +45,8 @@ TRAINING: dict[str, Any] = {"preset": "augmix-imagenet", "jsd": 0.0}
 
 def weathered(data: Dataset, shift: str, amount: float) -> Dataset:
     """Images in a weather; amount 0 is the least of it that the demo pipeline was shown, 1 the most."""
-    images = []
-    for image, sample in zip(data.images(), data.ids, strict=True):
-        for name, least, most in WEATHER[shift]:
-            image = corrupt(image, name, least + amount * (most - least), sample=str(sample))
-        images.append(image)
+    pairs = zip(data.images(), data.ids, strict=True)
+    images = [draw_demo_shift(image, shift, amount, str(sample)) for image, sample in pairs]
     assert data.labels is not None
     return arrays(np.stack(images), data.labels, data.classes, name=f"{shift}-{amount:g}")
 

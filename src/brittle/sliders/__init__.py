@@ -40,7 +40,9 @@ from brittle.sliders.demo_pipeline import (
     DEMO_SHIFTS,
     DEMO_TRAINING,
     ORACLE,
+    SHIFT_CORRUPTIONS,
     DemoPipeline,
+    draw_demo_shift,
     load_demo_pipeline,
 )
 from brittle.sliders.filtering import (
@@ -130,6 +132,7 @@ __all__ = [
     "PAPER_PROMPTS",
     "SCALES",
     "SCHEDULERS",
+    "SHIFT_CORRUPTIONS",
     "TEMPLATES",
     "TINY",
     "UNSHIFTED",
@@ -162,6 +165,7 @@ __all__ = [
     "compare_filters",
     "data_sheet_text",
     "demo_part",
+    "draw_demo_shift",
     "draw_trajectory",
     "filter_quality",
     "filter_roc",

@@ -324,9 +324,9 @@ def shift_curves(
     """ΔCLIP to the prompts of shift and class at each scale: the mean, its interval, and the number of trajectories.
 
     Δ is 100 × (cosine at this scale − cosine at scale 0 of the same seed). A rising ΔCLIP shift shows that the slider
-    works, a falling ΔCLIP class that it destroys the class. Intervals are from a bootstrap over trajectories;
-    incomplete trajectories are left out. `by` is a column, such as shift or name, with one curve for each of its
-    values; None is one curve for all.
+    works, a falling ΔCLIP class that it destroys the class. Intervals are from a bootstrap over trajectories, and null
+    for a single one; incomplete trajectories are left out. `by` is a column, such as shift or name, with one curve for
+    each of its values; None is one curve for all.
     """
     table = scores.table if isinstance(scores, ImageScores) else scores
     if by is not None and by not in table.columns:
@@ -355,8 +355,10 @@ def shift_curves(
                     resampled=resampled_deltas[:, column : column + 1],
                     bounded=False,
                 )
-                rows.append((group or "all", scale, measure, mean.value, mean.low, mean.high, len(values)))
-    schema = [by or "shift", "scale", "measure", "value", "low", "high", "trajectories"]
+                ends = (mean.low, mean.high) if len(values) > 1 else (None, None)
+                rows.append((group or "all", scale, measure, mean.value, *ends, len(values)))
+    numbers = dict.fromkeys(("value", "low", "high"), pl.Float64)
+    schema = {by or "shift": None, "scale": pl.Float64, "measure": pl.String, **numbers, "trajectories": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

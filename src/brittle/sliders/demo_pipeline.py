@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._types import Image
+from brittle.corruptions import corrupt
 from brittle.models.diffusion import from_diffusion, load_pipeline
 from brittle.models.model import Model
 from brittle.models.networks import from_weights
@@ -23,11 +25,39 @@ DEMO_CLASSES = (
 )
 """The classes of Fashion-MNIST in their order, named as in prompts."""
 
-DEMO_SHIFTS = (
-    *("heavy_snow", "heavy_rain", "heavy_fog", "heavy_sandstorm"),
-    *("cartoon_style", "pencil_sketch_style", "graffiti_style"),
-)
+SHIFT_CORRUPTIONS: dict[str, tuple[tuple[str, float, float], ...]] = {
+    "heavy_snow": (("imagenet-c/frost", 1.0, 3.0), ("imagenet-c/snow", 2.0, 5.0), ("imagenet-c/snow", 2.0, 5.0)),
+    "heavy_rain": (
+        ("imagenet-c/spatter", 2.0, 3.0),
+        ("syn2nat/random_rain", 3.0, 5.0),
+        ("imagenet-c/motion_blur", 0.5, 2.0),
+    ),
+    "heavy_fog": (("imagenet-c/fog", 2.0, 5.0), ("imagenet-c/fog", 2.0, 5.0)),
+    "heavy_sandstorm": (
+        ("imagenet-c/fog", 2.0, 5.0),
+        ("imagenet-c/fog", 1.0, 4.0),
+        ("syn2nat/to_sepia", 5.0, 5.0),
+        ("imagenet-c/speckle_noise", 1.0, 4.0),
+    ),
+    "cartoon_style": (("c-bar/pseudocolor", 6.0, 10.0), ("syn2nat/posterize", 3.0, 5.0)),
+    "pencil_sketch_style": (("syn2nat/emboss", 1.0, 5.0), ("syn2nat/invert_img", 1.0, 1.0)),
+    "graffiti_style": (("c-bar/brownish_noise", 3.0, 10.0),),
+}
+"""How images of clothes were brought into each shift before the demo pipeline was trained on them: by corruptions one
+after the other, each between two severities."""
+
+DEMO_SHIFTS = tuple(SHIFT_CORRUPTIONS)
 """The shifts that the demo pipeline was trained on, by their published names."""
+
+
+def draw_demo_shift(image: Image, shift: str, amount: float, sample: str | int) -> Image:
+    """An image in a shift of the demo pipeline's training images; amount 0 is the least of it, 1 the most."""
+    if shift not in SHIFT_CORRUPTIONS:
+        raise BrittleError(f"the demo pipeline has no shift {shift!r}; {did_you_mean(shift, DEMO_SHIFTS)}")
+    for name, least, most in SHIFT_CORRUPTIONS[shift]:
+        image = corrupt(image, name, least + amount * (most - least), sample=sample)
+    return image
+
 
 CLASSIFIERS = ("small", "standard", "augmix")
 """From weak to strong."""

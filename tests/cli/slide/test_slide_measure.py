@@ -27,6 +27,16 @@ def test_curves_are_means_over_trajectories(run: Run, parts: Path) -> None:
     assert "<svg" in Path("measured/curves.svg").read_text()
 
 
+def test_one_trajectory_has_no_interval(run: Run, parts: Path) -> None:
+    good(sample(run, parts, "--two-prompts", "--class", "bag", "--shift", "heavy_snow", "--seeds", 1, out="one"))
+    assert "no interval" in good(run("slide", "measure", "one", "--clip", parts / "clip", "-o", "measured"))
+    curves = pl.read_csv("measured/curves.csv")
+    assert set(curves["trajectories"]) == {1}
+    assert curves["low"].null_count() == curves["high"].null_count() == len(curves)
+    assert curves["value"].null_count() == 0
+    assert "<svg" in Path("measured/curves.svg").read_text()
+
+
 @pytest.mark.usefixtures("slides")
 def test_two_prompts_stand_beside_sliders(run: Run, parts: Path) -> None:
     shift = ("--two-prompts", "--class", "bag", "--shift", "heavy_snow,heavy_rain")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -113,8 +113,12 @@ def print_curves(curves: pl.DataFrame) -> None:
         for group in rows_of_measure.partition_by(first, maintain_order=True):
             rows = {row["scale"]: row for row in group.iter_rows(named=True)}
             cells = [
-                Text.assemble(f"{r['value']:+.2f}", (f"\n{r['low']:.2f}…{r['high']:.2f}", "dim")) if r else Text("–")
+                Text.assemble(f"{r['value']:+.2f}", (f"\n{_interval(r)}", "dim")) if r else Text("–")
                 for r in (rows.get(scale) for scale in scales)
             ]
             table.add_row(str(group[first][0]).replace("_", " "), *cells, str(group["trajectories"][0]))
         console().print(table)
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "no interval" if row["low"] is None else f"{row['low']:.2f}…{row['high']:.2f}"
