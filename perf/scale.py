@@ -30,9 +30,10 @@ MARKS = ("<!-- perf/scale.py -->", "<!-- end of perf/scale.py -->")
 
 def report(folder: Path) -> Callable[[], object]:
     """The whole page of 20 models on ImageNet-C, 10,000 images each."""
+    from explore_results import write_run
+
     from brittle.evaluation import load_results
     from brittle.report import write_report
-    from explore_results import write_run
 
     write_run(folder / "run", 20 * 76 * 10_000, 20)
     return lambda: write_report(load_results(folder / "run"), folder / "report.html")
