@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ FloatArray = NDArray[np.float64]
 
 def check_seed(seed: object) -> int:
     """The seed as a plain int."""
+    if type(seed) is int:
+        return seed
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         return int(seed)
     raise BrittleTypeError(f"seed must be a whole number, got {seed!r} ({type(seed).__name__})")
@@ -84,3 +87,21 @@ def class_name(index: int, names: Sequence[str]) -> str:
     if index < 0:
         return "none of the classes"
     return names[index] if index < len(names) else f"class {index}"
+
+
+def printable(name: str) -> str:
+    r"""A name as text that can be stored: bytes of a file name that are not UTF-8 are escaped, as in caf\xe9.png."""
+    if name.isascii() or _is_text(name):
+        return name
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half of a surrogate pair, which no file name gives
+        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -51,6 +51,19 @@ def test_severity_zero_is_an_equal_copy(name: str) -> None:
         assert not np.shares_memory(out, image)
 
 
+class Subclass(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("severity", [0, 2.5])
+@pytest.mark.parametrize("shape", [(8, 6, 3), (8, 6), (8, 6, 4), (2, 8, 6, 3)])
+def test_subclasses_come_back_as_plain_arrays(shape: tuple[int, ...], severity: float) -> None:
+    image = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    out = brittle.corrupt(image.view(Subclass), "contrast", severity)
+    assert type(out) is np.ndarray
+    np.testing.assert_array_equal(out, brittle.corrupt(image, "contrast", severity))
+
+
 @pytest.mark.parametrize("name", [c.id for c in brittle.list_corruptions() if c.fades and c.levels])
 @pytest.mark.parametrize("side", [32, 64, 224])
 def test_near_severity_zero_is_near_the_image(name: str, side: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image, Key, check_seed
 from brittle.corruptions import images
-from brittle.corruptions.registry import Corruption, get_corruption
+from brittle.corruptions.registry import Corruption, get_corruption, parameters_at
 from brittle.corruptions.severity import check_severity
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
@@ -29,6 +29,15 @@ Sample = int | str
 
 
 UINT64 = np.dtype("<u8")
+BYTE = np.dtype(np.uint8)
+
+
+def address_bytes(text: str) -> bytes:
+    """The bytes of any text: file names may hold bytes that are no text, and a string halves of a surrogate pair."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 class Draws:
@@ -51,7 +60,7 @@ class Draws:
         return self._address.replace("\0", "/")
 
     def _digest(self, name: str) -> bytes:
-        address = (self._address + name).encode("utf-8", "surrogateescape")  # file names may be any bytes
+        address = address_bytes(self._address + name)
         return blake2b(address, digest_size=16).digest()
 
     def key(self, name: str) -> Key:
@@ -70,6 +79,8 @@ class Draws:
 
 def check_sample(sample: object) -> Sample:
     """The sample id as a plain int or str."""
+    if type(sample) is int:
+        return sample
     if isinstance(sample, str):
         return str(sample)
     if isinstance(sample, int | np.integer) and not isinstance(sample, bool):
@@ -85,6 +96,8 @@ def is_pil(image: object) -> bool:
 def check(image: object) -> None:
     """Raise unless the image is of a type listed in ACCEPTED."""
     shape: tuple[int, ...]
+    if type(image) is np.ndarray and image.dtype is BYTE and image.ndim == 3 and image.shape[2] == 3 and image.size:
+        return  # what most images are
     if isinstance(image, np.ndarray):
         if isinstance(image, np.ma.MaskedArray | np.matrix):
             raise BrittleTypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
@@ -136,7 +149,7 @@ def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
         return np.concatenate([apply(image[:, :, :3], change, channels), image[:, :, 3:]], axis=2)
     if image.dtype.char != "B":
         changed: NDArray[Any] = apply(np.rint(image * 255).astype(np.uint8), change, channels)
-        return changed.astype(image.dtype) / image.dtype.type(255)
+        return (changed.astype(image.dtype) / image.dtype.type(255)).astype(image.dtype, copy=False)
     if image.shape[2] == 1 and channels == "rgb":
         return _luminance(change(np.repeat(image, 3, axis=2)))
     if not (image.flags.c_contiguous and image.flags.writeable):
@@ -173,7 +186,7 @@ def corrupt(
     Args:
         image: H×W, H×W×1, H×W×3 or H×W×4 (alpha is kept) as uint8 or as float in [0, 1]; a PIL image (L, RGB,
             RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first, because corruptions are
-            defined on 8-bit images.
+            defined on 8-bit images. Subclasses of arrays and memory maps come back as plain arrays.
         corruption: an id such as "imagenet-c/fog", or "fog" if only one set has it.
         severity: any real number from 0 (clean) to the largest published level, usually 5.
         seed: the benchmark's seed.
@@ -185,46 +198,65 @@ def corrupt(
     chosen = get_corruption(corruption)
     severity = check_severity(severity, chosen.highest_severity)
     seed = check_seed(seed)
-    chosen.check_options(options)
-    chosen.check_table(table)
+    if options:
+        chosen.check_options(options)
+    if table is not None:
+        chosen.check_table(table)
     images.check(image)
-    if isinstance(image, np.ndarray) and image.ndim == 4:
-        ids = batch_ids(sample, len(image))
-        results = [
-            corrupt(single, chosen, severity, seed=seed, sample=i, table=table, jpeg85=jpeg85, **options)
-            for single, i in zip(image, ids, strict=True)
-        ]
-        return np.stack(results)
-    draws = Draws(seed, chosen.id, check_sample(0 if sample is None else sample))
+    if severity == 0 and not jpeg85:
+        return np.array(image, order="C") if isinstance(image, np.ndarray) else image.copy()
+    how = _Checked(chosen, severity, seed, table, jpeg85, options)
+    if not (isinstance(image, np.ndarray) and image.ndim == 4):
+        return how.apply(image, check_sample(0 if sample is None else sample))
+    out = np.empty_like(image, order="C", subok=False)
+    for single, target, identity in zip(image, out, batch_ids(sample, len(image)), strict=True):
+        target[...] = how.apply(single, identity)
+    return out
 
-    def corrupt_at(level: float, clean: Image) -> Image:
-        if level == 0:
+
+class _Checked(NamedTuple):
+    """What to do to images: all arguments of `corrupt` but the images and their ids, checked once for a whole batch."""
+
+    corruption: Corruption
+    severity: float
+    seed: int
+    table: int | None
+    jpeg85: bool
+    options: dict[str, Any]
+
+    def apply(self, image: Any, sample: Sample) -> Any:
+        """Corrupt one checked image of any accepted type."""
+        draws = Draws(self.seed, self.corruption.id, sample)
+        if type(image) is np.ndarray and image.dtype is BYTE and image.ndim == 3 and image.shape[2] == 3:
+            if not (image.flags.c_contiguous and image.flags.writeable):
+                image = image.copy()  # kernels are compiled for contiguous, writable arrays
+            return self._change(image, draws)
+        return images.apply(image, lambda clean: self._change(clean, draws), self.corruption.channels)
+
+    def _change(self, clean: Image, draws: Draws) -> Image:
+        step = self.severity % 1
+        if step and self.corruption.blends:
+            below = self.severity - step
+            weak, strong = self._corrupt(below, clean, draws), self._corrupt(below + 1, clean, draws)
+            out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
+        else:
+            out = self._corrupt(self.severity, clean, draws)
+        return jpeg(out, 85) if self.jpeg85 else out
+
+    def _corrupt(self, severity: float, clean: Image, draws: Draws) -> Image:
+        if severity == 0:
             return clean
-        parameters = chosen.parameters(level, clean.shape[:2], table=table)
+        chosen = self.corruption
+        parameters = parameters_at(chosen, severity, min(clean.shape[:2]), self.table)
         if not chosen.bundled:
             clean = clean.copy()  # a user's function may write to its input
-        out: Image = chosen.function(clean, draws, **parameters, **options)
+        out: Image = chosen.function(clean, draws, **parameters, **self.options)
         if not isinstance(out, np.ndarray) or out.dtype.char != "B" or out.shape != clean.shape:
             returned = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise BrittleTypeError(
                 f"{chosen.id} must return uint8 of shape {clean.shape}, as its input; it returned {returned}"
             )
-        return out
-
-    def change(clean: Image) -> Image:
-        step = severity % 1
-        if chosen.blends and step:
-            weak, strong = corrupt_at(severity - step, clean), corrupt_at(severity - step + 1, clean)
-            out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
-        else:
-            out = corrupt_at(severity, clean)
-        if jpeg85:
-            out = jpeg(out, 85)
-        return out
-
-    if severity == 0 and not jpeg85:
-        return image.copy()
-    return images.apply(image, change, chosen.channels)
+        return clean.copy() if out is clean else out
 
 
 def batch_ids(sample: Any, count: int) -> Sequence[Sample]:

@@ -72,7 +72,7 @@ class Corruption:
         """The part of the id after the source."""
         return self.id.rpartition("/")[2]
 
-    @property
+    @cached_property
     def bundled(self) -> bool:
         """Whether it is part of brittle."""
         return self.function.__module__.startswith("brittle.")
@@ -129,7 +129,7 @@ class Corruption:
         side = min(map(index, sides))
         if side < 1:
             raise BrittleError(f"an image side is at least 1 px, got size={size!r}")
-        return dict(_parameters(self, severity, side, table))
+        return dict(parameters_at(self, severity, side, table))
 
     def check_table(self, table: int | None) -> None:
         """Raise unless there is a published table for that image side."""
@@ -169,11 +169,10 @@ class Corruption:
 
 
 @lru_cache(maxsize=4096)
-def _parameters(corruption: Corruption, severity: float, side: int, table: int | None) -> tuple[tuple[str, float], ...]:
+def parameters_at(corruption: Corruption, severity: float, side: int, table: int | None) -> Mapping[str, float]:
+    """As `Corruption.parameters`, of arguments that were checked; not to be written to."""
     side = table or side  # a requested table is applied as for an image of that side
-    return tuple(
-        (name, level.at(severity, *choose_table(level.sides, side))) for name, level in corruption.levels.items()
-    )
+    return {name: level.at(severity, *choose_table(level.sides, side)) for name, level in corruption.levels.items()}
 
 
 _by_id: dict[str, Corruption] = {}

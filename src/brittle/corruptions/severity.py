@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from brittle._errors import BrittleError, BrittleTypeError
 
 Scale = Literal["linear", "inverse-sqrt", "shares"]
+
+PLAIN = (float, int)
 
 DRAWN_SIZE = 224
 """The image side that plain `levels(...)` are given for."""
@@ -160,14 +164,19 @@ def choose_table(sides: frozenset[int], side: int) -> tuple[int, float]:
 
 def check_severity(severity: object, largest: float) -> float:
     """The severity as a float; raises if it is invalid."""
-    if isinstance(severity, bool) or not (isinstance(severity, float | int) or hasattr(severity, "__float__")):
+    if type(severity) in PLAIN and 0 <= severity <= largest:  # type: ignore[operator]
+        return float(severity)  # type: ignore[arg-type]
+    is_number = isinstance(severity, float | int) or hasattr(severity, "__float__")
+    if isinstance(severity, bool | np.bool_) or not is_number:
         raise BrittleTypeError(
             f"severity must be a number from 0 (clean) to {largest:g}, got {severity!r} ({type(severity).__name__})"
         )
     try:
-        value = float(severity)
+        value = float(severity)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise BrittleTypeError(f"severity must be one number from 0 to {largest:g}, got {severity!r}") from error
+    except OverflowError:
+        raise BrittleError(f"severity must lie between 0 (clean) and {largest:g}, got one beyond all floats") from None
     if not 0 <= value <= largest:
         raise BrittleError(f"severity must lie between 0 (clean) and {largest:g}, got {severity!r}")
     return value

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, truncate
-from brittle.corruptions.kernels.blur import gaussian, mean_of_zooms
+from brittle.corruptions.kernels.arithmetic import compiled, rounded, truncate
+from brittle.corruptions.kernels.blur import gaussian_bytes, mean_of_zooms
 from brittle.corruptions.kernels.blur import motion_blur as blur
 from brittle.corruptions.kernels.random_words import unit, word
+from brittle.corruptions.kernels.splines import mirror
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
@@ -34,21 +35,36 @@ def copy_from_neighbours(image: Image, key: Key, reach: float, sweeps: float) ->
 @compiled
 def _sweep(image, key, reach, margin, sweeps, share):
     height, width, channels = image.shape
-    lift = np.float32(0.5) * (np.float32(1) - min(reach, np.float32(1)))
-    scale = np.float32(2.0**-16)
+    pixels = image.reshape(-1)
+    steps = np.empty(width, np.int32)
     for sweep in range(sweeps):
         visited = min(share - np.float32(sweep), np.float32(1))
         for y in range(height - margin, margin, -1):
+            _draw_steps((key[0], key[1]), (sweep * height + y) * width, reach, visited, width, channels, steps)
+            at = np.uint64((y * width + width - margin) * channels)
             for x in range(width - margin, margin, -1):
-                bits = word(key, (sweep * height + y) * width + x)
-                if visited < 1 and unit(bits << np.uint64(32)) >= visited:
-                    continue
-                u = np.float32(np.int32(bits >> np.uint64(48))) * scale
-                v = np.float32(np.int32((bits >> np.uint64(32)) & np.uint64(0xFFFF))) * scale
-                dx = int(np.floor(reach * (np.float32(2) * u - np.float32(1)) + lift))
-                dy = int(np.floor(reach * (np.float32(2) * v - np.float32(1)) + lift))
-                for c in range(channels):
-                    image[y, x, c] = image[y + dy, x + dx, c]
+                source = at + np.uint64(np.int64(steps[np.uint64(x)]))
+                pixels[at] = pixels[source]
+                if channels == 3:
+                    pixels[at + np.uint64(1)] = pixels[source + np.uint64(1)]
+                    pixels[at + np.uint64(2)] = pixels[source + np.uint64(2)]
+                at -= np.uint64(channels)
+
+
+@compiled
+def _draw_steps(key, start, reach, visited, width, channels, steps):
+    """How many elements away each pixel of a row finds its copy; 0 for one that the last sweep does not visit."""
+    lift = np.float32(0.5) * (np.float32(1) - min(reach, np.float32(1)))
+    scale, first = np.float32(2.0**-16), np.uint64(start)
+    across, along = np.int32(width * channels), np.int32(channels)
+    for x in range(np.uint64(width)):
+        bits = word(key, first + x)
+        u = np.float32(np.int32(bits >> np.uint64(48))) * scale
+        v = np.float32(np.int32((bits >> np.uint64(32)) & np.uint64(0xFFFF))) * scale
+        dx = np.int32(np.floor(reach * (np.float32(2) * u - np.float32(1)) + lift))
+        dy = np.int32(np.floor(reach * (np.float32(2) * v - np.float32(1)) + lift))
+        skipped = visited < 1 and unit(bits << np.uint64(32)) >= visited
+        steps[x] = np.int32(0) if skipped else dy * across + dx * along
 
 
 LARGEST_PUBLISHED = 12.0
@@ -113,12 +129,13 @@ def defocus(image: Image, radius: float, alias_sigma: float) -> Image:
     blending the two.
     """
     ring, share = _next_ring(radius) if radius <= LARGEST_PUBLISHED else (radius, 0.0)
-    blurred = _blurred(image, disk(radius, alias_sigma))
+    blurred = _blur_by_disk(image, *disk(radius, alias_sigma))
     if share > 0:
-        blurred += np.float32(share) * (_blurred(image, disk(ring, alias_sigma)) - blurred)
+        blurred += np.float32(share) * (_blur_by_disk(image, *disk(ring, alias_sigma)) - blurred)
     return truncate(blurred)
 
 
+@lru_cache(maxsize=256)
 def _next_ring(radius: float) -> tuple[float, float]:
     """The radius at which the disk gains its next pixels, and how far on the way there we are.
 
@@ -134,76 +151,153 @@ def _next_ring(radius: float) -> tuple[float, float]:
     return after, max(0.0, (radius - start) / (after - start))
 
 
-def _blurred(image: Image, kernel: Disk) -> Field:
+@compiled
+def _blur_by_disk(image, half_widths, bell, weight, rest_at, rest):
+    """The sums over the disk, from running sums along rows; then the bell down and across; then the remainder.
+
+    Offsets have no sign, and no row is a slice: see `_add_pairs` of kernels/blur.py.
+    """
     height, width, channels = image.shape
-    margin = max(len(kernel.half_widths) // 2 + len(kernel.bell) - 1, int(np.abs(kernel.rest_at).max(initial=0)))
-    padded = cv2.copyMakeBorder(image, margin, margin, margin, margin, cv2.BORDER_REFLECT_101)
-    rows = padded.reshape(height + 2 * margin, -1)
-    running = np.zeros((rows.shape[0], rows.shape[1] + channels), np.int32)
-    taps = len(kernel.bell) - 1
-    ring = np.empty((2 * taps + 1, (width + 2 * taps) * channels), np.int32)
-    down = np.empty(ring.shape[1], np.float32)
+    taps, inside = len(bell) - 1, len(half_widths) // 2
+    margin = inside + taps
+    for i in range(len(rest)):
+        margin = max(margin, max(abs(rest_at[i, 0]), abs(rest_at[i, 1])))
+    padded = _mirrored(image, margin)
+    stride = (width + 2 * margin) * channels
+    running = _running_sums(padded, stride, channels)
+    length, wide = width * channels, (width + 2 * taps) * channels
+    rows = 2 * taps + 1
+    ring, down = np.empty(rows * wide, np.int32), np.empty(wide, np.float32)
+    at, begins = np.empty(rows, np.uint64), np.empty(len(rest), np.uint64)
+    scaled, full = np.empty(rows, np.float32), np.empty(rows, np.float32)
+    for j in range(rows):
+        full[j], scaled[j] = bell[abs(j - taps)], bell[abs(j - taps)] * np.float32(weight)
     out = np.empty(image.shape, np.float32)
-    _running_sums(rows, channels, running)
-    _defocus(rows, running, channels, margin, *kernel, ring, down, out.reshape(height, -1))
+    target = out.reshape(-1)
+    for y in range(-taps, height + taps):
+        first = (y + margin - inside) * (stride + channels) + (margin - taps) * channels
+        _disk_sums(running, first, stride + channels, channels, half_widths, wide, ring, ((y + rows) % rows) * wide)
+        if y < taps:
+            continue
+        middle = y - taps
+        for j in range(rows):
+            at[j] = ((middle + j - taps + rows) % rows) * wide
+        _weigh(ring, at, scaled, wide, down, 0)
+        for j in range(rows):
+            at[j] = j * channels
+        _weigh(down, at, full, length, target, middle * length)
+        if len(rest):
+            for i in range(len(rest)):
+                begins[i] = (middle + margin + rest_at[i, 0]) * stride + (margin + rest_at[i, 1]) * channels
+            _add_eights(padded, begins, rest, length, target, middle * length)
     return out
 
 
 @compiled
-def _defocus(rows, running, channels, margin, half_widths, bell, weight, rest_at, rest, ring, down, out):
-    """`ring` holds the disk sums of the rows that the bell still needs."""
-    height, length = out.shape
-    taps = len(bell) - 1
-    inside = len(half_widths) // 2
-    for y in range(-taps, taps):
-        _disk_sums(running, y + margin - inside, margin - taps, channels, half_widths, ring[y % (2 * taps + 1)])
-    scale = np.float32(weight)
-    for y in range(height):
-        newest = y + taps
-        _disk_sums(
-            running, newest + margin - inside, margin - taps, channels, half_widths, ring[newest % (2 * taps + 1)]
-        )
-        down[:] = np.float32(0)
-        for j in range(-taps, taps + 1):
-            add_scaled(down, bell[abs(j)] * scale, ring[(y + j) % (2 * taps + 1)])
-        total = out[y]
-        total[:] = np.float32(0)
-        for j in range(2 * taps + 1):
-            add_scaled(total, bell[abs(j - taps)], down[j * channels : j * channels + length])
-        for i in range(len(rest)):
-            at = (margin + rest_at[i, 1]) * channels
-            add_scaled(total, rest[i], rows[y + margin + rest_at[i, 0], at : at + length])
+def _mirrored(image, margin):
+    """The image with margins that mirror without repeating the edge, as one row of bytes."""
+    height, width, channels = image.shape
+    source, length, stride = image.reshape(-1), width * channels, (width + 2 * margin) * channels
+    out = np.empty((height + 2 * margin) * stride, np.uint8)
+    for row in range(height + 2 * margin):
+        begin, to = mirror(row - margin, height) * length, row * stride
+        start, middle = np.uint64(begin), np.uint64(to + margin * channels)
+        for x in range(np.uint64(length)):
+            out[middle + x] = source[start + x]
+        for i in range(margin):
+            left, right = mirror(i - margin, width) * channels, mirror(width + i, width) * channels
+            for c in range(channels):
+                out[to + i * channels + c] = source[begin + left + c]
+                out[to + (margin + width + i) * channels + c] = source[begin + right + c]
+    return out
 
 
 @compiled
-def _running_sums(rows, channels, out):
-    """Sums of all pixels to the left, one pixel longer than the row; `out` holds zeros."""
-    for y in range(rows.shape[0]):
-        for x in range(rows.shape[1]):
-            out[y, x + channels] = out[y, x] + rows[y, x]
+def _running_sums(pixels, stride, channels):
+    """Sums of all pixels to the left, one pixel longer than a row."""
+    rows, after = len(pixels) // stride, np.uint64(channels)
+    out = np.empty(rows * (stride + channels), np.int32)
+    for y in range(rows):
+        start, to = np.uint64(y * stride), np.uint64(y * (stride + channels))
+        for x in range(after):
+            out[to + x] = 0
+        for x in range(np.uint64(stride)):
+            out[to + x + after] = out[to + x] + pixels[start + x]
+    return out
 
 
 @compiled
-def _disk_sums(running, top, left, channels, half_widths, sums):
+def _disk_sums(running, first, stride, channels, half_widths, length, sums, start):
     """For one row of centres: the sums over the disk, each run of pixels as a difference of running sums.
 
-    The rows above and below the centre have equal runs and are added together.
+    The rows above and below the centre have equal runs and are added together, two such pairs at a time.
     """
-    length = len(sums)
-    last = len(half_widths) - 1
-    sums[:] = 0
-    for j in range(last // 2 + 1):
-        begin = (left - half_widths[j]) * channels
-        end = (left + half_widths[j] + 1) * channels
-        above_end, above_begin = running[top + j, end : end + length], running[top + j, begin : begin + length]
-        below = top + last - j
-        below_end, below_begin = running[below, end : end + length], running[below, begin : begin + length]
-        if 2 * j == last:
-            for x in range(length):
-                sums[x] += above_end[x] - above_begin[x]
-        else:
-            for x in range(length):
-                sums[x] += (above_end[x] - above_begin[x]) + (below_end[x] - below_begin[x])
+    last, to, count = len(half_widths) - 1, np.uint64(start), np.uint64(length)
+    inside = last // 2
+    half = half_widths[inside]
+    e = np.uint64(first + inside * stride + (half + 1) * channels)
+    b = np.uint64(first + inside * stride - half * channels)
+    for x in range(count):
+        sums[to + x] = running[e + x] - running[b + x]
+    for j in range(0, inside - 1, 2):
+        end, begin = (half_widths[j] + 1) * channels, -half_widths[j] * channels
+        above, below = first + j * stride, first + (last - j) * stride
+        e, b, f, d = np.uint64(above + end), np.uint64(above + begin), np.uint64(below + end), np.uint64(below + begin)
+        end, begin = (half_widths[j + 1] + 1) * channels, -half_widths[j + 1] * channels
+        above, below = above + stride, below - stride
+        g, h, k, m = np.uint64(above + end), np.uint64(above + begin), np.uint64(below + end), np.uint64(below + begin)
+        for x in range(count):
+            outer = (running[e + x] - running[b + x]) + (running[f + x] - running[d + x])
+            inner = (running[g + x] - running[h + x]) + (running[k + x] - running[m + x])
+            sums[to + x] += outer + inner
+    if inside % 2:
+        j = inside - 1
+        end, begin = (half_widths[j] + 1) * channels, -half_widths[j] * channels
+        above, below = first + j * stride, first + (last - j) * stride
+        e, b, f, d = np.uint64(above + end), np.uint64(above + begin), np.uint64(below + end), np.uint64(below + begin)
+        for x in range(count):
+            sums[to + x] += (running[e + x] - running[b + x]) + (running[f + x] - running[d + x])
+
+
+@compiled
+def _weigh(source, at, weights, length, out, start):
+    """out ← Σ weightⱼ·source, with `length` elements from each of the 1, 3 or 5 places `at`."""
+    to, count = np.uint64(start), np.uint64(length)
+    if len(at) == 1:
+        a, w = at[0], weights[0]
+        for x in range(count):
+            out[to + x] = w * np.float32(source[a + x])
+        return
+    a, b, c = at[0], at[1], at[2]
+    u, v, w = weights[0], weights[1], weights[2]
+    for x in range(count):
+        near = u * np.float32(source[a + x]) + v * np.float32(source[b + x])
+        out[to + x] = near + w * np.float32(source[c + x])
+    if len(at) == 5:
+        a, b, u, v = at[3], at[4], weights[3], weights[4]
+        for x in range(count):
+            out[to + x] = (out[to + x] + u * np.float32(source[a + x])) + v * np.float32(source[b + x])
+
+
+@compiled
+def _add_eights(source, at, weights, length, out, start):
+    """out += Σ weightᵢ·source, in order, eight at a time."""
+    to, count = np.uint64(start), np.uint64(length)
+    eights = len(at) // 8 * 8
+    for i in range(0, eights, 8):
+        a, b, c, d, e, f, g, h = at[i], at[i + 1], at[i + 2], at[i + 3], at[i + 4], at[i + 5], at[i + 6], at[i + 7]
+        p, q, r, s = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        t, u, v, w = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
+        for x in range(count):
+            value = out[to + x] + p * np.float32(source[a + x])
+            value = (value + q * np.float32(source[b + x])) + r * np.float32(source[c + x])
+            value = (value + s * np.float32(source[d + x])) + t * np.float32(source[e + x])
+            value = (value + u * np.float32(source[f + x])) + v * np.float32(source[g + x])
+            out[to + x] = value + w * np.float32(source[h + x])
+    for i in range(eights, len(at)):
+        a, w = at[i], weights[i]
+        for x in range(count):
+            out[to + x] += w * np.float32(source[a + x])
 
 
 @corruption(
@@ -252,7 +346,7 @@ def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float)
 )
 def gaussian_blur(image: Image, rng: Draws, *, sigma: float) -> Image:  # noqa: ARG001
     """A Gaussian filter that ends at 4σ, edges replicated. One of the four extra corruptions."""
-    return truncate(gaussian(image, sigma))
+    return gaussian_bytes(image, sigma)
 
 
 @corruption(
@@ -291,9 +385,9 @@ def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iter
     are uniform on −δ … δ−1, which pulls the picture towards the bottom right by half a pixel a sweep. Between
     the levels δ widens the offsets continuously, and a fractional last sweep visits that share of the pixels.
     """
-    blurred = truncate(gaussian(image, sigma))
+    blurred = gaussian_bytes(image, sigma)
     copied = copy_from_neighbours(blurred, rng.key("offsets"), max_delta, iterations)
-    return truncate(gaussian(copied, sigma))
+    return gaussian_bytes(copied, sigma)
 
 
 @corruption(
@@ -323,7 +417,7 @@ def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Ima
     19, the result is rounded, because ImageMagick made it. Between the levels the last tap has a fractional
     weight.
     """
-    return np.rint(blur(image, radius, sigma, rng.uniform("angle", -45, 45))).astype(np.uint8)
+    return rounded(blur(image, radius, sigma, rng.uniform("angle", -45, 45)))
 
 
 @corruption(

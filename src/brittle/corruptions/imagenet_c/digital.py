@@ -6,11 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brittle._types import Field, Image, Key
 from brittle.corruptions.images import Draws, jpeg
-from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, truncate
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, to_byte
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation
 from brittle.corruptions.kernels.random_words import uniforms
@@ -19,74 +18,141 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
 
-def affine(image: Image, matrix: NDArray[np.float64]) -> Field:
-    """Read the image at matrix·(x, y, 1) for each pixel; borders mirror without repeating the edge."""
-    out = np.empty(image.shape, np.float32)
-    _affine(image, np.ascontiguousarray(matrix, np.float64), out)
+@compiled
+def _warp(image, matrix, dx, dy, alpha):
+    """Read the image at matrix·(x, y, 1), and what that gives at (x + α·dx, y + α·dy); without a field, only the first.
+
+    Borders of the affine map mirror without repeating the edge, those of the field repeat it. Channels are kept apart,
+    so that one row of one channel is one loop of vector code.
+    """
+    height, width, channels = image.shape
+    planes = np.empty((channels, height * width), np.float32)
+    warped = np.empty((channels, height * width), np.float32)
+    _split(image.reshape(-1), planes)
+    xs, ys = np.empty(width), np.empty(width)
+    at, shares = np.empty((4, width), np.uint32), np.empty((2, width), np.float32)
+    line = np.empty((channels, width), np.float32)
+    for y in range(height):
+        for x in range(width):
+            xs[x] = matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2]
+            ys[x] = matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2]
+        _find_corners(xs, ys, height, width, 0, at, shares)
+        _interpolate(planes, at, shares, warped, y * width)
+    out = np.empty(image.shape, np.uint8)
+    target = out.reshape(-1)
+    if not len(dx):
+        _join(warped, target, 0)
+        return out
+    for y in range(height):
+        for x in range(width):
+            xs[x], ys[x] = x + np.float64(dx[y, x] * alpha), y + np.float64(dy[y, x] * alpha)
+        _find_corners(xs, ys, height, width, 1, at, shares)
+        _interpolate(warped, at, shares, line, 0)
+        _join(line, target, y * width * channels)
     return out
 
 
-def displace(image: Field, dx: Field, dy: Field) -> Field:
-    """Read the image at (x + dx, y + dy) for each pixel; borders mirror and repeat the edge."""
-    out = np.empty_like(image)
-    _displace(image, dx, dy, out)
-    return out
+@compiled
+def _split(pixels, planes):
+    """The channels of interleaved bytes."""
+    count = np.uint64(planes.shape[1])
+    if len(planes) == 3:
+        r, g, b = planes[0], planes[1], planes[2]
+        one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+        for i in range(count):
+            r[i], g[i], b[i] = pixels[three * i], pixels[three * i + one], pixels[three * i + two]
+    else:
+        for i in range(count):
+            planes[0, i] = pixels[i]
+
+
+@compiled
+def _join(planes, pixels, start):
+    """Truncate channels to bytes, interleaved from `start` on."""
+    count, to = np.uint64(planes.shape[1]), np.uint64(start)
+    if len(planes) == 3:
+        r, g, b = planes[0], planes[1], planes[2]
+        one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+        for i in range(count):
+            pixels[to + three * i] = to_byte(r[i])
+            pixels[to + three * i + one] = to_byte(g[i])
+            pixels[to + three * i + two] = to_byte(b[i])
+    else:
+        for i in range(count):
+            pixels[to + i] = to_byte(planes[0, i])
+
+
+@compiled
+def _find_corners(xs, ys, height, width, edge, at, shares):
+    """The four pixels around each position, and the shares of the right and of the lower ones.
+
+    Outside of the frame is its mirror image, with the edge repeated once (`edge` 1) or not (0).
+    """
+    count = np.uint64(len(xs))
+    u, v, a, b, p, q = shares[0], shares[1], at[0], at[1], at[2], at[3]
+    left = top = np.int32(0)
+    right = bottom = np.int32(0)
+    for x in range(count):
+        across, down = np.floor(xs[x]), np.floor(ys[x])
+        u[x], v[x] = np.float32(xs[x] - across), np.float32(ys[x] - down)
+        i, j = np.int32(across), np.int32(down)
+        left, right, top, bottom = min(left, i), max(right, i), min(top, j), max(bottom, j)
+        a[x], p[x] = np.uint32(i), np.uint32(j)
+    columns, last_x, last_y = np.uint32(width), np.int32(width - 1), np.int32(height - 1)
+    if left >= 0 and top >= 0 and right < last_x and bottom < last_y:
+        for x in range(count):
+            corner = p[x] * columns + a[x]
+            a[x], b[x], p[x], q[x] = corner, corner + np.uint32(1), corner + columns, corner + columns + np.uint32(1)
+    elif left > -width and top > -height and right < 2 * width - 3 and bottom < 2 * height - 3:
+        extra = np.int32(edge)
+        for x in range(count):
+            i, j = np.int32(a[x]), np.int32(p[x])
+            xa, xb = _reflect(i, last_x, extra), _reflect(i + np.int32(1), last_x, extra)
+            ya, yb = _reflect(j, last_y, extra), _reflect(j + np.int32(1), last_y, extra)
+            upper, lower = np.uint32(ya) * columns, np.uint32(yb) * columns
+            a[x], b[x] = upper + np.uint32(xa), upper + np.uint32(xb)
+            p[x], q[x] = lower + np.uint32(xa), lower + np.uint32(xb)
+    else:
+        for x in range(count):
+            column, row = np.int64(np.int32(a[x])), np.int64(np.int32(p[x]))
+            from_x, to_x = _mirror(column, width, edge), _mirror(column + 1, width, edge)
+            from_y, to_y = _mirror(row, height, edge) * width, _mirror(row + 1, height, edge) * width
+            a[x], b[x], p[x], q[x] = from_y + from_x, from_y + to_x, to_y + from_x, to_y + to_x
 
 
 @inlined
-def _mirror(i, length):
-    """… 2 1 0 | 0 1 2 …: the edge pixel is repeated."""
-    if 0 <= i < length:
-        return i
-    i %= 2 * length
-    return i if i < length else 2 * length - 1 - i
+def _reflect(i, last, edge):
+    """The mirror image of a position less than one length outside."""
+    i = -i - edge if i < 0 else i
+    return last + last + edge - i if i > last else i
 
 
 @inlined
-def _mirror_inside(i, length):
-    """… 2 1 | 0 1 2 …: the edge pixel is not repeated."""
+def _mirror(i, length, edge):
+    """… 2 1 | 0 1 2 …, or with the edge … 1 0 | 0 1 …, however far outside."""
     if 0 <= i < length:
         return i
     if length == 1:
         return 0
-    i %= 2 * length - 2
-    return i if i < length else 2 * length - 2 - i
+    i %= 2 * length - 2 + 2 * edge
+    return i if i < length else 2 * length - 2 + edge - i
 
 
 @compiled
-def _affine(image, matrix, out):
-    height, width, channels = image.shape
-    for y in range(height):
-        for x in range(width):
-            sx = matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2]
-            sy = matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2]
-            x0, y0 = int(np.floor(sx)), int(np.floor(sy))
-            u, v = np.float32(sx - x0), np.float32(sy - y0)
-            xa, xb = _mirror_inside(x0, width), _mirror_inside(x0 + 1, width)
-            ya, yb = _mirror_inside(y0, height), _mirror_inside(y0 + 1, height)
-            for c in range(channels):
-                a, b = np.float32(image[ya, xa, c]), np.float32(image[ya, xb, c])
-                p, q = np.float32(image[yb, xa, c]), np.float32(image[yb, xb, c])
-                upper = a + u * (b - a)
-                out[y, x, c] = upper + v * ((p + u * (q - p)) - upper)
+def _interpolate(planes, at, shares, out, start):
+    """Each channel between the four corners."""
+    count, to = np.uint64(at.shape[1]), np.uint64(start)
+    u, v, a, b, p, q = shares[0], shares[1], at[0], at[1], at[2], at[3]
+    for c in range(len(planes)):
+        plane, target = planes[c], out[c]
+        for x in range(count):
+            one, other = plane[a[x]], plane[p[x]]
+            upper = one + u[x] * (plane[b[x]] - one)
+            lower = other + u[x] * (plane[q[x]] - other)
+            target[to + x] = upper + v[x] * (lower - upper)
 
 
-@compiled
-def _displace(image, dx, dy, out):
-    height, width, channels = image.shape
-    for y in range(height):
-        for x in range(width):
-            sx, sy = x + np.float64(dx[y, x]), y + np.float64(dy[y, x])
-            x0, y0 = int(np.floor(sx)), int(np.floor(sy))
-            u, v = np.float32(sx - x0), np.float32(sy - y0)
-            xa, xb = _mirror(x0, width), _mirror(x0 + 1, width)
-            ya, yb = _mirror(y0, height), _mirror(y0 + 1, height)
-            for c in range(channels):
-                a, b = image[ya, xa, c], image[ya, xb, c]
-                p, q = image[yb, xa, c], image[yb, xb, c]
-                upper = a + u * (b - a)
-                out[y, x, c] = upper + v * ((p + u * (q - p)) - upper)
-
+NO_FIELD = np.empty((0, 0), np.float32)
 
 FEW_TAPS = 8.0
 """Up to this σ the kernel is short and plain convolution is the quickest."""
@@ -249,24 +315,43 @@ def contrast(image: Image, rng: Draws, *, factor: float) -> Image:  # noqa: ARG0
     return _draw_towards_mean(image, factor)
 
 
+SUMMED = np.uint64(2**24)
+"""So many bytes fit into the sum of 32 bits that vector code adds up."""
+
+
 @compiled
 def _draw_towards_mean(image, factor):
     height, width, channels = image.shape
+    source, count = image.reshape(-1), np.uint64(height * width)
     sums = np.zeros(channels, np.int64)
-    for y in range(height):
-        for x in range(width):
-            for c in range(channels):
-                sums[c] += image[y, x, c]
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    if channels == 3:
+        for start in range(np.uint64(0), count, SUMMED):
+            red, green, blue = np.uint32(0), np.uint32(0), np.uint32(0)
+            for i in range(start, min(start + SUMMED, count)):
+                red = np.uint32(red + np.uint32(source[three * i]))
+                green = np.uint32(green + np.uint32(source[three * i + one]))
+                blue = np.uint32(blue + np.uint32(source[three * i + two]))
+            sums[0], sums[1], sums[2] = sums[0] + red, sums[1] + green, sums[2] + blue
+    else:
+        for i in range(count):
+            sums[0] += source[i]
     table = np.empty((channels, 256), np.uint8)
     for c in range(channels):
         mean = sums[c] / (height * width)
         for grey in range(256):
             table[c, grey] = np.uint8(np.int32(min(max((grey - mean) * factor + mean, 0.0), 255.0)))
     out = np.empty(image.shape, np.uint8)
-    for y in range(height):
-        for x in range(width):
-            for c in range(channels):
-                out[y, x, c] = table[c, image[y, x, c]]
+    target, values = out.reshape(-1), table.reshape(-1)
+    if channels == 3:
+        for i in range(count):
+            at = three * i
+            target[at] = values[source[at]]
+            target[at + one] = values[np.uint32(256) + np.uint32(source[at + one])]
+            target[at + two] = values[np.uint32(512) + np.uint32(source[at + two])]
+    else:
+        for i in range(count):
+            target[i] = values[source[i]]
     return out
 
 
@@ -310,12 +395,11 @@ def elastic_transform(image: Image, rng: Draws, *, alpha: float, sigma: float, a
     """
     height, width = image.shape[:2]
     moves = [[rng.uniform(f"{axis}{i}", -affine_jitter, affine_jitter) for axis in "xy"] for i in range(3)]
-    warped = affine(image, jittered_square(height, width, moves))
+    dx = dy = NO_FIELD
     if alpha > 0 and sigma > 0:
-        dx = smooth_noise(rng.key("dx"), height, width, sigma) * np.float32(alpha)
-        dy = smooth_noise(rng.key("dy"), height, width, sigma) * np.float32(alpha)
-        warped = displace(warped, dx, dy)
-    return truncate(warped)
+        dx = smooth_noise(rng.key("dx"), height, width, sigma)
+        dy = smooth_noise(rng.key("dy"), height, width, sigma)
+    return _warp(image, jittered_square(height, width, moves), dx, dy, np.float32(alpha))
 
 
 @corruption(

@@ -82,18 +82,15 @@ def plasma(key: Key, side: int, decay: float) -> Field:
     The displacement is the nominal amplitude times a uniform variate of that same half-width, so it starts at
     100² and falls by decay² per octave, as in the published code.
     """
-    field = np.zeros((side, side), np.float32)
-    _plasma(key, decay, field)
-    low, high = field.min(), field.max()
-    field -= low
-    if high > low:
-        field /= high - low
+    field = np.empty((side, side), np.float32)
+    _plasma((key[0], key[1]), decay, field)
     return field
 
 
 @compiled
 def _plasma(key, decay, field):
     side = len(field)
+    field[0, 0] = np.float32(0)
     mask = side - 1
     step = side
     amplitude = 100.0
@@ -117,6 +114,13 @@ def _plasma(key, decay, field):
                 field[y + half, x] = beside * np.float32(0.25) + _shift(key, (y + half) * side + x, sway)
         step = half
         amplitude /= decay
+    heights = field.reshape(-1)
+    low = high = heights[0]
+    for i in range(len(heights)):
+        low, high = min(low, heights[i]), max(high, heights[i])
+    span = high - low if high > low else np.float32(1)
+    for i in range(len(heights)):
+        heights[i] = (heights[i] - low) / span
 
 
 @compiled
@@ -177,22 +181,33 @@ def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
 
 def _add_and_dim(image: Image, layer: Field, strength: float) -> Image:
     """(x + c·layer)·m/(m + c) with x and layer in [0, 1] and m the largest x; a small layer is repeated."""
-    brightest = int(image.max()) / 255
-    dim = brightest / (brightest + strength) if brightest else 0.0
-    return _add_and_scale(image, layer, np.float32(255 * strength), np.float32(dim))
+    return _add_and_scale(image, layer, np.float32(255 * strength), float(strength))
 
 
 @compiled
-def _add_and_scale(image, layer, gain, scale):
+def _add_and_scale(image, layer, gain, strength):
     height, width, channels = image.shape
+    most = np.uint8(0)
+    for value in image.reshape(-1):
+        most = max(most, value)
+    brightest = int(most) / 255
+    scale = np.float32(brightest / (brightest + strength)) if most else np.float32(0)
     out = np.empty(image.shape, np.uint8)
+    source, target = image.reshape(-1), out.reshape(-1)
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for y in range(height):
         row = layer[y % layer.shape[0]]
         for start in range(0, width, layer.shape[1]):
-            for x in range(start, min(start + layer.shape[1], width)):
-                cloud = gain * row[x - start]
-                for c in range(channels):
-                    out[y, x, c] = to_byte((np.float32(image[y, x, c]) + cloud) * scale)
+            at, count = np.uint64((y * width + start) * channels), np.uint64(min(layer.shape[1], width - start))
+            if channels == 3:
+                for x in range(count):
+                    cloud, i = gain * row[x], at + three * x
+                    target[i] = to_byte((np.float32(source[i]) + cloud) * scale)
+                    target[i + one] = to_byte((np.float32(source[i + one]) + cloud) * scale)
+                    target[i + two] = to_byte((np.float32(source[i + two]) + cloud) * scale)
+            else:
+                for x in range(count):
+                    target[at + x] = to_byte((np.float32(source[at + x]) + gain * row[x]) * scale)
     return out
 
 
@@ -243,7 +258,7 @@ def frost(
     published photographs the last is never drawn, and the second and third are the same picture, so the bundled
     set has two textures of that one's kind.
     """
-    choices = find_textures(BUNDLED if textures is None else textures)
+    choices = _list_textures(BUNDLED, 0) if textures is None else find_textures(textures)
     texture = choices[rng.integer("texture", len(choices))]
     crop = crop_texture(texture, image.shape, texture_scale, rng.uniform("row"), rng.uniform("column"))
     return weighted_sum(image, crop, image_weight, frost_weight)
@@ -327,7 +342,7 @@ def snow(
     height, width = image.shape[:2]
     field = enlarge(loc + scale * normals(rng.key("flakes"), height, width), zoom)
     angle = rng.uniform("angle", -135, -45)
-    layer = np.rint(motion_blur(flakes(field, threshold)[:, :, np.newaxis], blur_radius, blur_sigma, angle))
+    layer = motion_blur(flakes(field, threshold)[:, :, np.newaxis], blur_radius, blur_sigma, angle)
     return whiten_and_add(image, layer[:, :, 0], mix)
 
 

@@ -75,6 +75,19 @@ def _truncate(source, target):
         target[i] = to_byte(source[i])
 
 
+def rounded(field: Field) -> Image:
+    """A whole float32 array of grey levels within 0…255 to bytes, halves to even; nothing is clipped."""
+    out = np.empty(field.shape, np.uint8)
+    _round(field.reshape(-1), out.reshape(-1))
+    return out
+
+
+@compiled
+def _round(source, target):
+    for i in range(len(source)):
+        target[i] = np.uint8(np.int32(np.rint(source[i])))
+
+
 @inlined
 def to_nearest_byte(value):
     """Clip to 0…255 and round to nearest, halves up."""

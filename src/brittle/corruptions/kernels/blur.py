@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, mix, to_byte, to_nearest_byte
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, mix, to_byte, to_nearest_byte, truncate
 
 WIDE = 12.0
 """From this σ on (never reached at published sizes) smoothing is done on a reduced copy."""
@@ -28,13 +28,20 @@ def gaussian(picture: NDArray[Any], sigma: float, *, cut: float = 4.0, mirrored:
         return picture.astype(np.float32)
     if sigma > WIDE:
         return _wide(picture, sigma, cut, mirrored)
-    height, width = picture.shape[:2]
-    rows = picture.reshape(height, -1)
-    channels = rows.shape[1] // width
-    line, across = np.empty((width + 2 * radius) * channels, np.float32), np.empty(rows.shape, np.float32)
     smooth = np.empty(picture.shape, np.float32)
-    _separable(rows, channels, _half_bell(sigma, radius), mirrored, line, across, smooth.reshape(height, -1))
+    height, width = picture.shape[:2]
+    _smooth(picture.reshape(-1), height, width, _half_bell(sigma, radius), mirrored, smooth.reshape(-1))
     return smooth
+
+
+def gaussian_bytes(image: Image, sigma: float) -> Image:
+    """An image smoothed as by `gaussian`, and truncated to bytes."""
+    radius = int(4.0 * sigma + 0.5)
+    if radius == 0:
+        return image.copy()
+    if sigma > WIDE:
+        return truncate(_wide(image, sigma, 4.0, False))
+    return _smooth_bytes(image, _half_bell(sigma, radius))
 
 
 @lru_cache(maxsize=256)
@@ -56,42 +63,121 @@ def _border(i, length, mirrored):
 
 
 @compiled
-def _separable(rows, channels, bell, mirrored, padded, across, out):
-    height, length = rows.shape
-    radius = len(bell) - 1
-    width = length // channels
+def _smooth(picture, height, width, bell, mirrored, out):
+    length = len(picture) // height
+    ring, line, at = _smoothing_buffers(height, length, width, bell)
+    done = 0
     for y in range(height):
-        middle = padded[radius * channels : radius * channels + length]
-        for x in range(length):
-            middle[x] = rows[y, x]
-        for i in range(radius):
-            before, after = _border(i - radius, width, mirrored), _border(width + i, width, mirrored)
-            for c in range(channels):
-                padded[i * channels + c] = rows[y, before * channels + c]
-                padded[(radius + width + i) * channels + c] = rows[y, after * channels + c]
-        centre = radius * channels
-        target = across[y]
-        source = padded[centre : centre + length]
-        for x in range(length):
-            target[x] = bell[0] * source[x]
-        for j in range(1, radius + 1):
-            left = padded[centre - j * channels : centre - j * channels + length]
-            right = padded[centre + j * channels : centre + j * channels + length]
-            _add_pair(target, bell[j], left, right)
-    for y in range(height):
-        target, source = out[y], across[y]
-        for x in range(length):
-            target[x] = bell[0] * source[x]
-        for j in range(1, radius + 1):
-            _add_pair(
-                target, bell[j], across[_border(y - j, height, mirrored)], across[_border(y + j, height, mirrored)]
-            )
+        done = _smooth_across(picture, height, width, bell, mirrored, done, y, ring, line, at)
+        _rows_around(y, height, length, bell, mirrored, ring, at)
+        _add_pairs(ring, at, bell, length, out, y * length)
 
 
 @compiled
-def _add_pair(target, weight, one, other):
-    for x in range(len(target)):
-        target[x] += weight * (one[x] + other[x])
+def _smooth_bytes(image, bell):
+    height, width, channels = image.shape
+    out = np.empty(image.shape, np.uint8)
+    picture, target, length = image.reshape(-1), out.reshape(-1), np.uint64(width * channels)
+    ring, line, at = _smoothing_buffers(height, width * channels, width, bell)
+    row = np.empty(width * channels, np.float32)
+    done = 0
+    for y in range(height):
+        done = _smooth_across(picture, height, width, bell, False, done, y, ring, line, at)
+        _rows_around(y, height, width * channels, bell, False, ring, at)
+        _add_pairs(ring, at, bell, width * channels, row, 0)
+        start = np.uint64(y) * length
+        for x in range(length):
+            target[start + x] = to_byte(row[x])
+    return out
+
+
+@compiled
+def _smoothing_buffers(height, length, width, bell):
+    """A ring of the rows that a column of the bell needs, a row with margins, and where neighbours begin."""
+    radius = len(bell) - 1
+    ring = np.empty(min(2 * radius + 1, height) * length, np.float32)
+    return ring, np.empty(length + 2 * radius * (length // width), np.float32), np.empty(2 * radius + 1, np.uint64)
+
+
+@compiled
+def _smooth_across(picture, height, width, bell, mirrored, done, y, ring, line, at):
+    """Smooth the rows from `done` on that row y needs along x, into the ring; return how many are done."""
+    radius, length = len(bell) - 1, len(picture) // height
+    channels, size = length // width, len(ring) // length
+    margin, count = np.uint64(radius * channels), np.uint64(length)
+    until = min(y + radius + 1, height)
+    if done < until:
+        at[0] = margin
+        for j in range(1, radius + 1):
+            at[2 * j - 1], at[2 * j] = (radius - j) * channels, (radius + j) * channels
+    for row in range(done, until):
+        start = np.uint64(row * length)
+        for x in range(count):
+            line[margin + x] = picture[start + x]
+        for i in range(radius):
+            before = row * length + _border(i - radius, width, mirrored) * channels
+            after = row * length + _border(width + i, width, mirrored) * channels
+            for c in range(channels):
+                line[i * channels + c] = picture[before + c]
+                line[(radius + width + i) * channels + c] = picture[after + c]
+        _add_pairs(line, at, bell, length, ring, np.uint64(np.uint32(row) % np.uint32(size)) * count)
+    return max(done, until)
+
+
+@compiled
+def _rows_around(y, height, length, bell, mirrored, ring, at):
+    """Where in the ring row y, and the pairs of rows above and below it, begin."""
+    size, length = np.uint32(len(ring) // length), np.uint64(length)
+    at[0] = np.uint64(np.uint32(y) % size) * length
+    inside = y >= len(bell) - 1 and y + len(bell) <= height
+    for j in range(1, len(bell)):
+        above, below = y - j, y + j
+        if not inside:
+            above, below = _border(above, height, mirrored), _border(below, height, mirrored)
+        at[2 * j - 1] = np.uint64(np.uint32(above) % size) * length
+        at[2 * j] = np.uint64(np.uint32(below) % size) * length
+
+
+@compiled
+def _add_pairs(source, at, bell, length, out, start):
+    """out ← bell₀·centre + Σ bellⱼ·(one + other), with `length` elements from each of `at`, from the centre outwards.
+
+    A few pairs at a time, so that what is summed stays in registers; offsets without a sign, because a slice costs a
+    count of references, and a sign a check, each longer than a short row takes.
+    """
+    radius, to, count = len(bell) - 1, np.uint64(start), np.uint64(length)
+    o, a, b = at[0], at[1], at[2]
+    w, w1 = bell[0], bell[1]
+    if radius >= 4:
+        a2, b2, a3, b3, a4, b4 = at[3], at[4], at[5], at[6], at[7], at[8]
+        w2, w3, w4 = bell[2], bell[3], bell[4]
+        for x in range(count):
+            near = (w * source[o + x] + w1 * (source[a + x] + source[b + x])) + w2 * (source[a2 + x] + source[b2 + x])
+            out[to + x] = (near + w3 * (source[a3 + x] + source[b3 + x])) + w4 * (source[a4 + x] + source[b4 + x])
+        j = 5
+    elif radius >= 2:
+        a2, b2, w2 = at[3], at[4], bell[2]
+        for x in range(count):
+            near = w * source[o + x] + w1 * (source[a + x] + source[b + x])
+            out[to + x] = near + w2 * (source[a2 + x] + source[b2 + x])
+        j = 3
+    else:
+        for x in range(count):
+            out[to + x] = w * source[o + x] + w1 * (source[a + x] + source[b + x])
+        j = 2
+    while j + 3 <= radius:
+        a, b, a2, b2 = at[2 * j - 1], at[2 * j], at[2 * j + 1], at[2 * j + 2]
+        a3, b3, a4, b4 = at[2 * j + 3], at[2 * j + 4], at[2 * j + 5], at[2 * j + 6]
+        w1, w2, w3, w4 = bell[j], bell[j + 1], bell[j + 2], bell[j + 3]
+        for x in range(count):
+            near = (out[to + x] + w1 * (source[a + x] + source[b + x])) + w2 * (source[a2 + x] + source[b2 + x])
+            out[to + x] = (near + w3 * (source[a3 + x] + source[b3 + x])) + w4 * (source[a4 + x] + source[b4 + x])
+        j += 4
+    while j <= radius:
+        a, b, w1 = at[2 * j - 1], at[2 * j], bell[j]
+        for x in range(count):
+            out[to + x] += w1 * (source[a + x] + source[b + x])
+        j += 1
 
 
 def _wide(picture: NDArray[Any], sigma: float, cut: float, mirrored: bool) -> Field:
@@ -126,46 +212,94 @@ def motion_blur(image: Image, radius: float, sigma: float, angle: float) -> Fiel
     fractional weight. Tap i lies at (⌈i·cos θ − ½⌉, ⌈i·sin θ − ½⌉). The trail points one way, so the picture
     moves a little.
     """
-    span = 2 * radius + 1
-    count = math.ceil(span)
-    steps = np.arange(count)
-    weights = np.exp(-(steps**2) / (2 * max(sigma, 1e-3) ** 2)) * np.clip(span - steps, 0, 1)
-    weights /= weights.sum()
-    if count <= LONG:
-        return _trail(image, weights, steps, angle)
-    stride = math.isqrt(count)
-    near = np.arange(stride)
-    far = np.arange(0, count, stride)
-    grouped = np.add.reduceat(weights, far)
-    return _trail(_trail(image, np.full(stride, 1 / stride), near, angle), grouped, far, angle)
-
-
-def _trail(image: NDArray[Any], weights: NDArray[np.float64], steps: NDArray[Any], angle: float) -> Field:
+    weights, steps = _tail(radius, sigma)
     theta = math.radians(angle)
-    dx = np.ceil(steps * math.cos(theta) - 0.5).astype(np.int64)
-    dy = np.ceil(steps * math.sin(theta) - 0.5).astype(np.int64)
-    top, bottom = max(0, -int(dy.min())), max(0, int(dy.max()))
-    left, right = max(0, -int(dx.min())), max(0, int(dx.max()))
-    padded = cv2.copyMakeBorder(image, top, bottom, left, right, cv2.BORDER_REPLICATE)
-    height, width, channels = image.shape
-    rows = padded.reshape(padded.shape[0], -1)
-    starts = (dx + left) * channels
-    return _accumulate(rows, dy + top, starts, weights.astype(np.float32), height, width * channels).reshape(
-        image.shape
+    across, down = math.cos(theta), math.sin(theta)
+    if len(steps) <= LONG:
+        return _trail(image, weights.astype(np.float32), steps, across, down)
+    stride = math.isqrt(len(steps))
+    near, far = (
+        _trail(image, np.full(stride, 1 / stride, np.float32), steps[:stride], across, down),
+        steps[::stride].copy(),
     )
+    return _trail(near, np.add.reduceat(weights, far).astype(np.float32), far, across, down)
+
+
+@lru_cache(maxsize=256)
+def _tail(radius: float, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The weights of the taps, which sum to 1, and their numbers."""
+    span = 2 * radius + 1
+    steps = np.arange(math.ceil(span))
+    weights = np.exp(-(steps**2) / (2 * max(sigma, 1e-3) ** 2)) * np.clip(span - steps, 0, 1)
+    return weights / weights.sum(), steps
 
 
 @compiled
-def _accumulate(rows, dy, starts, weights, height, length):
-    out = np.zeros((height, length), np.float32)
+def _trail(image, weights, steps, across, down):
+    """The weighted sum of copies of the image, each moved by whole pixels along a direction; edges are replicated."""
+    height, width, channels = image.shape
+    count = len(steps)
+    dx, dy, at = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint64)
+    left = right = top = bottom = 0
+    for i in range(count):
+        dx[i], dy[i] = int(np.ceil(steps[i] * across - 0.5)), int(np.ceil(steps[i] * down - 0.5))
+        left, right = min(left, dx[i]), max(right, dx[i])
+        top, bottom = min(top, dy[i]), max(bottom, dy[i])
+    padded, stride = _replicated(image, -top, bottom, -left, right), (width + right - left) * channels
+    out = np.empty(image.shape, np.float32)
+    target, length = out.reshape(-1), width * channels
     for y in range(height):
-        target = out[y]
-        for i in range(len(weights)):
-            source = rows[y + dy[i], starts[i] : starts[i] + length]
-            weight = weights[i]
-            for x in range(length):
-                target[x] += weight * np.float32(source[x])
+        for i in range(count):
+            at[i] = (y + dy[i] - top) * stride + (dx[i] - left) * channels
+        _add_taps(padded, at, weights, length, target, y * length)
     return out
+
+
+@compiled
+def _replicated(image, top, bottom, left, right):
+    """The image with margins in which the edge is repeated, as one row."""
+    height, width, channels = image.shape
+    source, length, stride = image.reshape(-1), width * channels, (left + width + right) * channels
+    out = np.empty((top + height + bottom) * stride, image.dtype)
+    for row in range(top + height + bottom):
+        begin, to = min(max(row - top, 0), height - 1) * length, row * stride
+        start, middle = np.uint64(begin), np.uint64(to + left * channels)
+        for x in range(np.uint64(length)):
+            out[middle + x] = source[start + x]
+        for i in range(left * channels):
+            out[to + i] = source[begin + i % channels]
+        for i in range(right * channels):
+            out[to + left * channels + length + i] = source[begin + length - channels + i % channels]
+    return out
+
+
+@compiled
+def _add_taps(source, at, weights, length, out, start):
+    """out ← Σ weightᵢ·source, with `length` elements from each of `at`, in order, four at a time."""
+    to, count, taps = np.uint64(start), np.uint64(length), len(at)
+    a, w = at[0], weights[0]
+    i = 1
+    if taps >= 4:
+        b, c, d, u, v, s = at[1], at[2], at[3], weights[1], weights[2], weights[3]
+        for x in range(count):
+            near = w * np.float32(source[a + x]) + u * np.float32(source[b + x])
+            out[to + x] = (near + v * np.float32(source[c + x])) + s * np.float32(source[d + x])
+        i = 4
+    else:
+        for x in range(count):
+            out[to + x] = w * np.float32(source[a + x])
+    while i + 3 < taps:
+        a, b, c, d = at[i], at[i + 1], at[i + 2], at[i + 3]
+        w, u, v, s = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for x in range(count):
+            near = (out[to + x] + w * np.float32(source[a + x])) + u * np.float32(source[b + x])
+            out[to + x] = (near + v * np.float32(source[c + x])) + s * np.float32(source[d + x])
+        i += 4
+    while i < taps:
+        a, w = at[i], weights[i]
+        for x in range(count):
+            out[to + x] += w * np.float32(source[a + x])
+        i += 1
 
 
 def correlate(image: Image, kernel: NDArray[np.float64]) -> Image:

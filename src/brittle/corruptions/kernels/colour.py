@@ -26,15 +26,17 @@ def _shift_value(image, shift):
     for v in range(256):
         target[v] = min(max(v / 255.0 + shift, 0.0), 1.0) * 255.0
         ratio[v] = target[v] / v if v else 0.0
-    for y in range(height):
-        for x in range(width):
-            v = image[y, x, 0]
-            for c in range(1, channels):
-                v = max(v, image[y, x, c])
-            for c in range(channels):
-                value = image[y, x, c]
-                grown = target[v] if value == v else value * ratio[v]
-                out[y, x, c] = np.uint8(np.int32(grown))
+    source, result, one, two, three = image.reshape(-1), out.reshape(-1), np.uint64(1), np.uint64(2), np.uint64(3)
+    for i in range(np.uint64(height * width)):
+        if channels == 3:
+            r, g, b = source[three * i], source[three * i + one], source[three * i + two]
+            v = max(r, max(g, b))
+            high, gain = target[v], ratio[v]
+            result[three * i] = np.uint8(np.int32(high if r == v else r * gain))
+            result[three * i + one] = np.uint8(np.int32(high if g == v else g * gain))
+            result[three * i + two] = np.uint8(np.int32(high if b == v else b * gain))
+        else:
+            result[i] = np.uint8(np.int32(target[source[i]]))
     return out
 
 

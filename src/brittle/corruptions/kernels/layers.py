@@ -16,11 +16,9 @@ def weighted_sum(image: Image, texture: Image, image_weight: float, texture_weig
 @compiled
 def _weighted_sum(image, texture, image_weight, texture_weight):
     out = np.empty(image.shape, np.uint8)
-    for y in range(image.shape[0]):
-        for x in range(image.shape[1]):
-            for c in range(image.shape[2]):
-                total = image_weight * np.float32(image[y, x, c]) + texture_weight * np.float32(texture[y, x, c])
-                out[y, x, c] = to_byte(total)
+    source, other, target = image.reshape(-1), texture.reshape(-1), out.reshape(-1)
+    for i in range(np.uint64(target.size)):
+        target[i] = to_byte(image_weight * np.float32(source[i]) + texture_weight * np.float32(other[i]))
     return out
 
 

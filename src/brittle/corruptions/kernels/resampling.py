@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import cv2
@@ -209,11 +210,19 @@ def jittered_square(height: int, width: int, moves: Sequence[Sequence[float]]) -
 
     The square reaches a third of the shorter side from the middle, in whole pixels, as elastic transforms have it.
     """
+    corners = _corners(height, width)
+    forward = cv2.getAffineTransform(corners, corners + np.array(moves, np.float32))
+    inverse = np.zeros((3, 3))
+    inverse[:2] = cv2.invertAffineTransform(forward)
+    inverse[2, 2] = 1
+    return inverse
+
+
+@lru_cache(maxsize=256)
+def _corners(height: int, width: int) -> Field:
     centre = np.array([width // 2, height // 2], np.float32)
     reach = max(min(height, width) // 3, 1)
-    corners = centre + np.array([[reach, reach], [reach, -reach], [-reach, -reach]], np.float32)
-    forward = cv2.getAffineTransform(corners, corners + np.array(moves, np.float32))
-    return np.vstack([cv2.invertAffineTransform(forward), [0.0, 0.0, 1.0]])
+    return np.asarray(centre + np.array([[reach, reach], [reach, -reach], [-reach, -reach]], np.float32))
 
 
 @inlined

@@ -299,7 +299,7 @@ def _flakes(field, threshold):
 
 
 def whiten_and_add(image: Image, layer: Field, mix: float) -> Image:
-    """Blend (1−mix) of a whitened copy into the image, then add the layer and the layer turned by 180°."""
+    """Blend (1−mix) of a whitened copy into the image, then add the layer, rounded, and turned by 180°."""
     return _whiten_and_add(image, layer, np.float32(mix))
 
 
@@ -307,16 +307,30 @@ def whiten_and_add(image: Image, layer: Field, mix: float) -> Image:
 def _whiten_and_add(image, layer, mix):
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
+    source, target, count = image.reshape(-1), out.reshape(-1), np.uint64(height * width)
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    fallen_at = np.empty(height * width, np.float32)
+    at = np.uint64(0)
     for y in range(height):
         for x in range(width):
-            fallen = layer[y, x] + layer[height - 1 - y, width - 1 - x]
-            if channels == 3:
-                r, g, b = np.float32(image[y, x, 0]), np.float32(image[y, x, 1]), np.float32(image[y, x, 2])
-                grey = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
-            else:
-                grey = np.float32(image[y, x, 0])
+            fallen_at[at] = np.rint(layer[y, x])
+            at += one
+    rest = np.float32(1) - mix
+    for i in range(count):
+        fallen = fallen_at[i] + fallen_at[count - one - i]
+        if channels == 3:
+            r, g, b = (
+                np.float32(source[three * i]),
+                np.float32(source[three * i + one]),
+                np.float32(source[three * i + two]),
+            )
+            grey = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
             white = np.float32(1.5) * grey + np.float32(127.5)
-            for c in range(channels):
-                value = np.float32(image[y, x, c])
-                out[y, x, c] = to_byte(mix * value + (np.float32(1) - mix) * max(value, white) + fallen)
+            target[three * i] = to_byte(mix * r + rest * max(r, white) + fallen)
+            target[three * i + one] = to_byte(mix * g + rest * max(g, white) + fallen)
+            target[three * i + two] = to_byte(mix * b + rest * max(b, white) + fallen)
+        else:
+            value = np.float32(source[i])
+            white = np.float32(1.5) * value + np.float32(127.5)
+            target[i] = to_byte(mix * value + rest * max(value, white) + fallen)
     return out

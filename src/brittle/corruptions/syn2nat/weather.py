@@ -55,7 +55,8 @@ def _points(rng: Draws, patch: int, squares: float) -> tuple[NDArray[np.float64]
     return corners[:, 0] + patch // 2, corners[:, 1] + patch // 2
 
 
-COLOUR = 200
+COLOUR, DROPS = 200, 4096
+"""The grey of drops, and how many are drawn at once: a long thin picture has millions, and each takes 500 bytes."""
 
 
 @corruption(
@@ -76,13 +77,15 @@ def random_rain(image: Image, rng: Draws, *, drops: float, blur: float, lightnes
     slant, length = round(10 * pixel), round(20 * pixel)
     limit = int(rng.uniform("slant", -10, 10) * pixel)
     count = int(drops * height * width / min(height, width) ** 2)
-    positions = uniforms(rng.key("places"), max(count, 1), 2)[:count] * 0.5 + 0.5
+    places = uniforms(rng.key("places"), max(count, 1), 2)[:count]
     left, right = min(limit, 0), width - max(limit, 0)
-    x = (left + positions[:, 1] * (right - left + 1)).astype(np.int32)
-    y = (positions[:, 0] * (max(height - length, 0) + 1)).astype(np.int32)
     streaks = np.zeros((height, width), np.uint8)
-    ends = np.stack([x, y, x + slant, y + length], 1).reshape(-1, 2, 2)
-    cv2.polylines(streaks, list(ends), False, 255, max(1, round(pixel)))
+    for first in range(0, count, DROPS):
+        positions = places[first : first + DROPS] * 0.5 + 0.5
+        x = (left + positions[:, 1] * (right - left + 1)).astype(np.int32)
+        y = (positions[:, 0] * (max(height - length, 0) + 1)).astype(np.int32)
+        ends = np.stack([x, y, x + slant, y + length], 1).reshape(-1, 2, 2)
+        cv2.polylines(streaks, list(ends), False, 255, max(1, round(pixel)))
     wet = _painted(image, streaks, min(pixel, 1.0))
     return map_lightness(between_sizes(wet, 1 + blur, box), GREYS * lightness)
 
