@@ -1,5 +1,6 @@
 """An overlap matrix is checked when it is made, and comes back from disk as it went."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -74,13 +75,14 @@ def test_pairs_and_subsets() -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_to_disk_and_back(tmp_path: Path, ending: str) -> None:
-    overlap = masked()
+    overlap = replace(masked(), formula="ratio, gains")
     again = OverlapMatrix.load(overlap.save(tmp_path / "new" / f"overlap.{ending}"))
     assert again.names == overlap.names
     assert np.array_equal(again.scores, overlap.scores, equal_nan=True)
     if ending == "csv":
         assert again.low is None
     else:
+        assert again.formula == overlap.formula
         assert np.array_equal(again.low, overlap.low, equal_nan=True)
         assert np.array_equal(again.high, overlap.high, equal_nan=True)
 

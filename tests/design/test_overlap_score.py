@@ -25,17 +25,31 @@ ACCURACY = np.array(
 """Rows: standard, trained with each. Columns: clean, tested on each."""
 
 
+@pytest.mark.parametrize("averaging", ["ratios", "gains"])
 @pytest.mark.parametrize("form", ["ratio", "accuracy"])
-def test_the_formula_word_for_word(form: str) -> None:
+def test_the_formula_word_for_word(form: str, averaging: str) -> None:
     def gain(model: int, test: int) -> float:
         clean = ACCURACY[:, 0] if form == "ratio" else np.ones(4)
         return ACCURACY[model, test] / clean[model] - ACCURACY[0, test] / clean[0]
 
-    overlap = overlap_matrix(ACCURACY, NAMES, form=form)
+    overlap = overlap_matrix(ACCURACY, NAMES, form=form, averaging=averaging)
     for a in range(1, 4):
         for b in range(1, 4):
-            expected = max(0, (gain(a, b) / gain(b, b) + gain(b, a) / gain(a, a)) / 2)
-            assert overlap[NAMES[a - 1], NAMES[b - 1]] == pytest.approx(expected)
+            expected = (gain(a, b) / gain(b, b) + gain(b, a) / gain(a, a)) / 2
+            if averaging == "gains":
+                expected = (gain(a, b) + gain(b, a)) / (gain(a, a) + gain(b, b))
+            assert overlap[NAMES[a - 1], NAMES[b - 1]] == pytest.approx(max(0, expected))
+
+
+def test_averaged_gains_are_less_noisy_where_a_native_gain_is_small() -> None:
+    table = ACCURACY.copy()
+    table[2, 2], table[2, 0] = 0.53, 0.80  # trained with snow, and hardly better on snow
+    noisy = np.clip(table + np.random.default_rng(0).normal(0, 0.005, (200, 4, 4)), 0, 1)
+    spread = {
+        averaging: np.std([overlap_matrix(one, NAMES, averaging=averaging, floor=0)["fog", "snow"] for one in noisy])
+        for averaging in ("ratios", "gains")
+    }
+    assert 5 * spread["gains"] < spread["ratios"]
 
 
 def test_a_vanishing_gain_is_named_and_masked() -> None:
@@ -57,6 +71,7 @@ def test_a_vanishing_gain_is_named_and_masked() -> None:
         (np.where(ACCURACY == 0.72, np.nan, ACCURACY), {}, ValueError, ("accuracy", 0, 1, "nan")),
         (ACCURACY * [0, 1, 1, 1], {}, ValueError, ("clean accuracy", 0)),
         (ACCURACY, {"form": "drop"}, ValueError, ("'ratio'", "'accuracy'", "'drop'")),
+        (ACCURACY, {"averaging": "models"}, ValueError, ("'ratios'", "'gains'", "'models'")),
         (ACCURACY, {"floor": -1}, ValueError, ("floor", 0, -1)),
     ],
 )
@@ -130,16 +145,18 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 48 <= held <= 60
 
 
-def test_intervals_belong_to_the_same_scores() -> None:
+@pytest.mark.parametrize("averaging", ["ratios", "gains"])
+def test_intervals_belong_to_the_same_scores(averaging: str) -> None:
     correct = samples(2000, 1)
-    overlap = overlap_with_intervals(correct, NAMES, seed=3)
-    assert overlap.scores == pytest.approx(overlap_matrix(correct.mean(-1), NAMES).scores)
+    overlap = overlap_with_intervals(correct, NAMES, averaging=averaging, seed=3)
+    assert overlap.scores == pytest.approx(overlap_matrix(correct.mean(-1), NAMES, averaging=averaging).scores)
+    assert overlap.formula == f"ratio, {averaging}"
     assert (overlap.low <= overlap.scores).all()
     assert (overlap.scores <= overlap.high).all()
     assert (np.diagonal(overlap.low) == 1).all()
-    again = overlap_with_intervals(correct, NAMES, seed=3)
+    again = overlap_with_intervals(correct, NAMES, averaging=averaging, seed=3)
     assert np.array_equal(overlap.high, again.high)
-    wider = overlap_with_intervals(correct, NAMES, seed=3, level=0.99)
+    wider = overlap_with_intervals(correct, NAMES, averaging=averaging, seed=3, level=0.99)
     assert (wider.high >= overlap.high).all()
 
 

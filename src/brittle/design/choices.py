@@ -31,8 +31,7 @@ from brittle.design.covering import (
 from brittle.design.matrix import OverlapMatrix
 from brittle.design.overlap import is_recipe, split_names
 from brittle.design.sampling import balanced, by_imbalance, possible_benchmarks, unbalanced
-from brittle.evaluation import Results, load_results
-from brittle.evaluation.records import IMAGES
+from brittle.evaluation import Results, decoded_images, load_results
 
 
 def named_members(benchmark: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -109,7 +108,13 @@ def _find_reference(
     """The model whose errors divide those under the candidates in use; None is the standard model of the folder."""
     if reference is None:
         run = results.runs[0]
-        side = int(min(np.load(run.folder / IMAGES, mmap_mode="r").shape[1:3]))
+        images = decoded_images(run.folder)
+        if images is None:
+            raise BrittleError(
+                f"the images of the run {str(run.folder)!r} are missing or damaged, so it is not known which reference "
+                "fits them; repeat its command, or give a `reference`"
+            )
+        side = int(min(images.shape[1:3]))
         reference = "alexnet" if fits_alexnet(used, run.classes, side) else "standard"
     if reference == "standard":
         return None

@@ -32,7 +32,8 @@ class OverlapMatrix:
     with the other itself. `low` and `high`, if known, are the ends of each entry's confidence interval; an infinite
     `high` means that there is no upper bound. `candidates`, if known, is the recipe under which the overlaps were
     measured: corruptions, levels or ranges, options, seed and table. `unlearned` names the corruptions on which their
-    own models hardly gain, so that their overlaps are masked; by default those without any known overlap.
+    own models hardly gain, so that their overlaps are masked; by default those without any known overlap. `formula`
+    says, if it is known, of what gains are taken and what is averaged, such as "ratio, gains": see `overlap_matrix`.
     """
 
     names: tuple[str, ...]
@@ -41,6 +42,7 @@ class OverlapMatrix:
     high: FloatArray | None = None
     candidates: Benchmark | None = None
     unlearned: tuple[str, ...] | None = None
+    formula: str = ""
 
     def __post_init__(self) -> None:
         names = check_names(self.names)
@@ -139,7 +141,7 @@ class OverlapMatrix:
         low, high = (None if end is None else end[pairs] for end in (self.low, self.high))
         recipe = self.candidates and replace(self.candidates, entries=tuple(map(self.candidates.entry, chosen)))
         unlearned = tuple(name for name in chosen if name in (self.unlearned or ()))
-        return OverlapMatrix(chosen, self.scores[pairs], low, high, recipe, unlearned)
+        return OverlapMatrix(chosen, self.scores[pairs], low, high, recipe, unlearned, self.formula)
 
     def mean_pair(self, names: Sequence[str] | None = None) -> float:
         """The mean overlap over all pairs of different corruptions; NaN if there is no pair or one is masked."""
@@ -172,16 +174,16 @@ class OverlapMatrix:
             recipe.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(recipe) as part:
                 self.candidates.save(part)
-        return write_overlap(path, self.names, self.scores, self.low, self.high, self.unlearned or ())
+        return write_overlap(path, self)
 
     @classmethod
     def load(cls, path: str | Path) -> OverlapMatrix:
         """Read what `save` wrote, or any table of that shape."""
         try:
-            names, scores, low, high, unlearned = read_overlap(Path(path))
+            names, scores, low, high, unlearned, formula = read_overlap(Path(path))
             recipe = candidates_path(Path(path))
             candidates = Benchmark.load(recipe) if recipe.is_file() else None
-            return cls(names, scores, low, high, candidates, unlearned)
+            return cls(names, scores, low, high, candidates, unlearned, formula)
         except ValueError as error:
             raise BrittleError(f"{path} is not an overlap matrix: {error}") from error
 
@@ -271,32 +273,25 @@ def average_linkage(condensed: FloatArray) -> FloatArray:
     return np.asarray(linkage(condensed, method="average"))
 
 
-Parts = tuple[tuple[str, ...], FloatArray, FloatArray | None, FloatArray | None, tuple[str, ...] | None]
+Parts = tuple[tuple[str, ...], FloatArray, FloatArray | None, FloatArray | None, tuple[str, ...] | None, str]
 """Names, scores, the ends of the intervals and the unlearned corruptions, if known."""
 
 
-def write_overlap(
-    path: Path,
-    names: tuple[str, ...],
-    scores: FloatArray,
-    low: FloatArray | None,
-    high: FloatArray | None,
-    unlearned: tuple[str, ...] = (),
-) -> Path:
+def write_overlap(path: Path, matrix: OverlapMatrix) -> Path:
     """Write a matrix as .csv or .parquet, by the suffix of the path. A masked entry is an empty cell, or null.
 
-    In Parquet the column `unlearned` says whether `name_a` is unlearned.
+    In Parquet the column `unlearned` says whether `name_a` is unlearned, and `formula` is that of the matrix.
     """
-    kind = _kind(path)
+    kind, names, scores = _kind(path), matrix.names, matrix.scores
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as temporary:
         if kind == ".csv":
             columns = {name: scores[:, i] for i, name in enumerate(names)}
             pl.DataFrame({"corruption": names, **columns}, nan_to_null=True).write_csv(temporary)
         else:
-            is_unlearned = [name in unlearned for name in names]
-            table = _long(names, scores, low, high).with_columns(
-                pl.Series("unlearned", np.repeat(is_unlearned, len(names)))
+            is_unlearned = [name in (matrix.unlearned or ()) for name in names]
+            table = _long(names, scores, matrix.low, matrix.high).with_columns(
+                pl.Series("unlearned", np.repeat(is_unlearned, len(names))), formula=pl.lit(matrix.formula)
             )
             table.write_parquet(temporary)
     return path
@@ -318,7 +313,7 @@ def read_overlap(path: Path) -> Parts:
             "the first row and the first column must name the same corruptions in the same order, and first differ in "
             f"{column!r} and {row!r}"
         )
-    return names, numbers_of(table), None, None, None
+    return names, numbers_of(table), None, None, None, ""
 
 
 def numbers_of(table: pl.DataFrame) -> FloatArray:
@@ -368,7 +363,8 @@ def _from_long(table: pl.DataFrame) -> Parts:
     ends = (square("low"), square("high")) if has_ends else (None, None)
     has_unlearned = "unlearned" in table.columns
     unlearned = tuple(table.filter("unlearned")["name_a"].unique(maintain_order=True)) if has_unlearned else None
-    return names, square("overlap"), *ends, unlearned
+    formula = str(table["formula"][0]) if "formula" in table.columns else ""
+    return names, square("overlap"), *ends, unlearned, formula
 
 
 def _kind(path: Path) -> str:

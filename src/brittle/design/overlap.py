@@ -22,6 +22,7 @@ from brittle.metrics import means, published_table, resampled_means
 from brittle.metrics.corruption_error import robustness_score
 
 Form = Literal["ratio", "accuracy"]
+Averaging = Literal["ratios", "gains"]
 
 FLOOR = 0.02
 """With 10,000 test images a gain has an error of about 0.007, so a ratio to less than three times that is noise."""
@@ -32,7 +33,12 @@ class VanishingGain(UserWarning):
 
 
 def overlap_matrix(
-    accuracy: ArrayLike, names: Sequence[str] | Benchmark, *, form: Form = "ratio", floor: float = FLOOR
+    accuracy: ArrayLike,
+    names: Sequence[str] | Benchmark,
+    *,
+    form: Form = "ratio",
+    averaging: Averaging = "ratios",
+    floor: float = FLOOR,
 ) -> OverlapMatrix:
     """The overlapping score of every pair of k corruptions, from a (k+1) × (k+1) table of accuracies.
 
@@ -42,7 +48,10 @@ def overlap_matrix(
         O(a, b) = max(0, ½ [gain(m_a, b) / gain(m_b, b) + gain(m_b, a) / gain(m_a, a)])
 
     as in NOC's Eq. 2: a foreign model's gain over the native model's gain on the same corruption, the sum clipped at 0.
-    `form="accuracy"` takes A(m, c) itself for R(m, c), as the code of Syn2Nat does. If a native gain is not above
+    `form="accuracy"` takes A(m, c) itself for R(m, c), as the code of Syn2Nat does. `averaging="gains"` averages the
+    gains of both directions before it divides, (gain(m_a, b) + gain(m_b, a)) / (gain(m_b, b) + gain(m_a, a)), so that a
+    small native gain does not blow up the noise of its ratio: nearer to models from scratch where models were
+    fine-tuned, see docs/explanation/overlap.md. If a native gain is not above
     `floor` the score is undefined: that corruption is named in a `VanishingGain` warning and its entries are NaN.
 
     `names` are those of the corruptions, or their recipe, which becomes the matrix's `candidates`.
@@ -50,7 +59,7 @@ def overlap_matrix(
     named, candidates = names_and_recipe(names)
     table = check_table(accuracy, named)
     gains, native = gains_of(table, form)
-    return from_gains(gains, native, named, floor, candidates)
+    return from_gains(gains, native, named, floor, candidates, form, averaging)
 
 
 def check_table(accuracy: ArrayLike, names: tuple[str, ...]) -> FloatArray:
@@ -75,7 +84,13 @@ def gains_of(table: FloatArray, form: Form) -> tuple[FloatArray, FloatArray]:
 
 
 def from_gains(
-    gains: FloatArray, native: FloatArray, names: tuple[str, ...], floor: float, candidates: Benchmark | None = None
+    gains: FloatArray,
+    native: FloatArray,
+    names: tuple[str, ...],
+    floor: float,
+    candidates: Benchmark | None = None,
+    form: Form = "ratio",
+    averaging: Averaging = "ratios",
 ) -> OverlapMatrix:
     """The matrix, with a `VanishingGain` warning for every corruption whose native gain is not above the floor."""
     unlearned = tuple(name for name, gain in zip(names, native, strict=True) if not gain > floor)
@@ -86,18 +101,28 @@ def from_gains(
                 f"floor is {floor:g}), so its overlaps are masked; train longer, make it more severe or leave it out"
             )
             warnings.warn(VanishingGain(message), stacklevel=3)
-    scores = scores_of(gains, native, floor)
-    return OverlapMatrix(names, scores, candidates=candidates, unlearned=unlearned)
+    scores = scores_of(gains, native, floor, averaging)
+    formula = f"{form}, {averaging}"
+    return OverlapMatrix(names, scores, candidates=candidates, unlearned=unlearned, formula=formula)
 
 
-def scores_of(gains: FloatArray, native: FloatArray, floor: float) -> FloatArray:
+def scores_of(gains: FloatArray, native: FloatArray, floor: float, averaging: Averaging = "ratios") -> FloatArray:
     """Overlapping scores on the last two axes, NaN in the rows and columns of a vanishing native gain."""
     if not (np.isfinite(floor) and floor >= 0):
         raise BrittleError(
             f"the floor of a native gain is a finite number from 0 upwards, such as {FLOOR}, got {floor!r}"
         )
-    share = gains / np.where(native > floor, native, np.nan)[..., np.newaxis, :]
-    scores = np.maximum((share + np.swapaxes(share, -1, -2)) / 2, 0)
+    if averaging not in ("ratios", "gains"):
+        raise BrittleError(
+            f"averaging is over 'ratios' (NOC's Eq. 2) or 'gains' (before they divide), got {averaging!r}"
+        )
+    known = np.where(native > floor, native, np.nan)[..., np.newaxis, :]
+    if averaging == "ratios":
+        share = gains / known
+        both = (share + np.swapaxes(share, -1, -2)) / 2
+    else:
+        both = (gains + np.swapaxes(gains, -1, -2)) / (known + np.swapaxes(known, -1, -2))
+    scores = np.maximum(both, 0)
     diagonal = np.arange(scores.shape[-1])
     scores[..., diagonal, diagonal] = 1
     return np.asarray(scores)
@@ -108,6 +133,7 @@ def overlap_with_intervals(
     names: Sequence[str] | Benchmark,
     *,
     form: Form = "ratio",
+    averaging: Averaging = "ratios",
     floor: float = FLOOR,
     resamples: int = 1000,
     seed: int = 0,
@@ -118,7 +144,7 @@ def overlap_with_intervals(
     `correct` is right or wrong for (k+1) models × (k+1) test sets × samples, in the order of `overlap_matrix`, the
     same samples in every cell; with several levels a corruption, the share of them that is right. With a first axis
     for repeated trainings, as `correct_cubes` gives it, accuracies are averaged over them before gains are divided.
-    `names` are those of the corruptions, or their recipe.
+    `names` are those of the corruptions, or their recipe; `form`, `averaging` and `floor` as in `overlap_matrix`.
 
     Samples are resampled jointly for all cells, which covers the choice of test images. Repeated trainings also cover
     the randomness of the training: each resample moves the accuracies of each model by the deviation of a random
@@ -136,11 +162,11 @@ def overlap_with_intervals(
     tail = (1 - check_level(level)) / 2
     rows = (repeated[0] if len(repeated) == 1 else repeated.mean(axis=0)).reshape(side * side, -1).T
     gains, native = gains_of(check_table(means(rows).reshape(side, side), named), form)
-    matrix = from_gains(gains, native, named, floor, candidates)
+    matrix = from_gains(gains, native, named, floor, candidates, form, averaging)
     try:
         drawn = resampled_means(rows, seed=seed, resamples=resamples).reshape(-1, side, side)
         drawn = np.clip(drawn + _training_noise(repeated.mean(axis=-1), resamples, seed), 0, 1)
-        scores = scores_of(*gains_of(drawn, form), floor)
+        scores = scores_of(*gains_of(drawn, form), floor, averaging)
     except ValueError as error:
         raise BrittleError(f"the overlap is undefined in a resample ({error}); use more samples") from error
     first, last = math.floor(tail * (resamples - 1)), math.ceil((1 - tail) * (resamples - 1))

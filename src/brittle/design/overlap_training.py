@@ -140,10 +140,10 @@ class OverlapModels:
             trainer, weights = ray.put(self.trainer), ray.put(self._first(missing[0]))
             gpu = self.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
             tasks = [(name, (trainer, name, weights)) for name in missing]
-            for done, (name, state) in enumerate(map_on_ray(ray, _train, tasks, gpu=gpu, title=lambda name: name)):
-                self._save(name, state)
+            for number, done in enumerate(map_on_ray(ray, _train, tasks, gpu=gpu, title=lambda name: name)):
+                self._save(done.item, done.result)
                 if self.progress is not None:
-                    self.progress(f"trained {name}", done + 1, len(missing))
+                    self.progress(f"trained {done.item}{done.where}", number + 1, len(missing))
 
     def _first(self, name: str) -> Weights | None:
         if name == self.plan.first:

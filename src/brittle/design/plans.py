@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittle._errors import BrittleError
+from brittle.design.overlap import Averaging
 from brittle.models import CIFAR_MEAN, CIFAR_STD
 from brittle.training import (
     Augment,
@@ -89,11 +90,20 @@ class Plan:
         """The name of the initial network: given as a file, or fully trained with clean images."""
         return START if self.control and self.mode != "scratch" else STANDARD
 
+    @property
+    def averaging(self) -> Averaging:
+        """How overlaps are averaged over both directions, see `overlap_matrix`: as in the papers only from scratch.
+
+        Short trainings leave some native gains small. Their ratios are noise, and averaged gains come nearer to the
+        overlaps of models from scratch: docs/explanation/overlap.md.
+        """
+        return "ratios" if self.mode == "scratch" else "gains"
+
     def steps(self, images: int, *, full: bool) -> int:
         """The number of steps of one training with so many images, by `standard` if it is `full`."""
         if full or self.mode == "scratch":
-            return self.standard.epochs * (images // self.standard.batch_size)
-        return self.tuning.epochs * (min(self.tuning_images, images) // self.tuning.batch_size)
+            return self.standard.epochs * self.standard.steps(images)
+        return self.tuning.epochs * self.tuning.steps(min(self.tuning_images, images))
 
     def repetition(self, number: int) -> Plan:
         """The plan of one of the repeated trainings, from 0: the first has the seed of the plan."""

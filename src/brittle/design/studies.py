@@ -154,10 +154,10 @@ def scheme_models(
             gpu = device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
             tasks = [(name, (shared, wanted[name], first)) for name in missing]
             done = map_on_ray(ray, _train_scheme, tasks, gpu=gpu, title=lambda name: name)
-            for number, (name, state) in enumerate(done):
-                save(name, state)
+            for number, trained in enumerate(done):
+                save(trained.item, trained.result)
                 if progress is not None:
-                    progress(f"trained {name}", number + 1, len(missing))
+                    progress(f"trained {trained.item}{trained.where}", number + 1, len(missing))
     else:
         for name in missing:
             local(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from brittle._errors import BrittleError
 from brittle.cli.console import compile_first, console, print_json, resumable_progress, say_next, tell_files
 from brittle.cli.inputs import DEVICE, TrainingOptions, follow
-from brittle.cli.options import Engine, OverlapForm, option, with_groups
+from brittle.cli.options import Engine, OverlapAveraging, OverlapForm, option, with_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,9 @@ def overlap_verb(
         option("--candidates"),
     ] = "noc-candidates",
     form: Annotated[OverlapForm, option("--form")] = "ratio",
+    averaging: Annotated[
+        OverlapAveraging | None, option("--averaging", show_default="gains, ratios from scratch")
+    ] = None,
     lr: Annotated[float | None, option("--lr", show_default="0.05")] = None,
     no_control: Annotated[bool, option("--no-control")] = False,
     repeats: Annotated[int, option("--repeats")] = 1,
@@ -115,7 +118,7 @@ def overlap_verb(
     cubes = correct_cubes(results, recipe)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VanishingGain)  # the matrix lists them, and they are printed below
-        overlap = overlap_with_intervals(cubes, recipe, form=form)
+        overlap = overlap_with_intervals(cubes, recipe, form=form, averaging=averaging or plan.averaging)
     _print_masked(overlap.unlearned or ())
     correct = cubes.mean(axis=0)
     clean, corrupted = correct[0, 0].mean(), correct[0, 1:].mean()
