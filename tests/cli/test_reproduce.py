@@ -46,7 +46,10 @@ def test_one_figure_from_the_command_line(run: Run, tmp_path: Path) -> None:
         (["noc", "fig2", "--path", "imagenet"], ("--path", "NAME=PATH", "'imagenet'")),
         (["noc", "fig2", "--path", "cifar10=nowhere"], ("cifar10", "nowhere")),
         (["noc", "fig3", "--scale", "paper"], ("noc/fig3", "paper", "imagenet-100")),
-        (["noc", "table4", "--scale", "paper", "--path", "imagenet=."], ("noc/table4", "sin-in", "deepaugment")),
+        (
+            ["noc", "table4", "--scale", "paper", "--path", "imagenet=."],
+            ("noc/table4", "checkpoints", "--path checkpoints="),
+        ),
         (["noc", "fig2", "--set", "epochs"], ("--set", "NAME=VALUE", "'epochs'")),
         (["noc", "fig2", "--set", "epochs=many"], ("epochs", "'many'")),
     ],

@@ -78,6 +78,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         patch.setattr(cns_checks, "TOKEN_SEEDS", {"small": 2})
         patch.setattr(cns_runs, "TEST_IMAGES", 80)
         patch.setattr(cns_runs, "CLASSIFIERS", CLASSIFIERS)
+        patch.setitem(cns_runs.BASELINE, "small", "world-small")  # that was trained for longer than an epoch
         axes = {"architecture": ("width-8", "width-4", "world-standard"), "size": ("width-4", "width-8")}
         patch.setattr(cns_runs, "SMALL_AXES", {**axes, "pretraining": ("images-500", "width-8")})
         patch.setattr(cns_variants, "DIFFUSION_IMAGES", {"small": 12})

@@ -55,6 +55,14 @@ def test_the_paper_is_the_first_word_of_the_module() -> None:
     )
 
 
+def test_an_experiment_comes_after_known_ones_of_its_paper_and_none_takes_over_a_quarter_of_an_hour() -> None:
+    for paper in ("noc", "syn2nat", "msd"):
+        minutes = {one.name: one.minutes for one in list_experiments(paper)}
+        assert max(minutes.values()) <= 15
+        for one in list_experiments(paper):
+            assert {*one.after} <= {*minutes} - {one.name}
+
+
 def test_two_of_one_name_are_a_mistake() -> None:
     def again(_: Setting) -> Outcome:
         return Outcome("")

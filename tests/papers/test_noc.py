@@ -1,5 +1,6 @@
 """NOC: what its printed numbers imply, and every experiment once on a handful of images."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, load_benchmark
+from brittle.datasets.classes import imagenet_classes
 from brittle.design import Reference, published_overlap
 from brittle.metrics import balance, published_table
 from brittle.papers import Finding, Setting, list_experiments, noc_models, noc_overlaps, noc_setup, reproduce
@@ -189,3 +191,55 @@ def test_a_corruption_that_does_no_harm_leaves_its_column_open(tmp_path: Path, m
     verdict = table8.run(Setting(tmp_path)).verdict
     assert "7 of 7 corruptions" in verdict
     assert verdict.endswith(f"does not get worse: {members[2].removeprefix('noc/')}.")
+
+
+NETS = """
+import torch
+
+def net(width):
+    torch.manual_seed(width)
+    return torch.nn.Sequential(
+        torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(48, width), torch.nn.Linear(width, 1000)
+    )
+
+def plain():
+    return net(3)
+
+def robust():
+    return net(5)
+"""
+
+
+def test_table_4_takes_the_models_of_the_papers_list(
+    tiny_imagenet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = next((tiny_imagenet / "val").rglob("*.JPEG"))
+    for number, row in enumerate(imagenet_classes()):
+        folder = tmp_path / "imagenet" / row.wnid
+        folder.mkdir(parents=True)
+        if number % 100 == 0:
+            shutil.copy(source, folder)
+    paths = {"imagenet": tmp_path / "imagenet", "checkpoints": tmp_path}
+    with pytest.raises(BrittleError, match=naming("ANT3x3_Model.pth", "game-of-noise")):
+        reproduce("noc", "table4", tmp_path / "out", scale="paper", paths=paths)
+    (tmp_path / "nets.py").write_text(NETS)
+    listed = {"ResNet-50": ("plain", "plain"), "AugMix": ("robust", "robust")}
+    (tmp_path / "models.toml").write_text(
+        "".join(
+            f'[[model]]\nname = "{name}"\npapers = ["noc"]\nrole = "{role}"\nfile = "nets.py"\n'
+            f'source = "here"\nspec = "{{checkpoints}}/nets.py:{function}"\n'
+            for name, (role, function) in listed.items()
+        )
+    )
+    few = ("imagenet-c/defocus_blur", "noc/hue", "noc/border")
+
+    def cut(name: str) -> Benchmark:
+        recipe = load_benchmark(name)
+        return replace(recipe, entries=tuple(entry for entry in recipe.entries if entry.id in few))
+
+    monkeypatch.setattr(noc_setup, "load_benchmark", cut)
+    found = reproduce("noc", "table4", tmp_path / "out", scale="paper", paths=paths, device="cpu")[0]
+    rows = {row["model"]: row for row in found.tables["models"]}
+    assert [name for name, row in rows.items() if row["border"] is not None] == ["Standard", "Augmix"]
+    assert rows["Augmix"]["published NOC rank"] == 1
+    assert all(one.endswith("all models") for one in (each["name"] for each in found.agreement))

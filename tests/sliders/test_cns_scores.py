@@ -244,7 +244,7 @@ def test_results_of_something_else_are_refused() -> None:
     with pytest.raises(BrittleError, match=naming("0.5", "1.0", "1.5", 0)):
         cns_scores(results(scales=(0.5, 1.0, 1.5)))
     only_clean = results(clean=True).rows.filter(pl.col("corruption") == "clean")
-    with pytest.raises(BrittleError, match=naming("cns/<shift>", "evaluate_stored", "slides_set(folder)")):
+    with pytest.raises(BrittleError, match=naming("cns/<shift>", "evaluate_stored", "trajectory_dataset(folder)")):
         cns_scores(Results(only_clean))
 
 

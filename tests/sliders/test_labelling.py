@@ -131,7 +131,11 @@ def test_labels_are_made_in_a_browser(tmp_path: Path, browser: Browser) -> None:
     browser.run("const a = document.getElementById('annotator'); a.value = 'anna b'; a.onchange()")
     press(browser, "1", "2", "x", "ArrowLeft", "3", "ArrowRight", "1")
     assert browser.run("return document.getElementById('count').textContent") == "3 of 120 labelled"
-    browser.open(tmp_path / "label.html")  # again: labels and name are remembered, the first without a label is shown
+    for _ in range(50):  # again: labels and name are remembered, the first without a label is shown
+        browser.open(tmp_path / "label.html")
+        if browser.run("return document.getElementById('number').value") == "3":
+            break
+        time.sleep(0.1)  # a new page may be made before the browser has stored what the old one kept
     assert browser.run("return document.getElementById('number').value") == "3"
     assert browser.too_wide <= 0
     browser.run("document.getElementById('save').click()")

@@ -109,6 +109,15 @@ def test_a_via_project_reads_right(tmp_path: Path) -> None:
     assert set(table["annotator"]) == {"bo"}
 
 
+def test_options_of_via_without_a_description_are_labels_themselves(tmp_path: Path) -> None:
+    file = tmp_path / "via.json"
+    options = {"file": {"label": {"type": "radio", "options": {"class": "", "ooc": ""}}}}
+    images = via({IMAGES[0]: {"label": "class"}, IMAGES[1]: {"label": "ooc"}})
+    file.write_text(json.dumps({"_via_img_metadata": images, "_via_attributes": options}))
+    table = read_annotations(file, samples=IMAGES, words={"ooc": "not class"})
+    assert table.rows() == [(IMAGES[0], "via", "class"), (IMAGES[1], "via", "not class")]
+
+
 def test_via_annotations_as_csv_and_json(tmp_path: Path) -> None:
     columns = ("filename", "file_size", "file_attributes", "region_count", "region_id", "region_shape_attributes",
                "region_attributes")  # fmt: skip

@@ -118,6 +118,11 @@ def test_quality_is_counted() -> None:
         assert filter_row["accuracy"] == pytest.approx((removed == outside).mean())
         assert filter_row["tpr_low"] < filter_row["tpr"] < filter_row["tpr_high"]
     assert filters["accuracy"][0] > filters["accuracy"][1]  # four scores say more than one
+    assert filters["fpr_gap"][0] is None
+    for row in filters[1:].iter_rows(named=True):  # by how much more each score removes than the rule
+        assert row["fpr_gap"] == pytest.approx(row["fpr"] - filters["fpr"][0])
+        assert row["fpr_gap_low"] < row["fpr_gap"] < row["fpr_gap_high"]
+    assert filters["fpr_gap_low"][1] > 0
     quality = filter_quality([1, 1, 0, 0], [1, 0, 1, 0])
     assert (quality.tpr.value, quality.fpr.value, quality.accuracy.value) == (0.5, 0.5, 0.5)
 

@@ -115,6 +115,7 @@ def _as_data(one: Experiment, done: Finding | None) -> dict[str, object]:
         "title": one.title,
         "claim": one.claim,
         "minutes": one.minutes,
+        "after": one.after,
         "needs": {"small": one.small_needs, "paper": one.needs, "optional": list(one.optional)},
         "cost": one.cost,
         "state": None if done is None else done.scale,
@@ -142,14 +143,15 @@ def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None
         table.add_column("done", no_wrap=True)
         for one in of_paper:
             small = f"{60 * one.minutes:.0f} s" if one.minutes < 1 else f"{one.minutes:.0f} min"
+            small += "\nafter " + "\nand ".join(one.after) if one.after else ""
             needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
             state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
             table.add_row(one.name, one.title, small, needs, state)
         console().print(table)
         total = sum(one.minutes for one in of_paper)
         console().print(
-            f"[dim]{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first that runs "
-            "trains the models that others share[/]\n"
+            f"[dim]{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first to run "
+            "trains what others share, and takes the time of those that it comes after, too[/]\n"
         )
 
 

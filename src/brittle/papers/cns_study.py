@@ -12,7 +12,7 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle.evaluation import OVERALL, CnsScores, cns_scores, grouped_drops, shift_title
-from brittle.metrics import Estimate, correlate, mean_ranks, published_table
+from brittle.metrics import Estimate, correlate, kendall, mean_ranks, published_table
 from brittle.papers import cns_runs as runs
 from brittle.papers import cns_slides as drawn
 from brittle.papers.cns_figures import curves_by, draw_panels
@@ -58,7 +58,8 @@ def _order(correlation: float | None) -> str:
     "rCE along the model axes",
     claim="DeiT3 is the most robust architecture, larger DeiT3 are more robust, and so are models with self-supervised "
     "pre-training or more data.",
-    minutes=0.3,
+    minutes=0.2,
+    after=("fig1",),
     needs=NEEDS,
     small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
@@ -136,7 +137,8 @@ def rounded(value: float | None) -> str:
     "accuracy drops along the model axes (Fig. 6a)",
     claim="The architecture matters, more parameters lower the drop, and so do self-supervised pre-training and more "
     "data, at small and large scales.",
-    minutes=0.2,
+    minutes=0.1,
+    after=("fig1",),
     needs=NEEDS,
     small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
@@ -171,12 +173,17 @@ def fig6(setting: Setting) -> Outcome:
         + f"; on {len(changed)} of {len(panels)} axes another model was best at {mean['scale'].unique().sort()[2]:g}"
     )
     grouped = grouped_drops(scores, runs.model_families(setting)).filter(pl.col("shift") == "mean")
+    grouped = _in_points(grouped, "drop", "least", "most")
     return Outcome(
         verdict,
         {"drops": rows, "groups": drawn.rows_of(grouped, "group", "scale", "models", "drop", "least", "most")},
         differs=_differs(setting, "the figure's own numbers are not in the text that we have"),
         figures={"fig6a": draw_panels(panels, "accuracy drop (points)", height=2.2)},
     )
+
+
+def _in_points(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    return table.with_columns(pl.col(*columns) * 100)
 
 
 @lru_cache(maxsize=2)
@@ -200,7 +207,8 @@ def _only(scores: CnsScores, shifts: Sequence[str]) -> CnsScores:
     "accuracy drops and rankings for three shifts (Fig. 6b)",
     claim="Rankings by the accuracy drop change with the shift and its scale: they do for snow and painting, and stay "
     "the same for the cartoon style, where drops are far larger.",
-    minutes=0.2,
+    minutes=0.1,
+    after=("fig1",),
     needs=NEEDS,
     small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
@@ -214,18 +222,23 @@ def rankings(setting: Setting) -> Outcome:
         part = scores.rankings.filter(pl.col("shift") == shift)
         end = part.filter(pl.col("scale") == part["scale"].max())
         moved = end.filter((pl.col("fallen_low") > 0) | (pl.col("fallen_high") < 0))["model"].to_list()
-        tau = scores.agreement.filter(pl.col("shift") == shift).sort("scale")["kendall"][-1]
+        tau, later = scores.agreement.filter(pl.col("shift") == shift).sort("scale")["kendall"][-1], _late_tau(part)
         worst = float(end["drop"].max())  # type: ignore[arg-type]
         rows.append(
             {
                 "shift": shift_title(shift),
                 "τ of the last scale to the first": tau,
+                f"τ of the last scale to {LATE:g}": later,
                 "models that change their rank beyond the interval": ", ".join(moved) or "none",
                 "largest drop": 100 * worst,
                 "published": "stays" if shift == "cartoon_style" else "changes",
             }
         )
-        said.append(f"{shift_title(shift)}: τ = {rounded(tau)}, largest drop {100 * worst:.0f} points")
+        since = "undefined" if tau is None else rounded(tau)
+        said.append(
+            f"{shift_title(shift)}: τ of the last scale is {since} to the first and {rounded(later)} to {LATE:g}, the "
+            f"largest drop {100 * worst:.0f} points"
+        )
     columns = ("shift", "scale", "model", "drop", "rank", "rank_low", "rank_high", "fallen_low", "fallen_high")
     verdict = (
         "; ".join(said) + ". Beyond the intervals of 95 % "
@@ -236,11 +249,22 @@ def rankings(setting: Setting) -> Outcome:
     more = ["graffiti in place of paintings"] if setting.small else []
     return Outcome(
         verdict,
-        {"shifts": rows, "ranks": drawn.rows_of(scores.rankings, *columns), "vit": beside},
+        {"shifts": rows, "ranks": drawn.rows_of(_in_points(scores.rankings, "drop"), *columns), "vit": beside},
         agreement,
         _differs(setting, *more, "the published drops of ViT-B/16 are read from a plot by eye, to about half a point"),
         {"drops": plot_drop(scores), "ranks": plot_ranks(scores)},
     )
+
+
+LATE = 1.5
+"""A scale at which models have begun to fail; before, drops are small and ranks are those of a few images."""
+
+
+def _late_tau(part: pl.DataFrame) -> float | None:
+    """Kendall's τ of the drops at the last scale with those at `LATE`, of the rankings of one shift."""
+    drops = [part.filter(pl.col("scale") == scale).sort("model")["drop"] for scale in (LATE, part["scale"].max())]
+    first, last = (column.to_numpy().round(12) for column in drops)
+    return None if len(first) < 3 or np.ptp(first) == 0 or np.ptp(last) == 0 else kendall(first, last).value
 
 
 VIT = {"small": "world-standard", "paper": "ViT-B-16"}
@@ -278,7 +302,8 @@ def _beside_vit(setting: Setting) -> tuple[list[dict[str, Any]], list[Estimate]]
     "failure-points",
     "the scales at which models fail first (Fig. 6c)",
     claim="Failures increase gradually with the scale in snow, and pile up around 1.5 for the cartoon style.",
-    minutes=0.2,
+    minutes=0.1,
+    after=("fig1",),
     needs=NEEDS,
     small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
@@ -324,7 +349,8 @@ def first_failures(setting: Setting) -> Outcome:
     "fig7",
     "ID and OOD accuracy",
     claim="The slope of OOD accuracy on ID accuracy, over 16 models, depends on the shift and on its scale.",
-    minutes=0.2,
+    minutes=0.1,
+    after=("fig1",),
     needs=NEEDS,
     small_needs=runs.SMALL_NEEDS,
     optional=drawn.OPTIONAL,
@@ -362,5 +388,5 @@ def fig7(setting: Setting) -> Outcome:
         verdict,
         {"slopes": drawn.rows_of(table)},
         differs=_differs(setting, few, f"ID accuracy is that on {id_name}", "the figure's numbers are lost to us"),
-        figures={"fig7": plot_slopes(replace(scores, slopes=table))},
+        figures={"fig7": plot_slopes(replace(scores, slopes=table, id_axis=id_name))},
     )

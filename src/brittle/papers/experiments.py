@@ -108,7 +108,7 @@ def _loaded(spec: str, train: bool, prepare: str | None) -> Dataset:
     """Data that were read once: the experiments of one call share them."""
     from brittle.datasets import load_dataset
 
-    return load_dataset(spec, train=train, prepare=prepare)
+    return load_dataset(spec, train=train or None, prepare=prepare)  # to test, a folder of classes is enough
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,10 @@ class Outcome:
 class Experiment:
     """One table or figure of a paper.
 
-    `claim` is what the paper reads from it. `minutes` is the time at small scale on two cores, `needs` names the data
-    at the scale of the paper, and `cost` what that takes. `optional` are data that may be given there, each with those
-    of the needs that it replaces: published images need not be drawn again.
+    `claim` is what the paper reads from it. `minutes` is the time at small scale on two cores, if those experiments are
+    finished that `after` names: they train or measure what this one shares, and it does so itself if they were not run.
+    `needs` names the data at the scale of the paper, and `cost` what that takes. `optional` are data that may be given
+    there, each with those of the needs that it replaces: published images need not be drawn again.
     """
 
     paper: str
@@ -146,6 +147,7 @@ class Experiment:
     small_needs: tuple[str, ...] = ()
     cost: str = ""
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -207,13 +209,15 @@ def experiment(
     small_needs: Iterable[str] = (),
     cost: str = "",
     optional: Mapping[str, Iterable[str]] | None = None,
+    after: Iterable[str] = (),
 ) -> Callable[[Callable[[Setting], Outcome]], Callable[[Setting], Outcome]]:
     """Register a function as an experiment of the paper whose module it stands in: `noc.py`, or `noc_models.py`."""
 
     def register(run: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
         paper = run.__module__.rpartition(".")[2].partition("_")[0]
         may = {each: tuple(replaced) for each, replaced in (optional or {}).items()}
-        one = Experiment(paper, name, title, claim, run, minutes, tuple(needs), tuple(small_needs), cost, may)
+        data = tuple(needs), tuple(small_needs)
+        one = Experiment(paper, name, title, claim, run, minutes, *data, cost, may, tuple(after))
         if one.id in _EXPERIMENTS:
             raise ValueError(f"two experiments are called {one.id}")
         _EXPERIMENTS[one.id] = one
@@ -336,8 +340,8 @@ def _check_needs(chosen: Sequence[Experiment], setting: Setting) -> None:
     if missing:
         name, needs = next(iter(missing.items()))
         more = "" if len(missing) == 1 else f" (and {len(missing) - 1} more experiments need data)"
-        listed = ", ".join(needs)
-        raise BrittleError(f"{name} at scale {setting.scale} needs {listed}{more}; give the path of each")
+        listed, form = ", ".join(needs), f"`paths={{{needs[0]!r}: FOLDER}}`, or --path {needs[0]}=FOLDER"
+        raise BrittleError(f"{name} at scale {setting.scale} needs {listed}{more}; give the path of each: {form}")
 
 
 def _run(one: Experiment, setting: Setting, *, overwrite: bool) -> Finding:

@@ -70,8 +70,8 @@ def paper_models(paper: str, checkpoints: str | Path | None = None) -> list[Pape
     return [one for one in models if paper in one.papers]
 
 
-def load_paper_models(paper: str, checkpoints: str | Path | None = None, *, device: str = "auto") -> list[Model]:
-    """The models of a paper, loaded once a process; raises in one sentence if checkpoint files are missing."""
+def paper_specs(paper: str, checkpoints: str | Path | None = None) -> dict[str, str]:
+    """The models of a paper as texts for `load_model`; raises in one sentence if checkpoint files are missing."""
     models = paper_models(paper, checkpoints)
     missing = [one for one in models if one.is_missing(checkpoints)]
     if missing:
@@ -82,7 +82,12 @@ def load_paper_models(paper: str, checkpoints: str | Path | None = None, *, devi
             f"program, and {where}: put {files} into one folder and give it as the path of checkpoints, or give a "
             f"{FILE.name} there that lists other models"
         )
-    return list(_load(tuple(one.text(checkpoints) for one in models), device))
+    return {one.name: one.text(checkpoints) for one in models}
+
+
+def load_paper_models(paper: str, checkpoints: str | Path | None = None, *, device: str = "auto") -> list[Model]:
+    """The models of a paper, loaded once a process; raises as `paper_specs` does."""
+    return list(_load(tuple(paper_specs(paper, checkpoints).values()), device))
 
 
 @lru_cache(maxsize=2)

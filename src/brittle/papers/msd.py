@@ -95,6 +95,7 @@ def figure_2a(setting: Setting) -> Outcome:
     "A mixture of impulse noise and motion blur, tested on impulse noise",
     claim="As the share of impulse noise falls, MMD grows linearly, while MSD and error stay low until nearly 0 %.",
     minutes=0.7,
+    after=("fig1",),
     needs=CIFAR,
     cost="9 networks",
 )
@@ -151,6 +152,7 @@ def _risen(points: pl.DataFrame, column: str) -> float:
     claim="For 12 of 15 corruptions of CIFAR-10-C the rank correlation of MSD and error is above 0.6; brightness is "
     "the negative example.",
     minutes=0.3,
+    after=("fig1",),
     needs=CIFAR,
     cost="514 WideResNets of 100 epochs, 51 million augmentations of 100 images",
 )
@@ -200,6 +202,7 @@ def _correlated(setting: Setting, study: Any, measure: str, published: str) -> O
     claim="Including solarize lowers MSD to impulse noise, including x translation lowers MSD to motion blur; the "
     "dissimilar pairs change little.",
     minutes=0.3,
+    after=("fig1",),
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -250,6 +253,7 @@ def _ends(name: str) -> pl.Expr:
     claim="Patch Gaussian has low MSD to noise and to glass blur, AutoAugment to contrast and defocus blur; all "
     "follow the trend of the powerset, but for AutoAugment on fog.",
     minutes=0.3,
+    after=("fig1",),
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -291,6 +295,7 @@ def _numbers(correlations: pl.DataFrame) -> np.ndarray[Any, Any]:
     "Appendix B: MMD against corruption error over the augmentation powerset",
     claim="MMD, the distance of the mean augmentation, correlates poorly with corruption error.",
     minutes=0.3,
+    after=("fig1",),
     needs=CIFAR,
     cost="the 514 networks of fig3",
 )
@@ -313,6 +318,7 @@ def appendix_b_mmd(setting: Setting) -> Outcome:
     claim="If only the batch-norm statistics of a trained network are adapted to the augmentations, MSD still "
     "correlates strongly with error.",
     minutes=3,
+    after=("fig1",),
     needs=CIFAR,
     cost="514 adaptations, and the features of fig3",
 )
@@ -334,6 +340,7 @@ def appendix_b_batchnorm(setting: Setting) -> Outcome:
     claim="Adding many dissimilar augmentations increases the error much less than adding a few similar ones decreases "
     "it.",
     minutes=2,
+    after=("fig1",),
     needs=CIFAR,
     cost="18 networks",
 )
@@ -397,6 +404,7 @@ def appendix_a(setting: Setting) -> Outcome:
     claim="VGG instead of WideResNet as the feature extractor gives similar results, and the distance of an "
     "augmentation to a mean corruption has a standard deviation of about five percent.",
     minutes=4,
+    after=("fig1",),
     needs=CIFAR,
     cost="one network, and the features of fig3 again",
 )

@@ -51,6 +51,7 @@ def figure_6(setting: Setting) -> Outcome:
     claim="Of 30 new corruptions the ten that move data sets of the same error farthest away make CIFAR-10-C-bar; in "
     "a run one network measures errors and another gives features.",
     minutes=2,
+    after=("fig1",),
     needs=CIFAR,
     cost="10 runs of two WideResNets; 375 cells with 10,000 images and 10,000 features each",
 )
@@ -128,6 +129,7 @@ JSD = 12.0
     claim="Every method is worse on C-bar than on C, the baseline is not: by +1.6 (AutoAugment), +4.9 (AugMix, "
     "printed as +5.9) and +6.8 points (Patch Gaussian), and their ranks change.",
     minutes=3,
+    after=("fig1",),
     needs=CIFAR,
     cost="40 WideResNets of 100 epochs",
 )
@@ -302,6 +304,7 @@ ROBUST = {
     claim="Models that are robust by other means than augmentation show no consistent loss on ImageNet-C-bar (−3.4 to "
     "+1.1 points), so C-bar is not harder in general.",
     minutes=0.3,
+    after=("fig1",),
     needs=IMAGENET,
     cost="five pre-trained networks, 125 cells of 50,000 images",
 )
@@ -365,6 +368,7 @@ def table_2(setting: Setting) -> Outcome:
     claim="A model may owe its score to augmentations that are similar to the test's corruptions, and a dissimilar "
     "set of corruptions shows it; the paper asks for such a check and gives no numbers.",
     minutes=1,
+    after=("fig1",),
     needs=CIFAR,
     cost="features of five augmentations",
 )

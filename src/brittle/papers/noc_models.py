@@ -14,6 +14,7 @@ from brittle.benchmarks import Benchmark
 from brittle.design import Reference, alexnet_reference
 from brittle.metrics import Estimate, Table, mce, published_table, spearman
 from brittle.papers.experiments import Outcome, Setting, experiment, plain_name
+from brittle.papers.models import paper_specs
 from brittle.papers.noc_setup import (
     NETWORKS,
     SMALL_NEEDS,
@@ -88,8 +89,8 @@ TORCHVISION = {
 }
 """The models of Tables 3, 5 and 6, whose weights are torchvision's first ones."""
 
-ROBUST = {"SIN+IN": "sin-in", "Augmix": "augmix", "ANT3x3": "ant3x3", "DeepAugment": "deepaugment"}
-"""The robust ResNet-50s of Table 4, and the name of the path of each one's checkpoint."""
+PRINTED = {"ResNet-50": "Standard", "AugMix": "Augmix"}
+"""Models of Table 4 whose names in `paper_models` are not those that it prints."""
 
 
 def torchvision_zoo(setting: Setting) -> Zoo:
@@ -106,9 +107,8 @@ def torchvision_zoo(setting: Setting) -> Zoo:
 def robust_zoo(setting: Setting) -> Zoo:
     """A standard model and robust ones of the same architecture, as in Table 4."""
     if not setting.small:
-        files = {name: setting.path(one) for name, one in ROBUST.items()}
-        specs = {name: f"torchvision:resnet50,weights={file},size=256,crop=224" for name, file in files.items()}
-        return measured_zoo(setting, {"Standard": "torchvision:resnet50,weights=IMAGENET1K_V1", **specs}, "Standard")
+        specs = paper_specs("noc", setting.path("checkpoints"))
+        return measured_zoo(setting, {PRINTED.get(name, name): spec for name, spec in specs.items()}, "Standard")
     folder = overlaps(setting).folder / "models"
     schemes = {"AugMix": "augmix", "AutoAugment": "autoaugment-cifar10", "Patch Gaussian": "patch-gaussian"}
     trained = {name: trained_with(setting, scheme, scheme) for name, scheme in schemes.items()}
@@ -121,6 +121,7 @@ def robust_zoo(setting: Setting) -> Zoo:
     "Relative mCE of classifiers on both benchmarks",
     claim="VGG-19, ResNet-50 and WideResNet-50-2 beat AlexNet on ImageNet-NOC, but not on ImageNet-C.",
     minutes=13,
+    after=("fig1",),
     needs=("imagenet",),
     small_needs=SMALL_NEEDS,
     cost=ZOO_COST,
@@ -156,7 +157,8 @@ def table3(setting: Setting) -> Outcome:
     "Robust models on ImageNet-NOC",
     claim="SIN+IN, ANT3x3 and DeepAugment are not robust to border; the ranks on the two benchmarks differ.",
     minutes=1.5,
-    needs=("imagenet", "sin-in", "augmix", "ant3x3", "deepaugment"),
+    after=("fig1",),
+    needs=("imagenet", "checkpoints"),
     small_needs=SMALL_NEEDS,
     cost="5 models",
 )
@@ -192,6 +194,7 @@ def table4(setting: Setting) -> Outcome:
     "Relative CE of classifiers on ImageNet-C",
     claim="All but the DenseNets lose more than AlexNet under ImageNet-C on average.",
     minutes=0.2,
+    after=("table3",),
     needs=("imagenet",),
     small_needs=SMALL_NEEDS,
     cost=ZOO_COST,
@@ -206,6 +209,7 @@ def table5(setting: Setting) -> Outcome:
     "Relative CE of classifiers on ImageNet-NOC",
     claim="All but SqueezeNet and VGG-11 lose less than AlexNet under ImageNet-NOC on average.",
     minutes=0.2,
+    after=("table3",),
     needs=("imagenet",),
     small_needs=SMALL_NEEDS,
     cost=ZOO_COST,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from brittle.papers.experiments import PAPERS, Finding, Rows, list_experiments, 
 HERE = Path(__file__).parent
 MARKDOWN_ROWS = 12
 """A longer table is cut in the Markdown, and complete in its CSV."""
+
+PAGE_WIDTH, FULL_WIDTH = 900, 504
+"""The width of a figure over both columns of a paper: in pixels on the page, and in points."""
 
 LONG = 30
 """A table with more rows is folded on the page."""
@@ -99,10 +103,16 @@ def _part(folder: Path, one: Finding) -> dict[str, Any]:
     return {
         "finding": one,
         "tables": tables,
-        "figures": [(Path(name).stem, _data_uri(place / name)) for name in one.figures],
+        "figures": [(Path(name).stem, _data_uri(place / name), _page_width(place / name)) for name in one.figures],
         "agreement": [_agreement(each) for each in one.agreement],
         "time": _time(one.seconds),
     }
+
+
+def _page_width(file: Path) -> int:
+    """The width of a figure on the page in pixels, such that letters are equally large in all drawn ones."""
+    drawn = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', file.read_bytes()[:2000])
+    return PAGE_WIDTH if drawn is None else min(PAGE_WIDTH, round(PAGE_WIDTH * float(drawn[1]) / FULL_WIDTH))
 
 
 def _cell(value: Any, column: str) -> Cell:

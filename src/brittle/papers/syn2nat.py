@@ -238,6 +238,7 @@ FEWEST, MORE = 4, (6, 7, 8)
     "do models that differ in one corruption of a category differ in the others?",
     claim="Over 21 models the drops on two corruptions of one category correlate by 0.67, of different ones by 0.10.",
     minutes=0.3,
+    after=("fig2", "table1"),
     needs=(*runs.OVERLAP_NEEDS, *runs.MODEL_NEEDS),
     cost="after fig2 and table1, seconds",
 )
@@ -292,6 +293,7 @@ def _all_groups(setting: Setting, found: Categories, overlap: OverlapMatrix) -> 
     claim="Correlation with natural shifts grows with n and with k: from 0.668 for (2,3) to 0.748 for (6,3); "
     "ImageNet-C reaches 0.702, ImageNet-P 0.650.",
     minutes=4,
+    after=("fig2", "table1"),
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after fig2 and table1: 21 models over 75 × 50,000 images, ten sequences of each image, and five natural sets",
 )
@@ -337,6 +339,7 @@ def _paired(setting: Setting, groups: Groups) -> tuple[Drops, Drops, Groups]:
     claim="Substituting corruptions of (6,2) benchmarks so that they get less balanced lowers the correlation from "
     "0.740 to 0.680; the same for (5,3) and (6,3). Each group has more than 200 benchmarks.",
     minutes=0.5,
+    after=("table2",),
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
 )
@@ -398,6 +401,7 @@ def table3(setting: Setting) -> Outcome:
     claim="Of the (6,3) benchmarks the one whose same-category corruptions overlap least predicts as well as the mean "
     "of them, 0.748.",
     minutes=0.3,
+    after=("table2",),
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
 )
@@ -434,6 +438,7 @@ def picking(setting: Setting) -> Outcome:
     claim="A benchmark predicts natural shifts better (1) the more categories it represents, (2) the more balanced "
     "they are, (3) the more corruptions it has; and so better than ImageNet-C and ImageNet-P.",
     minutes=0.3,
+    after=("table2",),
     needs=(*runs.OVERLAP_NEEDS, *runs.NATURAL_NEEDS),
     cost="after table2, seconds",
 )

@@ -23,6 +23,11 @@ TEMPLATE = Path(__file__).parent / "data_sheet.md"
 MARK = re.compile(r"\n<!-- brittle ([0-9a-f]{16}) -->\n$")
 """The last line: a digest of what stands above it, by which a sheet that somebody edited is known."""
 
+SHIFTED = (
+    "Images of known classes that move gradually along a shift, to find at which strength image classifiers fail "
+    "(continuous\nnuisance shifts, CNS-Bench)."
+)
+PLAIN = "Images of known classes without any shift, to see how near generated images are to real ones."
 OPEN = "*To be filled in by whoever publishes the set.*"
 SHOWN = 10
 """So many classes are listed by name."""
@@ -73,7 +78,8 @@ def data_sheet_text(folder: str | Path) -> str:
         "NAME": Path(folder).resolve().name,
         "IMAGES": f"{len(labels):,}",
         "CLASSES": f"{len(numbers)} classes ({listed})",
-        "SHIFTS": f"{len(shifts)} shift{'s' if len(shifts) > 1 else ''}",
+        "PURPOSE": PLAIN if scales == [0] else SHIFTED,
+        "SHIFTS": "without a shift" if scales == [0] else f"in {len(shifts)} shift{'s' if len(shifts) > 1 else ''}",
         "SCALES": ", ".join(f"{scale:g}" for scale in scales),
         "ROWS": "\n".join(rows),
         "VERSION": version("brittle"),

@@ -16,7 +16,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import as_bool_array
 from brittle.datasets import Dataset
-from brittle.metrics import Estimate, published_table, wilson
+from brittle.metrics import Estimate, bootstrap, published_table, wilson
 from brittle.models import Model
 from brittle.sliders.clip import FILTER_SCORES, TRAJECTORY, ImageScores
 from brittle.sliders.labels import resolve_partial
@@ -146,7 +146,8 @@ def compare_filters(
     """TPR, FPR and accuracy of the filter and of each score alone; `CLIP_class` alone is the naive filter.
 
     Single images are counted, before incomplete trajectories are dropped; see `labelled` for which ones. Images of one
-    trajectory are correlated, so the Wilson intervals count each trajectory as one observation. On the labels that the
+    trajectory are correlated, so the Wilson intervals count each trajectory as one observation. `fpr_gap` is by how
+    much the FPR of a single score is higher than that of the filter, on the same images. On the labels that the
     thresholds were chosen with, the result is optimistic; see `held_out_filters`.
     """
     table = labelled(scores, labels, partial=partial)
@@ -197,16 +198,32 @@ def _removed(table: pl.DataFrame, thresholds: Thresholds, least: int) -> pl.Data
 
 
 def _qualities(table: pl.DataFrame, removed: pl.DataFrame, level: float) -> pl.DataFrame:
-    """TPR, FPR and accuracy: one row per filter."""
+    """TPR, FPR and accuracy: one row per filter; of single scores also how much higher their FPR is than the rule's."""
     out_of_class = table["out_of_class"].to_numpy()
     trajectory = table.select(pl.struct(TRAJECTORY).rank("dense")).to_series().to_numpy()
-    rows = []
+    rows: list[tuple[object, ...]] = []
+    rule = removed.to_series(0).to_numpy()
     for name in removed.columns:
         quality = filter_quality(removed[name].to_numpy(), out_of_class, trajectory=trajectory, level=level)
-        values = [x for e in (quality.tpr, quality.fpr, quality.accuracy) for x in (e.value, e.low, e.high)]
+        gap = None if not rows else _fpr_gap(removed[name].to_numpy(), rule, out_of_class, trajectory, level)
+        estimates = (quality.tpr, quality.fpr, quality.accuracy, gap)
+        values = [x for e in estimates for x in ((None,) * 3 if e is None else (e.value, e.low, e.high))]
         rows.append((name, *values, len(table), int(out_of_class.sum())))
-    columns = [f"{rate}{end}" for rate in ("tpr", "fpr", "accuracy") for end in ("", "_low", "_high")]
-    return pl.DataFrame(rows, schema=["filter", *columns, "images", "out_of_class"], orient="row")
+    columns = [f"{rate}{end}" for rate in ("tpr", "fpr", "accuracy", "fpr_gap") for end in ("", "_low", "_high")]
+    schema: dict[str, type[pl.DataType]] = {"filter": pl.String, **dict.fromkeys(columns, pl.Float64)}
+    schema |= {"images": pl.Int64, "out_of_class": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _fpr_gap(
+    removed: np.ndarray, rule: np.ndarray, out_of_class: np.ndarray, trajectory: np.ndarray, level: float
+) -> Estimate:
+    """The FPR of a filter minus that of the rule on the same images; trajectories are resampled."""
+    inside, count = ~out_of_class, int(trajectory.max()) + 1
+    images = np.bincount(trajectory[inside], minlength=count)
+    more = np.bincount(trajectory[inside], weights=removed[inside].astype(float) - rule[inside], minlength=count)
+    rows = np.stack([more, images], axis=1)[images > 0]
+    return bootstrap(rows, lambda means: means[..., 0] / means[..., 1], name="difference in FPR", level=level)
 
 
 def filter_roc(

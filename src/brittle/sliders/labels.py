@@ -103,7 +103,7 @@ def read_annotations(
             if earlier != label:
                 raise BrittleError(
                     f"{annotator!r} labels {sample!r} as {earlier!r} and, in {str(file)!r}, as {label!r}; an annotator "
-                    "has one label for an image: correct one of them, or name two annotators in a column `annotator`"
+                    "has one label for an image: correct one of them, or give the files of two people two names"
                 )
     table = [(sample, annotator, label) for (sample, annotator), label in rows.items()]
     return pl.DataFrame(table, schema=["sample", "annotator", "label"], orient="row")
@@ -175,7 +175,7 @@ def _label(text: str, words: Mapping[str, str], where: str) -> str:
 
 
 def _via_json(file: Path) -> dict[str, dict[str, Any]]:
-    """The attributes of each file, from a VIA project or its annotations; options by their descriptions."""
+    """The attributes of each file, from a VIA project or its annotations; options by their descriptions, if any."""
     try:
         data = json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError as error:
@@ -196,7 +196,7 @@ def _via_json(file: Path) -> dict[str, dict[str, Any]]:
             raise BrittleError(f"{str(file)!r} is no project of VIA: an image in it has no filename")
         attributes = image.get("file_attributes") or {}
         found[str(image["filename"])] = {
-            name: options.get(name, {}).get(value, value) if isinstance(value, str) else value
+            name: options.get(name, {}).get(value) or value if isinstance(value, str) else value
             for name, value in attributes.items()
         }
     return found

@@ -16,7 +16,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write, missing_or_damaged
 from brittle._optional import require
 from brittle._parallel import check_engine
-from brittle._ray import map_on_ray, ray_cluster
+from brittle._ray import Done, map_on_ray, ray_cluster
 from brittle._types import check_seed
 from brittle.corruptions import Draws
 from brittle.models.diffusion import as_pipeline
@@ -384,11 +384,11 @@ def train_sliders(
     total = len(todo) * steps
     if todo and engine == "ray":
         done = 0
-        for pair, slider in _on_ray(base, todo, settings, address):
-            slider.save(folders[pair])
+        for trained in _on_ray(base, todo, settings, address):
+            trained.result.save(folders[trained.item])
             done += steps
             if progress is not None:
-                progress(folders[pair].name, done, total)
+                progress(f"{folders[trained.item].name}{trained.where}", done, total)
     elif todo:
         pipeline = base.pipeline()
         for index, (target_class, shift) in enumerate(todo):
@@ -407,9 +407,7 @@ def train_sliders(
     return TrainedSliders(list(folders.values()), len(folders) - len(todo))
 
 
-def _on_ray(
-    base: Base, todo: list[Pair], settings: dict[str, Any], address: str | None
-) -> Iterator[tuple[Pair, Slider]]:
+def _on_ray(base: Base, todo: list[Pair], settings: dict[str, Any], address: str | None) -> Iterator[Done[Pair]]:
     with ray_cluster(address) as ray:
         tasks = [((cls, shift), (base, cls.prompt, shift, settings)) for cls, shift in todo]
         gpu = wants_gpu(ray, base.device)

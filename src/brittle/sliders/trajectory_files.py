@@ -412,7 +412,7 @@ def _on_ray(
         return
     with ray_cluster(address) as ray:
         gpu = wants_gpu(ray, base.device)
-        for pick, files in map_on_ray(ray, _drawn_files, tasks, gpu=gpu, title=lambda pick: pick.title):
+        for pick, files, _ in map_on_ray(ray, _drawn_files, tasks, gpu=gpu, title=lambda pick: pick.title):
             target = pick.place(root)
             write_card(target, json.loads(files.pop(CARD)))
             new = {name: content for name, content in files.items() if not is_complete(target / name)}

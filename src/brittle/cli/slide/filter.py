@@ -71,7 +71,13 @@ def quality_table(quality: pl.DataFrame, output: Path, method: str = "", *, labe
     images, out_of_class = quality["images"][0], quality["out_of_class"][0]
     note = f"percent of {images:,} images, {out_of_class:,} of them labelled out of class{labelled_by}; "
     note += "TPR: removed of these, FPR: removed of the others"
-    console().print(f"[dim]{note}{method and '; '}{method}[/]\n")
+    console().print(f"[dim]{note}{method and '; '}{method}[/]")
+    rows = {row["filter"]: row for row in quality.iter_rows(named=True)}
+    if (naive := rows.get("CLIP_class")) is not None and naive["fpr_gap"] is not None:
+        gap, low, high = (100 * naive[key] for key in ("fpr_gap", "fpr_gap_low", "fpr_gap_high"))
+        than = f"FPR of CLIP_class alone minus that of {quality['filter'][0]}, on the same images"
+        console().print(f"[dim]{than}: {gap:.1f} \\[{low:.1f}, {high:.1f}] points[/]")
+    console().print()
     figure = save_figure(plot_filter(quality), output / "quality.svg")
     return [save_table(quality, output / "quality.csv"), figure]
 

@@ -130,7 +130,8 @@ def sample_verb(
             progress=follow(bar),
             **settings,
         )
-    console().print(f"{drawn.drawn:,} images drawn, {drawn.existing:,} existed, of {len(picks)} classes in shifts")
+    what = "classes without a shift" if wanted == [0] else "classes in shifts"
+    console().print(f"{drawn.drawn:,} images drawn, {drawn.existing:,} existed, of {len(picks)} {what}")
     if wanted == [0]:
         say_next(
             "run",
