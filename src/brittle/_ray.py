@@ -6,7 +6,8 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from brittle._errors import RunError
 from brittle._optional import how_to_install
@@ -17,7 +18,27 @@ CONNECT_TIMEOUT = 10.0
 RETRIES = 5
 """How often a task is retried when its worker dies."""
 
+WAIT, PROBE_TIMEOUT, SILENCE = 5.0, 3.0, 25.0
+"""Seconds between two checks of the cluster, for an answer, and without any answer until the work is given up.
+
+Ray itself ends this process without a word of ours 60 s after it has lost the head, and waits for minutes for a node
+that is cut off.
+"""
+
 Item = TypeVar("Item")
+
+
+class Done(NamedTuple, Generic[Item]):
+    """A task that is done: its item, its result, and the address of its node, if there is more than one."""
+
+    item: Item
+    result: Any
+    node: str
+
+    @property
+    def where(self) -> str:
+        """What follows the name of a task: " on 10.0.0.2", or nothing."""
+        return f" on {self.node}" if self.node else ""
 
 
 @contextmanager
@@ -45,12 +66,12 @@ def ray_cluster(address: str | None) -> Iterator[Any]:
 
 def map_on_ray(
     ray: Any, work: Callable[..., Any], items: Sequence[tuple[Item, tuple[Any, ...]]], *, gpu: bool, title: Any
-) -> Iterator[tuple[Item, Any]]:
+) -> Iterator[Done[Item]]:
     """`work(*arguments)` for each (item, arguments) on the workers, in order of completion.
 
     Errors of the work are raised here; only the loss of a worker is retried, and repeated losses raise a `RunError`.
     `title(item)` names work that failed. A worker with another version or other code of brittle raises, because its
-    results could differ.
+    results could differ. A head or node that does not answer any more raises within a minute.
     """
 
     installed = version_and_code()
@@ -59,35 +80,108 @@ def map_on_ray(
         import socket
         from importlib import import_module
 
+        import ray
+
+        address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
         worker = installed()
         if worker != driver:
             difference = "with other code " if worker[0] == driver[0] else ""
             raise RunError(
-                f"the Ray node {socket.gethostname()!r} has brittle {worker[0]} {difference}and this run has brittle "
-                f"{driver[0]}; install the same one on every node; finished results are kept, the same command resumes"
+                f"the Ray node {address} ({socket.gethostname()}) has brittle {worker[0]} {difference}and this run has "
+                f"brittle {driver[0]}; install the same one on every node; finished results are kept, the same command "
+                "resumes"
             )
-        return getattr(import_module(module), name)(*arguments)
+        return address, getattr(import_module(module), name)(*arguments)
 
     module, name = work.__module__, work.__qualname__
     driver = installed()
     remote = ray.remote(num_cpus=1, num_gpus=1 if gpu else 0, max_retries=RETRIES)(checked)
     pending = {remote.remote(driver, *arguments): item for item, arguments in items}
+    watch = Watch(ray)
     try:
         while pending:
-            ready, _ = ray.wait(list(pending), num_returns=1)
+            ready, _ = ray.wait(list(pending), num_returns=1, timeout=WAIT)
+            watch.check(len(items) - len(pending), len(items))
             for task in ready:
                 item = pending.pop(task)
                 try:
-                    result = ray.get(task)
+                    address, result = ray.get(task)
                 except ray.exceptions.RayError as error:
                     cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
                     if isinstance(cause, ray.exceptions.RayError):
                         raise ray_error(ray, cause, title(item), RETRIES + 1) from error
                     raise cause from error  # it shows the worker's traceback
-                yield item, result
+                yield Done(item, result, address if watch.nodes > 1 else "")
     finally:
-        for task in pending:
+        for task in pending if watch.is_connected else ():
             ray.cancel(task)
+
+
+class Watch:
+    """Whether the head and the nodes of a cluster still answer, as this process sees them.
+
+    Only what has answered once is watched: a driver outside of a cluster may see its head alone.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self.head = str(ray.get_runtime_context().gcs_address)
+        self.answered: set[str] = set()
+        self._silent_since: dict[str, float] = {}
+        self.is_connected = True
+        self._next = 0.0
+        self.check(0, 0)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes have answered."""
+        return len(self.answered - {"head"})
+
+    def check(self, done: int, total: int) -> None:
+        """Ask head and nodes, not more often than every few seconds; raise if one has been silent for too long.
+
+        Silence is counted from the first question without an answer: the work between two questions may take long.
+        """
+        if monotonic() < self._next:
+            return
+        head = self._answers("head", self.head)
+        silent = [] if head else ["head"]
+        for address, place in self._nodes().items() if head else ():
+            if not self._answers(address, place):
+                silent.append(address)
+        self._next = monotonic() + (WAIT if not silent else 1.0)
+        for name in silent:
+            since = self._silent_since.setdefault(name, monotonic())
+            seconds = monotonic() - since
+            if seconds >= SILENCE:
+                self.is_connected = name != "head"
+                what = f"head of the Ray cluster at {self.head}" if name == "head" else f"Ray node {name}"
+                raise RunError(
+                    f"the {what} has not answered for {seconds:.0f} s, after {done} of {total} tasks; look at it with "
+                    f"`ray status`, or start the cluster again without it; {RESUMES}"
+                )
+
+    def _nodes(self) -> dict[str, str]:
+        """The nodes that Ray takes for alive, by address, each with the address and port where it answers."""
+        nodes = {
+            str(node["NodeManagerAddress"]): f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
+            for node in self._ray.nodes()
+            if node["Alive"]
+        }
+        for gone in self.answered - nodes.keys() - {"head"}:  # Ray knows, and does its tasks again elsewhere
+            self.answered.discard(gone)
+            self._silent_since.pop(gone, None)
+        return nodes
+
+    def _answers(self, name: str, address: str) -> bool:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=PROBE_TIMEOUT).close()
+        except OSError:
+            return name not in self.answered
+        self.answered.add(name)
+        self._silent_since.pop(name, None)
+        return True
 
 
 def version_and_code() -> Callable[[], tuple[str, str]]:
