@@ -1,0 +1,1 @@
+"""Fuzzers: they run for a minute in the ordinary tests, and for as long as one likes by `make fuzz`."""
