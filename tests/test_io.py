@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle._io import atomic_write, create, file_name, is_complete, sweep
+from brittle._io import atomic_write, create, file_name, is_complete, set_aside
+from brittle._parts import part, stale_parts, sweep
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset, write_arrays
 from brittle.datasets.dataset import Dataset
@@ -70,24 +71,49 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
 def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(tmp_path: Path) -> None:
-    place = tmp_path / "images [1].npy"
-    dead, living, other = (tmp_path / f".{name}.part" for name in ("images [1].npy.00", "images [1].npy.11", "b.00"))
-    for file in (dead, living, other):
+    living = part(tmp_path / "images [1].npy")
+    dead = living.with_name(living.name.replace(f"-{os.getpid()}-", f"-{dead_process()}-"))
+    elsewhere = [
+        tmp_path / f".images.npy.{machine}-{os.getpid()}-00000000.part" for machine in ("00000000", "ffffffff")
+    ]
+    unnamed = [tmp_path / f".{name}.part" for name in ("a.00000000", "b.00000000")]
+    others = [tmp_path / name for name in ("notes.part", ".cifar.tar.gz.part", ".film.part")]  # of downloads
+    for file in (living, dead, *others, *elsewhere, *unnamed):
         file.touch()
-    for file in (dead, other):
-        os.utime(file, (1, 1))
-    sweep(place)
-    assert sorted(tmp_path.iterdir()) == sorted((living, other))
+    for file in (living, *others, elsewhere[0], unnamed[0]):
+        os.utime(file, (1, 1))  # long ago, or the clock is far ahead
+    assert sweep(tmp_path) == sorted((dead, elsewhere[0], unnamed[0]))
+    assert sorted(tmp_path.iterdir()) == sorted((living, *others, elsewhere[1], unnamed[1]))
+
+
+def test_a_folder_that_is_gone_or_cannot_be_listed_has_nothing_stale(tmp_path: Path) -> None:
+    assert stale_parts(tmp_path / "gone") == []
+
+
+def test_what_is_set_aside_keeps_its_content_under_a_new_name(tmp_path: Path) -> None:
+    names = []
+    for content in ("first", "second"):
+        (tmp_path / "run.toml").write_text(content)
+        names.append(set_aside(tmp_path / "run.toml").name)
+    assert names == ["run.toml.damaged", "run.toml.2.damaged"]
+    assert [(tmp_path / name).read_text() for name in names] == ["first", "second"]
 
 
 @pytest.mark.parametrize("large", ["decoded", "arrays"])
 def test_large_files_are_swept_before_they_are_written(tmp_path: Path, large: str) -> None:
     data = load_dataset("demo").subset(range(3))
     name = "images.npy" if large == "decoded" else "fog.npy"
-    left = tmp_path / f".{name}.0.part"
+    left = part(tmp_path / name)
+    left = left.with_name(left.name.replace(f"-{os.getpid()}-", f"-{dead_process()}-"))
     left.touch()
-    os.utime(left, (1, 1))
     if large == "decoded":
         decode(data, tmp_path)
     else:

@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import sys
-import time
 import tomllib
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from glob import escape
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data
+from brittle._parts import part, shortened
 
 if sys.platform != "win32":
     import fcntl
-
-STALE_SECONDS = 3600.0
-"""A .part file not written to for this long was left by a process that died."""
 
 MAX_NAME_LENGTH = 80
 """Characters of a name that are kept in its file name."""
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
 
 
 class DamagedFile(UserWarning):
     """A file that a crash left empty or truncated; it counts as missing."""
-
-
-def part(path: Path) -> Path:
-    """A temporary path for writing a file: hidden, in the same folder, and different at each call.
-
-    Two processes or machines that write the same file do not collide; the last to finish wins.
-    """
-    return path.with_name(f".{_shortened(path.name)}.{token_hex(4)}.part")
-
-
-def _shortened(name: str) -> str:
-    """A name short enough to append to, since file systems allow 255 bytes; a long one becomes a digest."""
-    encoded = os.fsencode(name)
-    return name if len(encoded) <= 200 else sha256(encoded).hexdigest()[:16]
-
-
-def sweep(path: Path) -> None:
-    """Remove the .part files that killed processes left: those not written to for an hour.
-
-    Call it before writing large files only, since it lists the folder.
-    """
-    for leftover in path.parent.glob(f".{escape(_shortened(path.name))}.*.part"):
-        with suppress(OSError):  # another process removed it first
-            if time.time() - leftover.stat().st_mtime > STALE_SECONDS:
-                leftover.unlink()
 
 
 @contextmanager
@@ -89,6 +62,29 @@ def atomic_rename(temporary: Path, path: Path, *, durable: bool = True) -> None:
     _flush_file(temporary)
     temporary.replace(path)
     _flush_folder(path.parent)
+
+
+def allocated_array(path: Path, shape: tuple[int, ...], dtype: Any) -> np.memmap[Any, Any]:
+    """A new .npy file mapped into memory, all of whose bytes the disk has set aside.
+
+    Without that a full disk is noticed only when a page is written back, which ends the process by a signal.
+    """
+    import numpy as np
+
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            except OSError as error:
+                if error.errno not in FULL:  # a file system that cannot set space aside
+                    return array
+                raise OSError(error.errno, f"{error.strerror}, {array.nbytes:,} bytes are needed", str(path)) from error
+    return array
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The numbers of the errors of a full disk, and of a user's share of it."""
 
 
 def create(path: Path, text: str) -> bool:
@@ -205,6 +201,20 @@ class Presence:
     __del__ = close
 
 
+def in_use(path: Path) -> bool:
+    """Whether a process holds a `Presence` on a file; False where the file system has no locks."""
+    if sys.platform == "win32":
+        return False
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return False
+
+
 def _lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
     """Whether the lock was acquired; always False on Windows."""
     if sys.platform == "win32":
@@ -246,9 +256,40 @@ def missing_or_damaged(path: Path, then: str) -> bool:
     """Whether a file is missing or damaged; a damaged one gives a warning that states what happens `then`."""
     if is_complete(path):
         return False
-    if path.is_file():
-        warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; {then}"), stacklevel=3)
+    if os.path.lexists(path):
+        warn_damaged(path, then)
     return True
+
+
+def warn_damaged(path: Path, then: str, reason: str = "") -> None:
+    """Warn of a damaged file with what is wrong with it, and what happens `then`."""
+    if not reason:
+        reason = "is empty, cut off or garbled" if path.is_file() else "is no file"
+    warnings.warn(DamagedFile(f"{str(path)!r} {reason}; {then}"), stacklevel=4)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, or a folder in its place, so that it can be written again; its new path.
+
+    Nothing is removed: `run.toml` becomes `run.toml.damaged`, or `run.toml.2.damaged` if that exists.
+    """
+    for number in range(1, 10_000):
+        kept = path.with_name(f"{shortened(path.name)}{f'.{number}' * (number > 1)}{DAMAGED}")
+        if not os.path.lexists(kept):
+            path.rename(kept)
+            return kept
+    raise BrittleError(f"{str(path.parent)!r} holds thousands of files {DAMAGED}; remove them")
+
+
+DAMAGED = ".damaged"
+"""The suffix of what was set aside."""
+
+
+def make_way(path: Path) -> None:
+    """Set a folder, a pipe or a device aside where a file is to be written."""
+    if os.path.lexists(path) and not path.is_file() and not path.is_symlink():
+        kept = set_aside(path)
+        warnings.warn(DamagedFile(f"{str(path)!r} is no file; it is now {kept.name!r}"), stacklevel=3)
 
 
 def _begins_and_ends(prefix: bytes, suffix: bytes) -> Callable[[Path, int], bool]:
@@ -261,6 +302,52 @@ def _begins_and_ends(prefix: bytes, suffix: bytes) -> Callable[[Path, int], bool
             return head == prefix and file.read() == suffix
 
     return check
+
+
+SEAL = "brittle.seal"
+"""The key under which a sealed Parquet file has a digest of its other bytes."""
+
+UNSEALED = "0" * 64
+"""What stands in place of the digest until it is known, and while it is computed."""
+
+
+def seal(path: Path) -> None:
+    """Write the digest of a Parquet file into its metadata, where `UNSEALED` stands under the key `SEAL`.
+
+    Parquet has no check sums of its own here, and a flipped bit may give other numbers without an error.
+    """
+    content = path.read_bytes()
+    place = _seal_place(content)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(sha256(content).hexdigest().encode())
+
+
+def _seal_place(content: bytes) -> int:
+    """Where the digest begins: behind its key and the length of a text of 64 characters; -1 if there is none."""
+    key = SEAL.encode() + b"\x18\x40"
+    place = content.rfind(key)
+    return place if place < 0 else place + len(key)
+
+
+def _is_parquet(path: Path, size: int) -> bool:
+    status = path.stat()
+    return _is_sealed_parquet(str(path), size, status.st_mtime_ns, status.st_ino)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_sealed_parquet(path: str, size: int, _modified: int, _inode: int) -> bool:
+    """Whether a file is as it was written; of one without a seal only that it begins and ends as it should."""
+    content = Path(path).read_bytes()
+    if size < 12 or content[:4] != b"PAR1" or content[-4:] != b"PAR1":
+        return False
+    place = _seal_place(content)
+    if place < 0:
+        return True
+    digest, zeroed = content[place : place + 64], sha256(memoryview(content)[:place])
+    zeroed.update(UNSEALED.encode())
+    zeroed.update(memoryview(content)[place + 64 :])
+    return digest == zeroed.hexdigest().encode()
 
 
 def _is_json(path: Path, _size: int) -> bool:
@@ -295,7 +382,7 @@ def _is_safetensors(path: Path, size: int) -> bool:
 
 _JPEG = _begins_and_ends(b"\xff\xd8", b"\xff\xd9")
 _CHECKS: dict[str, Callable[[Path, int], bool]] = {
-    ".parquet": _begins_and_ends(b"PAR1", b"PAR1"),
+    ".parquet": _is_parquet,
     ".jpeg": _JPEG,
     ".jpg": _JPEG,
     ".png": _begins_and_ends(b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"),

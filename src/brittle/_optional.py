@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from brittle._errors import ModelError
+from brittle._errors import BrittleError, ModelError
 from brittle._parallel import wait_passively
 
 EXTRAS = {
@@ -37,13 +37,14 @@ INSTALL = {
     "torchvision": "torchvision",
     "starlette": "explore",
     "uvicorn": "explore",
+    "autoattack": "git+https://github.com/fra31/auto-attack",
 }
-"""The extra that installs a package, or the package itself if none does."""
+"""The extra that installs a package, or what pip installs if none does; RobustBench imports autoattack."""
 
-IMPORT_TORCHVISION = ("torchvision", "timm", "transformers", "diffusers", "peft", "open_clip")
+IMPORT_TORCHVISION = ("torchvision", "timm", "robustbench", "transformers", "diffusers", "peft", "open_clip")
 """Packages that import torchvision if it is installed, and fail if it does not match torch."""
 
-NEED_TORCHVISION = ("torchvision", "timm", "open_clip")
+NEED_TORCHVISION = ("torchvision", "timm", "robustbench", "open_clip")
 """Those of them that cannot do without it; the others are told that it is not installed if it cannot be imported."""
 
 
@@ -67,7 +68,12 @@ def require(module: str, extra: str | None = None) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != package:
-            raise  # it is installed, but one of its dependencies is missing
+            dependency = str(error.name).partition(".")[0]
+            raise ModuleNotFoundError(
+                f"{package} is installed, but not {dependency}, which it needs: "
+                f"{how_to_install(INSTALL.get(dependency, dependency))}",
+                name=error.name,
+            ) from error
         raise ModuleNotFoundError(
             f"this needs {package}, which is not installed: {how_to_install(extra or INSTALL[package])}",
             name=package,
@@ -164,6 +170,40 @@ def load_module(path: str | Path, name: str | None = None) -> ModuleType:
     return module
 
 
+def run_file(path: str | Path, name: str | None = None) -> ModuleType:
+    """As `load_module`; what the file raises becomes one sentence that names it."""
+    try:
+        return load_module(path, name)
+    except FileNotFoundError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise BrittleError(f"{str(path)!r} failed while it was run: {what_failed(error)}") from error
+
+
+def is_taken(path: Path) -> bool:
+    """Whether another module than this file has its name, such as random.py; it must not take that one's place."""
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None:
+        file = getattr(loaded, "__file__", None)
+        return file is None or Path(file).resolve() != path.resolve()
+    try:
+        spec = find_spec(path.stem)
+    except (ImportError, ValueError):
+        return True
+    return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path.resolve())
+
+
+def what_failed(error: BaseException) -> str:
+    """An error of others' code in one line: its kind and the first line of what it says."""
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+    if isinstance(error, BrittleError):
+        return str(error)
+    first_line, *other_lines = str(error).strip().splitlines() or [""]
+    reason = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
+    return f"{reason}{' …' if other_lines else ''}"
+
+
 def public_callables(module: ModuleType) -> list[str]:
     """The names that a user may have meant when a module does not have the one that was asked for."""
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
@@ -186,12 +226,16 @@ def quiet_libraries(*packages: str) -> Iterator[None]:
                 logging.enable_progress_bar()
 
 
-@contextmanager
-def model_errors(model: str, when: str) -> Iterator[None]:
+class model_errors:  # noqa: N801 - a context manager; one made of a generator would lose StopIteration
     """Convert any exception of a user's model into a `ModelError`; `when` says where, such as "on fog 3"."""
-    try:
-        yield
-    except Exception as error:
-        first_line, *other_lines = str(error).strip().splitlines() or [""]
-        reason = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
-        raise ModelError(f"the model {model!r} failed {when}: {reason}{' …' if other_lines else ''}") from error
+
+    def __init__(self, model: str, when: str) -> None:
+        self.model, self.when = model, when
+
+    def __enter__(self) -> None:
+        """Nothing is done."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        """Raise a ModelError in place of what the model raised; an interruption stays."""
+        if isinstance(error, Exception | SystemExit | GeneratorExit):
+            raise ModelError(f"the model {self.model!r} failed {self.when}: {what_failed(error)}") from error

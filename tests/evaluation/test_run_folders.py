@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,6 @@ from brittle.evaluation import (
     search_failure_points,
 )
 from brittle.models import from_callable
-from brittle.report import write_report
 from tests.errors import naming, unnamed
 
 RECIPE = Benchmark("small", (Entry("imagenet-c/contrast", (1, 3)), Entry("gaussian_noise", (5,))))
@@ -74,33 +72,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-KINDS = ["run.toml", "images.json", "images.npy", "recipes/*.toml", "models/*.toml", "calls/*.json"]
-KINDS += ["cells/*/clean.parquet", "cells/*/*noise*.parquet", "failure-points/*/*contrast*.parquet"]
-SPOIL: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda _: b"",
-    "half": lambda content: content[: len(content) // 2],
-    "but one byte": lambda content: content[:-1],
-}
-
-
-@pytest.mark.parametrize("how", SPOIL)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_file_is_named_and_made_again(finished: Path, tmp_path: Path, kind: str, how: str) -> None:
-    run = shutil.copytree(finished, tmp_path / "run")
-    path = sorted(run.glob(kind))[0]
-    path.write_bytes(SPOIL[how](path.read_bytes()))
-    if kind.startswith("images"):
-        next(run.glob("cells/*/clean.parquet")).unlink()  # so that they are needed
-    with pytest.warns(DamagedFile, match=re.escape(path.name)):
-        results = both(run)
-    if kind == "calls/*.json":
-        path.unlink()  # the one thing that cannot be made again; everything works beside it
-    assert rows(run).equals(rows(finished))
-    assert results.equals(both(finished))
-    assert [recipe.hash for recipe in load_results(run).benchmarks()] == [RECIPE.hash]
-    write_report(load_results(run), tmp_path / "report.html")
-
-
 def test_everything_but_the_cells_may_be_empty_at_once(finished: Path, tmp_path: Path) -> None:
     run = shutil.copytree(finished, tmp_path / "run")
     for path in run.rglob("*"):
@@ -122,6 +93,20 @@ def test_cells_of_other_data_are_not_taken_over_with_an_empty_claim(finished: Pa
         evaluate(model(), squares(2), RECIPE, run)
     with pytest.raises(FileNotFoundError, match=naming("run", "run.toml")):
         load_results(run)
+
+
+def test_a_record_of_another_program_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('tool = "another"\n')
+    with pytest.warns(DamagedFile, match="run.toml"):
+        evaluate(model(), squares(), RECIPE, tmp_path)
+    assert (tmp_path / "run.toml.damaged").read_text() == 'tool = "another"\n'
+
+
+def test_arrays_that_results_keep_are_read_only(finished: Path) -> None:
+    results = load_results(finished)
+    right = results.correct(results.models[0], "imagenet-c/contrast")[0]
+    with pytest.raises(ValueError, match="read-only"):
+        right[0, 0] = False
 
 
 def test_a_damaged_cell_is_left_out_of_results_that_are_only_read(finished: Path, tmp_path: Path) -> None:

@@ -6,14 +6,13 @@ from brittle.benchmarks.benchmark import (
     Cell,
     Entry,
     Level,
-    choose_benchmark,
     ends,
-    find_corruptions,
     level_name,
     list_benchmarks,
     load_benchmark,
     severity_of,
 )
+from brittle.benchmarks.selection import choose_benchmark, find_corruptions
 from brittle.benchmarks.sequences import SEQUENCE_BENCHMARKS, SequenceBenchmark, load_sequence_benchmark
 
 __all__ = [

@@ -18,7 +18,7 @@ from brittle._html import html_block, html_table, html_title
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._types import check_seed
-from brittle.corruptions import Corruption, Draws, Sample, check_sample, corrupt, get_corruption, list_corruptions
+from brittle.corruptions import Corruption, Draws, Sample, check_sample, corrupt, get_corruption
 from brittle.corruptions.images import batch_ids
 from brittle.corruptions.severity import check_severity
 
@@ -195,9 +195,12 @@ class Benchmark:
         if self.storage not in STORAGES:
             raise BrittleError(f"storage must be one of {', '.join(STORAGES)}, got {self.storage!r}")
         object.__setattr__(self, "seed", check_seed(self.seed))
+        for name in ("title", "source"):
+            if not isinstance(getattr(self, name), str):
+                raise BrittleError(f"{name} is a text, got {getattr(self, name)!r}")
         for name in ("version", "image_size"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise BrittleError(f"{name} is a whole number of at least 1, got {value!r}")
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
@@ -237,8 +240,14 @@ class Benchmark:
         code = entry.corruption.code
         return Cell(entry.id, level, digest({"recipe": recipe, "code": code}, length=8) if code else recipe[:8])
 
+    @cached_property
+    def _by_id(self) -> dict[str, Entry]:
+        return {entry.id: entry for entry in self.entries}
+
     def entry(self, corruption: str | Corruption) -> Entry:
         """The entry of one corruption, by its id, or by its name if only one corruption of the recipe has it."""
+        if isinstance(corruption, str) and (known := self._by_id.get(corruption)) is not None:
+            return known
         matches = [entry for entry in self.entries if entry.id.endswith(f"/{corruption}")]
         identity = matches[0].id if len(matches) == 1 else get_corruption(corruption).id
         for entry in self.entries:
@@ -341,6 +350,9 @@ class Benchmark:
         allowed = {f.name for f in fields(cls)} - {"entries"} | {"levels", "uniform", "corruption"}
         _check_keys(head, allowed, where)
         head = {key: value for key, value in head.items() if key not in ("levels", "uniform")}
+        for key in ("name", "title", "source", "version"):
+            if not isinstance(head.get(key, ""), str | int if key == "version" else str):
+                raise BrittleError(f"{key} in {where} is a text, got {head[key]!r}; put it into quotes")
         if "name" not in head or not isinstance(tables, list):
             raise BrittleError(f"{where} needs a name and at least one [[corruption]] with an id")
         entries = []
@@ -404,86 +416,3 @@ def load_benchmark(name: str | Path) -> Benchmark:
     close = get_close_matches(str(name), list_benchmarks(), n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(list_benchmarks())}."
     raise BrittleError(f"there is no benchmark {str(name)!r}; {hint} Name your own recipe by its .toml file")
-
-
-def choose_benchmark(
-    benchmark: str | Path | None = None,
-    *,
-    corruptions: Sequence[str] = (),
-    severities: Sequence[Level] = (),
-    seed: int | None = None,
-    textures: str | Path | None = None,
-    default: str | None = None,
-) -> Benchmark | None:
-    """A benchmark by its name or recipe, cut down to some corruptions or moved to other severities.
-
-    >>> from brittle.benchmarks import choose_benchmark
-    >>> choose_benchmark("cifar10-c", corruptions=["fog", "snow"], severities=[1, 3])
-    <Benchmark 'cifar10-c-custom': 2 corruptions, 4 cells, seed 0>
-
-    Args:
-        benchmark: the name or the .toml file. Without one, the corruptions need not be part of any recipe.
-        corruptions: names; all of the recipe by default.
-        severities: those of the recipe by default, or 1 to 5 without one.
-        seed: that of the recipe by default.
-        textures: a folder of images for corruptions that lay some over the image; the recipe keeps its name.
-        default: the recipe if neither a benchmark nor corruptions are given; None if nothing is asked for at all.
-    """
-    chosen = _cut_benchmark(benchmark, corruptions, severities, seed, default)
-    if textures is None:
-        return chosen
-    if chosen is None:
-        raise BrittleError("`textures` needs a `benchmark` or `corruptions` with textures, such as frost")
-    return chosen.with_textures(textures)
-
-
-def _cut_benchmark(
-    benchmark: str | Path | None,
-    corruptions: Sequence[str],
-    severities: Sequence[Level],
-    seed: int | None,
-    default: str | None,
-) -> Benchmark | None:
-    if benchmark is None and corruptions:
-        entries = tuple(Entry(name, tuple(severities) or (1, 2, 3, 4, 5)) for name in corruptions)
-        return Benchmark("custom", entries, seed=seed or 0)
-    recipe = benchmark or default
-    if recipe is None:
-        if severities or seed is not None:
-            raise BrittleError("severities and a seed need a `benchmark` or `corruptions` to apply them to")
-        return None
-    return load_benchmark(recipe).cut(corruptions, severities=severities, seed=seed)
-
-
-def find_corruptions(
-    names: Sequence[str] = (),
-    *,
-    source: str | None = None,
-    family: str | None = None,
-    benchmark: str | Path | None = None,
-) -> list[Corruption]:
-    """The corruptions of a published set, of a family and of a benchmark at once, all or those of some names.
-
-    >>> from brittle.benchmarks import find_corruptions
-    >>> [corruption.name for corruption in find_corruptions(family="weather", benchmark="cifar10-c")]
-    ['snow', 'frost', 'fog', 'brightness']
-    """
-    chosen = list_corruptions(source=source, family=family)
-    if benchmark is not None:
-        members = [entry.corruption for entry in load_benchmark(benchmark).entries]
-        chosen = [corruption for corruption in members if corruption in chosen]
-    if names:
-        named = [_corruption_among(name, chosen) for name in names]
-        for corruption in named:
-            if corruption not in chosen:
-                raise BrittleError(f"{corruption.id} is not of the given source, family and benchmark")
-        chosen = named
-    if not chosen:
-        raise BrittleError("no corruption is of that source, family and benchmark at once; try fewer options")
-    return chosen
-
-
-def _corruption_among(name: str, chosen: Sequence[Corruption]) -> Corruption:
-    """The corruption of that name, of those chosen if exactly one of them has it."""
-    matches = [corruption for corruption in chosen if corruption.name == name]
-    return matches[0] if len(matches) == 1 else get_corruption(name)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import sys
 from collections.abc import Callable, Iterable
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -17,6 +19,7 @@ from brittle.cli import (
     corrupt,
     demo,
     design,
+    doctor,
     explore,
     failure_points,
     fetch,
@@ -41,7 +44,7 @@ EXAMPLES = (
 )
 
 EXIT_CODES = (
-    "Exit codes: 0 fine; 1 a check failed, or a model or worker did; 2 something asked for cannot be; 130 interrupted."
+    "Exit codes: 0 fine; 1 a check or model failed, or a run is damaged; 2 what was asked cannot be; 130 interrupted."
 )
 
 TEST, IMAGES, BUILD, START = "Test a model", "Corrupt images", "Build better tests", "Get started"
@@ -142,6 +145,7 @@ _add("report", report.report_verb, report.EXAMPLES, panel=TEST)
 _add("failure-points", failure_points.failure_points_verb, failure_points.EXAMPLES, panel=TEST)
 _add("probe", probe.probe_verb, probe.EXAMPLES, panel=TEST)
 _add("explore", explore.explore_verb, explore.EXAMPLES, panel=TEST)
+_add("doctor", doctor.doctor_verb, doctor.EXAMPLES, panel=TEST)
 _add("import", import_.import_verb, import_.EXAMPLES, panel=TEST)
 _add("list", list_.list_verb, list_.EXAMPLES, panel=IMAGES)
 _add("show", show.show_verb, show.EXAMPLES, panel=IMAGES)
@@ -163,4 +167,7 @@ def main() -> None:
     """Run the command line."""
     wait_passively()  # before a verb loads torch
     keep_freed_memory()  # before there are threads
+    for stream in (sys.stdout, sys.stderr):  # file names may hold bytes that are no text
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="brittle")

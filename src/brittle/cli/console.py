@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from brittle._errors import BrittleError
-from brittle._optional import load_module
+from brittle._optional import is_taken, run_file
 from brittle.cli.options import option
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def import_file(name: str) -> None:
     """Run a file as a module of its own; what it registers with `@corruption` is then known like any other."""
     if Path(name).suffix != ".py" or not Path(name).is_file():
         raise FileNotFoundError(f"--import takes a Python file, got {name!r}")
-    load_module(name, Path(name).stem)
+    run_file(name, None if is_taken(Path(name)) else Path(name).stem)
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal is now."""
-    from rich.console import Console
+    from brittle.cli.progress import NameSafeConsole
 
-    return Console(stderr=stderr or JSON.get(), highlight=False, emoji=False)
+    return NameSafeConsole(stderr=stderr or JSON.get(), highlight=False, emoji=False)
 
 
 def print_json(value: Any) -> None:

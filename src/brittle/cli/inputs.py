@@ -187,6 +187,10 @@ class TrainingData:
             part = "of each class a fifth is tested" if held_out else "all images are trained on, so test on others"
             hint(f"{dataset.name}: there are no folders train and val; {part}", wrap=True)
         self._tell_images(dataset, config)
+        if len(dataset) < config.batch_size:
+            hint(
+                f"{dataset.name}: its {len(dataset)} images are one batch, less than {config.batch_size} (--batch-size)"
+            )
         return dataset
 
     def mixed_part(self, mix: str, training: Dataset) -> Dataset:

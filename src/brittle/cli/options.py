@@ -13,6 +13,7 @@ import typer
 Engine = Literal["local", "ray"]
 Mode = Literal["finetune", "scratch", "batchnorm"]
 OverlapForm = Literal["ratio", "accuracy"]
+OverlapAveraging = Literal["ratios", "gains"]
 ClusteringMethod = Literal["k-means", "hierarchical"]
 Optimizer = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "step"]
@@ -128,6 +129,7 @@ OPTIONS = {
     "--markdown": Meaning(
         "File of a summary in Markdown; one goes to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
     ),
+    "--fix": Meaning("Set damaged files aside, and remove half-written files of killed processes."),
     "--quick": Meaning("Use 100 images only."),
     # lists and pictures of corruptions
     "--source": Meaning("Only the corruptions of one published set."),
@@ -186,6 +188,11 @@ OPTIONS = {
         "Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code.",
         metavar="FORM",
         choices=OverlapForm,
+    ),
+    "--averaging": Meaning(
+        "Average the ratios of both directions, as in the papers, or their gains before they are divided.",
+        metavar="OVER",
+        choices=OverlapAveraging,
     ),
     "--no-control": Meaning("Do not train the standard model further with clean images, as a control."),
     "--from-table": Meaning("Train nothing and take a published table instead: noc-table7 or noc-table8."),

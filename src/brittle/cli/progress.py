@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from threading import Event, Thread
 from time import monotonic
+from typing import Any
 
 from rich.console import Console
+from rich.errors import MarkupError
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -14,6 +17,26 @@ FIRST, EVERY, TENTH = 5.0, 30.0, 5.0
 
 PERIOD = 120.0
 """Seconds over which the speed is taken: corruptions differ in theirs, and the time left should not jump with each."""
+
+
+MARKUP = re.compile(r"(?<!\\)\[(?!/?\]|(?:bold |dim )?(?:bold|dim|italic|red|green|yellow|blue|magenta|cyan|white)\])")
+"""An opening bracket that begins none of the styles that verbs use, and that is not escaped already."""
+
+
+class NameSafeConsole(Console):
+    """A console that prints names with brackets, such as [/red].png, as they are, and never fails on them.
+
+    A name that is one of our styles, such as [red].png, has to be escaped or given as a `Text`.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text with our few styles; all other brackets are text."""
+        if options.get("markup") is False:
+            return super().render_str(text, **options)
+        try:
+            return super().render_str(MARKUP.sub(r"\\[", text), **options)
+        except MarkupError:  # a name that closes what nobody opened
+            return super().render_str(text, **{**options, "markup": False})
 
 
 class Counts(ProgressColumn):
@@ -34,7 +57,7 @@ class WorkProgress(Progress):
         self, console: Console, *, first: float = FIRST, every: float = EVERY, tenth: float = TENTH, quiet: bool = False
     ) -> None:
         super().__init__(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             Counts(),
             TextColumn("·"),

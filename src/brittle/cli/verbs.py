@@ -15,7 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, SkippedImages
-from brittle._io import COMMAND, DamagedFile, atomic_write, toml_text
+from brittle._io import COMMAND, FULL, DamagedFile, atomic_write, make_way, toml_text
+from brittle._types import printable
 from brittle.cli.console import CALLED, IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console, long_flags, with_options
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
@@ -108,7 +109,7 @@ class Verbs(TyperGroup):
         except MISTAKES as error:
             if traceback or _is_internal(error):
                 raise
-            code, sentence = 2, _missing(error) or str(error) or type(error).__name__
+            code, sentence = 2, _missing(error) or _full(error) or str(error) or type(error).__name__
         except RunError as error:
             if traceback:
                 raise
@@ -172,11 +173,11 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
             continue
         flags = long_flags(part) or list(part.opts)
         if not flags[0].startswith("-"):
-            arguments += map(str, value) if isinstance(value, list | tuple) else [str(value)]
+            arguments += map(_toml_value, value) if isinstance(value, list | tuple) else [printable(str(value))]
         else:
             options[flags[0].lstrip("-")] = _toml_value(value)
     about: dict[str, Any] = {"command": " ".join(verb), "brittle": __version__}
-    about |= {"import": list(imports)} if tuple(imports) else {}
+    about |= {"import": list(map(printable, imports))} if tuple(imports) else {}
     workers = context.find_root().params.get("workers")
     about |= {} if workers is None else {"workers": workers}
     about |= {"arguments": arguments} if arguments else {}
@@ -186,6 +187,7 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
     text = head + toml_text({**about, "options": options})
     path = folder / COMMAND
     if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
+        make_way(path)
         with atomic_write(path) as part_file:
             part_file.write_text(text, encoding="utf-8")
 
@@ -193,7 +195,7 @@ def save_command(folder: Path, verb: list[str], command: Any, context: Any, impo
 def _toml_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_toml_value(one) for one in value]
-    return value if isinstance(value, bool | int | float) else str(value)
+    return value if isinstance(value, bool | int | float) else printable(str(value))
 
 
 def _holds_files(output: object) -> TypeGuard[Path]:
@@ -270,6 +272,14 @@ def _missing(error: BaseException) -> str | None:
     if package not in INSTALL:
         return None
     return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
+
+
+def _full(error: BaseException) -> str | None:
+    """What to do if a disk is full."""
+    if not isinstance(error, OSError) or error.errno not in FULL:
+        return None
+    place = f" ({str(error.filename)!r})" if error.filename else ""
+    return f"the disk is full: {error.strerror}{place}; what was finished is kept: make room, and repeat the command"
 
 
 def _is_internal(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -16,7 +17,7 @@ from PIL import Image as Pil
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._html import html_block, html_image, html_title
-from brittle._types import Image
+from brittle._types import Image, printable
 from brittle.datasets.classes import class_places
 from brittle.datasets.images import (
     Size,
@@ -101,12 +102,18 @@ class Files:
         for number, index in enumerate(indices):
             name = self.names[index]
             try:
-                size = str(os.stat(f"{folder}/{name}").st_size)  # noqa: PTH116 - millions of times
-                content = sha256((self.folder / name).read_bytes()).hexdigest() if number in sampled else ""
+                status = os.stat(f"{folder}/{name}")  # noqa: PTH116 - millions of times
+                sample = number in sampled and stat.S_ISREG(status.st_mode)
+                size, content = str(status.st_size), digest_of(self.folder / name) if sample else ""
             except OSError:
                 size, content = "gone", ""
             digest.update(f"{name}\0{size}\0{content}\0".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """A digest of a file's bytes."""
+    return sha256(path.read_bytes()).hexdigest()
 
 
 Read = Callable[[int], Image]
@@ -161,7 +168,8 @@ class Dataset:
         other_numbering: Numbering | None = None,
     ) -> None:
         """Called by readers. `content` gives a digest of the pixels, or of a substitute such as file sizes."""
-        self.name, self.ids, self.classes, self.notes = name, tuple(ids), tuple(map(str, classes)), tuple(notes)
+        self.name, self.ids = printable(name), tuple(printable(i) if isinstance(i, str) else i for i in ids)
+        self.classes, self.notes = tuple(printable(str(one)) for one in classes), tuple(map(printable, notes))
         if not self.ids:
             raise BrittleError(f"the dataset {name!r} has no images")
         self.labels = None if labels is None else check_class_labels(labels, len(self.ids), self.classes, name)
@@ -434,6 +442,10 @@ def no_labels(dataset: Dataset, why: str) -> BrittleError:
     )
 
 
+LARGEST_LABEL = 2**31
+"""Labels are stored in 32 bits."""
+
+
 def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], name: str) -> Labels:
     """Labels as int64, one class number for each image; raises otherwise."""
     array = np.asarray(labels)
@@ -441,10 +453,10 @@ def check_class_labels(labels: ArrayLike, count: int, classes: Sequence[str], na
         raise BrittleError(f"{name!r}: {count} images need {count} labels in one row, got shape {array.shape}")
     if not np.issubdtype(array.dtype, np.integer):
         raise BrittleTypeError(f"{name!r}: labels are class numbers from 0, got {array.dtype}; give integers")
-    outside = (array < 0) | (array >= len(classes)) if classes else array < 0
+    outside = (array < 0) | (array >= (len(classes) or LARGEST_LABEL))
     if outside.any():
         first = int(np.flatnonzero(outside)[0])
-        allowed = f"0 to {len(classes) - 1} for {len(classes)} classes" if classes else "0 upwards"
+        allowed = f"0 to {len(classes) - 1} for {len(classes)} classes" if classes else f"0 to {LARGEST_LABEL - 1}"
         raise BrittleError(
             f"{name!r}: {int(outside.sum())} labels are out of range, the first is {array[first]} at image {first}; "
             f"labels are {allowed}"

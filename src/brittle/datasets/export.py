@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,7 @@ from PIL import Image as Pil
 
 from brittle._errors import BrittleError
 from brittle._io import (
+    allocated_array,
     atomic_rename,
     atomic_write,
     file_name,
@@ -27,12 +28,11 @@ from brittle._io import (
     is_complete,
     locked,
     missing_or_damaged,
-    part,
-    sweep,
     toml_text,
 )
 from brittle._parallel import check_workers, parallel_map, stopped
-from brittle._types import Image
+from brittle._parts import part, sweep
+from brittle._types import Image, printable
 from brittle.benchmarks import Benchmark, Entry, Level, ends, level_name, load_benchmark
 from brittle.datasets.array_files import check_images, check_labels, read_array, read_labels
 from brittle.datasets.images import PREPARATIONS, UnreadableImage, find_images, find_labels, read_image
@@ -95,6 +95,7 @@ def claim(folder: Path, benchmark: Benchmark, layout: Mapping[str, str], *, over
             raise BrittleError(
                 f"{str(folder)!r} is not empty and has no {RECIPE}, so brittle did not write it; choose a new folder"
             )
+        sweep(folder)
         noted = {**layout, "brittle": version("brittle"), "recipe": benchmark.hash}
         benchmark.save(recipe)
         with atomic_write(folder / LAYOUT) as path:
@@ -149,7 +150,7 @@ def write_skipped(folder: Path, skipped: Mapping[str, str]) -> None:
         (folder / SKIPPED).unlink(missing_ok=True)
         return
     with atomic_write(folder / SKIPPED) as path:
-        path.write_text("".join(f"{name}\t{skipped[name]}\n" for name in sorted(skipped)), encoding="utf-8")
+        path.write_text("".join(f"{printable(name)}\t{skipped[name]}\n" for name in sorted(skipped)), encoding="utf-8")
 
 
 def write_corrupted(
@@ -248,8 +249,7 @@ def write_arrays(
     total = len(images) * len(benchmark)
     account = Written(kept=total - len(images) * sum(len(entry.levels) for entry in missing))
     if labels is not None:
-        with atomic_write(destination / "labels.npy") as path, path.open("wb") as file:
-            np.save(file, np.tile(labels, len(benchmark.entries[0].levels)))
+        _write_labels(destination / "labels.npy", np.tile(labels, len(benchmark.entries[0].levels)))
     outputs = {entry.id: _OutputArray(entry, paths[entry.id], images) for entry in missing}
     blocks = _blocks(missing, images, per_block)
     try:
@@ -263,6 +263,14 @@ def write_arrays(
         for array in outputs.values():
             array.abandon()
     return account
+
+
+def _write_labels(path: Path, labels: NDArray[Any]) -> None:
+    """Write the labels, unless they are there."""
+    if is_complete(path) and np.array_equal(np.load(path), labels):
+        return
+    with atomic_write(path) as unfinished, unfinished.open("wb") as file:
+        np.save(file, labels)
 
 
 def _blocks(entries: list[Entry], images: Image, length: int) -> Iterator[Block]:
@@ -296,8 +304,7 @@ class _OutputArray:
 
     def put(self, level: Level, start: int, pictures: Image) -> None:
         if self.array is None:
-            sweep(self.path)
-            self.array = np.lib.format.open_memmap(self.part, mode="w+", dtype=np.uint8, shape=self.shape)
+            self.array = allocated_array(self.part, self.shape, np.uint8)
         first = self.levels.index(level) * self.count + start
         self.array[first : first + len(pictures)] = pictures
         self.remaining -= len(pictures)
@@ -417,6 +424,7 @@ def _corrupt_file(run: _FolderRun, task: tuple[str, str]) -> tuple[str, int, int
     missing = []
     for cell in run.benchmark.cells():
         path = run.destination / folders[cell.corruption] / level_name(cell.level) / output
+        _sweep_once(path.parent)
         if not is_complete(path):
             missing.append((cell, path))
     if not missing:
@@ -432,7 +440,7 @@ def _corrupt_file(run: _FolderRun, task: tuple[str, str]) -> tuple[str, int, int
         if stopped():
             break
         try:
-            picture = run.benchmark.apply(clean, cell.corruption, cell.level, image)
+            picture = run.benchmark.apply(clean, cell.corruption, cell.level, printable(image))
         except (ValueError, TypeError, FileNotFoundError):  # an error of the recipe: the same for every image
             raise
         except Exception as error:  # an error of this image: too large for the memory, too long for OpenCV
@@ -441,6 +449,12 @@ def _corrupt_file(run: _FolderRun, task: tuple[str, str]) -> tuple[str, int, int
         _save(picture, path, run.format)
         written += 1
     return image, written, damaged, None
+
+
+@lru_cache(maxsize=1 << 16)
+def _sweep_once(folder: Path) -> None:
+    """Remove what killed processes left in a folder, the first time that this process writes to it."""
+    sweep(folder)
 
 
 def _save(picture: Image, path: Path, file_format: str) -> None:

@@ -130,8 +130,8 @@ def check_folders(layout: ClassFolders, expected: Collection[str], set_name: str
     missing = [folder for folder in expected if folder not in set(layout.folders)]
     if missing and not partial:
         raise BrittleError(
-            f"{where} has {len(layout.folders)} class folders and lacks {first_few(missing)}; {requirement}: "
-            "complete the copy, or read a part of it with `partial=True`"
+            f"{where} has {len(layout.folders)} of the {len(expected)} class folders of {set_name} and lacks "
+            f"{first_few(missing)}: complete the copy, or read a part of it with `partial=True`"
         )
 
 

@@ -261,6 +261,8 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
     completely raise `UnreadableImage`. `prepare="imagenet"` scales and crops as the published sets do.
     """
     path = Path(path) if isinstance(path, str | Path) else path
+    if isinstance(path, Path) and path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+        raise UnreadableImage("not a file with content: a folder, a pipe or a device")
     try:
         with _without_warnings(), Pil.open(path) as file:
             file.load()
@@ -276,6 +278,8 @@ def read_image(path: str | Path | BinaryIO, *, prepare: str = "none") -> Image:
 
 def image_size(path: str | Path) -> tuple[int, int] | None:
     """Width and height of an image file, upright, from its header; None if the header cannot be read."""
+    if not Path(path).is_file():
+        return None
     try:
         with _without_warnings(), Pil.open(path) as file:
             width, height = file.size

@@ -16,7 +16,16 @@ from brittle.evaluation.cell import (
     plan,
     probabilities,
 )
-from brittle.evaluation.records import Call, Callback, KnownModel, Run, StartedRun, command_line, decoded_ids
+from brittle.evaluation.records import (
+    Call,
+    Callback,
+    KnownModel,
+    Run,
+    StartedRun,
+    command_line,
+    decoded_ids,
+    decoded_images,
+)
 from brittle.evaluation.references import (
     BUNDLED_TEXTURES,
     Comparable,
@@ -66,6 +75,7 @@ if TYPE_CHECKING:
         severity_columns,
         typical_failure,
     )
+    from brittle.evaluation.doctor import Finding, RunHealth, check_run
     from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
     from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
     from brittle.evaluation.inputs import (
@@ -105,7 +115,13 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
-    from brittle.evaluation.trajectory_ranks import grouped_drops, grouped_scores, read_model_axes, read_model_names
+    from brittle.evaluation.trajectory_ranks import (
+        grouped_drops,
+        grouped_scores,
+        ranking_table,
+        read_model_axes,
+        read_model_names,
+    )
     from brittle.evaluation.trajectory_scores import (
         OVERALL,
         SCALE,
@@ -146,6 +162,9 @@ _LAZY = {
     "severity_columns": "diagnosis",
     "FailureStep": "diagnosis",
     "typical_failure": "diagnosis",
+    "Finding": "doctor",
+    "RunHealth": "doctor",
+    "check_run": "doctor",
     "drawn_key": "failure_search",
     "load_failure_points": "failure_search",
     "search_failure_points": "failure_search",
@@ -211,6 +230,7 @@ _LAZY = {
     "enough_classes": "class_ablation",
     "grouped_drops": "trajectory_ranks",
     "grouped_scores": "trajectory_ranks",
+    "ranking_table": "trajectory_ranks",
     "read_model_axes": "trajectory_ranks",
     "read_model_names": "trajectory_ranks",
     "clean_accuracies": "trajectory_scores",
@@ -253,6 +273,7 @@ __all__ = [
     "FailureNumbers",
     "FailureStep",
     "FailureSummary",
+    "Finding",
     "Flip",
     "Format",
     "KnownModel",
@@ -266,6 +287,7 @@ __all__ = [
     "Results",
     "Rule",
     "Run",
+    "RunHealth",
     "ScoreList",
     "ScoreTable",
     "Scores",
@@ -287,6 +309,7 @@ __all__ = [
     "by_corruption",
     "by_corruption_table",
     "check_rules",
+    "check_run",
     "checked_scores",
     "class_count_ablation",
     "class_count_tables",
@@ -299,6 +322,7 @@ __all__ = [
     "compare_all",
     "compare_with_best",
     "decoded_ids",
+    "decoded_images",
     "demo_folder",
     "demo_limit",
     "drawn_key",
@@ -346,6 +370,7 @@ __all__ = [
     "published_index",
     "published_rows",
     "rank_table",
+    "ranking_table",
     "read_model_axes",
     "read_model_names",
     "read_predictions",

@@ -188,7 +188,16 @@ class Classes:
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
     """The scores of a batch, or an error with what is wrong with them; `where` names what is shown."""
     with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
-        scores = np.asarray(model.scores(np.array(images)), np.float32)  # its own copy, which it may write to
+        given = model.scores(np.array(images))  # its own copy, which it may write to
+        if hasattr(given, "detach"):  # a tensor of any device and precision
+            given = given.detach().cpu()
+            given = (given.float() if given.is_floating_point() else given).numpy()
+        given = np.asarray(given)
+    if given.dtype.kind not in "biuf":
+        raise BrittleError(
+            f"the model {model.name!r} gave scores of {given.dtype}; they are real numbers, one for each class"
+        )
+    scores: Scores = given.astype(np.float32)
     if scores.ndim != 2 or len(scores) != len(images):
         raise BrittleError(
             f"the model {model.name!r} gave scores of shape {scores.shape} for {len(images)} images; "
@@ -207,11 +216,22 @@ def checked_scores(model: Model, images: Image, classes: int | None = None, *, w
 
 
 def probabilities(scores: Scores) -> Scores:
-    """Scores as probabilities: as they are if every row already is one, else their softmax."""
-    if (scores >= 0).all() and np.allclose(scores.sum(1), 1, atol=1e-3):
+    """Scores as probabilities: as they are if every row already is one, else their softmax.
+
+    The sum of a row may be off by what rounding does to it, which depends on the type the model computed them in.
+    """
+    if (scores >= 0).all() and (np.abs(scores.sum(1, dtype=np.float64) - 1) <= _rounding(scores)).all():
         return scores
     raised = np.exp(scores - scores.max(1, keepdims=True))
     return np.asarray(raised / raised.sum(1, keepdims=True), np.float32)
+
+
+def _rounding(scores: Scores) -> float:
+    """How far rounding can move the sum of probabilities: numbers of bfloat16 have 8 bits, of float16 11 bits."""
+    bits = np.ascontiguousarray(scores, np.float32).view(np.uint32)
+    if not (bits & 0xFFFF).any():
+        return 2.0**-7
+    return 1e-3 if (bits & 0x1FFF).any() else 2.0**-9
 
 
 def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -> Predictions:

@@ -264,7 +264,7 @@ def scores_by_class(
     """
     has_clean = model in results.models_with([Cell()])
     cells = _rows(results, benchmark, model).select("corruption", "sample", "label", "prediction", "correct").collect()
-    known = dict(cells.select("sample", "label").unique().iter_rows())
+    known = dict(cells.select("sample", "label").unique("sample").iter_rows())
     matrix = results.matrix(model, [*([Cell()] if has_clean else []), *benchmark.cells()])
     labels, table = np.array([known[sample] for sample in matrix.samples]), matrix.values
     shares = by_corruption(benchmark)(table[:, 1:] if has_clean else table)
@@ -274,15 +274,14 @@ def scores_by_class(
     picked, pairs = _largest_losses(table[:, 0], shares, labels, names, losses) if has_clean else ([], 0)
     means = {label: float(shares[labels == label].mean()) for label in present}
     worst = sorted(present, key=lambda label: (means[label], label))[:classes]
-    first_wrong: dict[int, tuple[int, float]] = {}
-    for one in wrong:
-        first_wrong.setdefault(one.label, (one.prediction, one.corrupted))
+    shown = wrong.filter(pl.col("label").is_in(worst)).unique("label", keep="first", maintain_order=True)
+    first_wrong = {one.label: (one.prediction, one.corrupted) for one in _confusions(shown)}
     accuracies = []
     for label in worst:
         inside = labels == label
         clean = table[inside, 0] if has_clean else None
         accuracies.append(_class_accuracy(label, clean, shares[inside], names, first_wrong.get(label)))
-    return ClassScores(model, picked, pairs, accuracies, len(present), wrong[:mistakes])
+    return ClassScores(model, picked, pairs, accuracies, len(present), _confusions(wrong.head(mistakes)))
 
 
 def _rows(results: Results, benchmark: Benchmark | None, model: str) -> pl.LazyFrame:
@@ -334,23 +333,25 @@ def _class_accuracy(
     return ClassAccuracy(label, images, first, mean, names[place], float(means[place]), mistake)
 
 
-def _mistakes(cells: pl.DataFrame) -> list[Confusion]:
+def _mistakes(cells: pl.DataFrame) -> pl.DataFrame:
     """All mistakes, the most frequent under corruptions first, in shares of the images of their class."""
     is_clean = pl.col("corruption") == CLEAN
     totals = cells.group_by("label").agg((~is_clean).sum().alias("corrupted"), is_clean.sum().alias("clean"))
-    wrong = (
+    return (
         cells.filter(~pl.col("correct"))
         .group_by("label", "prediction")
         .agg((~is_clean).sum().alias("under"), is_clean.sum().alias("before"))
         .join(totals, on="label")
-        .filter(pl.col("corrupted") > 0)
+        .filter((pl.col("corrupted") > 0) & (pl.col("under") > 0))
         .with_columns(pl.col("under") / pl.col("corrupted"), pl.col("before") / pl.col("clean"))
         .sort(["under", "label", "prediction"], descending=[True, False, False])
     )
+
+
+def _confusions(wrong: pl.DataFrame) -> list[Confusion]:
     return [
         Confusion(row["label"], row["prediction"], row["under"], row["before"] if row["clean"] else None)
         for row in wrong.iter_rows(named=True)
-        if row["under"] > 0
     ]
 
 
@@ -376,7 +377,8 @@ def model_calibration(results: Results, benchmark: Benchmark | None, model: str)
             continue
         confidence, correct = chosen["confidence"].to_numpy().astype(np.float64), chosen["correct"].to_numpy()
         bins[name] = calibration_bins(confidence, correct)
-        samples = np.unique(chosen["sample"].to_numpy().astype(str), return_inverse=True)[1]
+        names = chosen["sample"].cast(pl.String)
+        samples = names.cast(pl.Enum(names.unique().sort())).to_physical().to_numpy().astype(np.int64)
         errors[name] = _ece(bins[name], confidence, correct, samples)
     return ModelCalibration(model, bins, errors)
 

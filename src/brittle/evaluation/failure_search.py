@@ -15,14 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle._io import file_name, is_complete, missing_or_damaged
+from brittle._io import file_name, make_way
 from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer
 from brittle.evaluation.inputs import as_dataset, as_models, check, decode, fitted, needed_benchmark
 from brittle.evaluation.records import Call
-from brittle.evaluation.store import FAILURE_POINTS, Store, model_folder
+from brittle.evaluation.row_files import missing_rows
+from brittle.evaluation.store import FAILURE_POINTS, Store, kept_recipe, model_folder
 from brittle.metrics import FailurePoints
 from brittle.models.model import Model
 
@@ -234,7 +235,7 @@ def search_failure_points(
         name = f"{file_name(entry.id)}-{drawn}-{search_step:g}-{tolerance:g}.parquet"
         paths[model.name, entry.id] = store.folder / FAILURE_POINTS / model_folder(model) / name
     again = "the search is made again"
-    missing = [(model, entry) for model, entry in searches if missing_or_damaged(paths[model.name, entry.id], again)]
+    missing = [(model, entry) for model, entry in searches if missing_rows(paths[model.name, entry.id], again)]
     if missing:
         call = Call(failure_points=benchmark.name, recipe=benchmark.hash, step=search_step, tolerance=tolerance)
         with store.recorded(call):
@@ -262,9 +263,9 @@ def search_failure_points(
                 rows = _rows(model.name, entry.id, list(map(str, ids)), labels, search)
                 rows = rows.with_columns(key=pl.lit(model.key), drawn=pl.lit(drawn_key(benchmark, entry)))
                 store.write_rows(path, rows)
-            _keep_recipe(store.folder, benchmark)
             if progress is not None:
                 progress("", len(missing), len(missing))
+    _keep_recipe(store.folder, benchmark)
     return pl.concat([pl.read_parquet(path, glob=False, hive_partitioning=False) for path in paths.values()])
 
 
@@ -276,7 +277,9 @@ def drawn_key(benchmark: Benchmark, entry: Entry) -> str:
 def _keep_recipe(folder: Path, benchmark: Benchmark) -> None:
     """Put the recipe beside its failure points, so that their pictures can be drawn again."""
     path = folder / FAILURE_POINTS / f"{benchmark.hash}.toml"
-    if missing_or_damaged(path, "it is written again"):
+    recipe = kept_recipe(path)
+    if recipe is None or recipe.hash != benchmark.hash:
+        make_way(path)
         benchmark.save(path)
 
 
@@ -284,13 +287,14 @@ def searched_recipes(folder: str | Path) -> list[Benchmark]:
     """The recipes whose corruptions were searched for failure points in a run's folder."""
     place = Path(folder) / FAILURE_POINTS
     files = sorted(place.iterdir()) if place.is_dir() else []
-    return [Benchmark.load(path) for path in files if path.suffix == ".toml" and is_complete(path)]
+    recipes = [kept_recipe(path) for path in files if path.suffix == ".toml"]
+    return [recipe for recipe in recipes if recipe is not None]
 
 
 def load_failure_points(folder: str | Path) -> pl.DataFrame | None:
     """All searches that a run's folder holds; None if there are none."""
     files = sorted((Path(folder) / FAILURE_POINTS).glob("*/*.parquet"))
-    intact = [file for file in files if not missing_or_damaged(file, "repeat the command to search again")]
+    intact = [file for file in files if not missing_rows(file, "repeat the command to search again")]
     return (
         pl.concat([pl.read_parquet(file, glob=False, hive_partitioning=False) for file in intact]) if intact else None
     )

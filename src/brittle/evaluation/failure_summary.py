@@ -15,7 +15,7 @@ from brittle._io import atomic_write
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
-from brittle.evaluation.records import IMAGES, READ, decoded_ids
+from brittle.evaluation.records import decoded_ids, decoded_images
 from brittle.metrics import Estimate, FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 
@@ -198,9 +198,9 @@ class SearchedFolder:
         self._recipes = {
             drawn_key(recipe, entry): recipe for recipe in searched_recipes(folder) for entry in recipe.entries
         }
-        self._ids = decoded_ids(self.folder) if (self.folder / READ).is_file() else []
+        self._ids = decoded_ids(self.folder)
         self._place = {str(sample): i for i, sample in enumerate(self._ids)}
-        self._images = np.load(self.folder / IMAGES, mmap_mode="r") if (self.folder / IMAGES).is_file() else None
+        self._images = decoded_images(self.folder)
         self._changes: dict[tuple[str, str, float], Change | None] = {}
 
     def recipe(self, summary: FailureSummary) -> Benchmark | None:

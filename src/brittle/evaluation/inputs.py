@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._io import atomic_write, is_complete, missing_or_damaged, sweep
+from brittle._io import allocated_array, atomic_write, make_way, missing_or_damaged, warn_damaged
+from brittle._parts import sweep
 from brittle._types import Image
 from brittle.benchmarks import (
     SEQUENCE_BENCHMARKS,
@@ -27,7 +29,7 @@ from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.evaluation.cell import checked_scores
-from brittle.evaluation.records import IMAGES, READ, decoded_for
+from brittle.evaluation.records import IMAGES, READ, decoded_files, decoded_images
 from brittle.models.load import wrap_model
 from brittle.models.model import Model
 from brittle.models.preprocessing import wanted_square
@@ -47,12 +49,33 @@ def decode(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] 
 
     All images must have one size, since models see them in batches.
     """
-    damaged = [missing_or_damaged(folder / name, "the images are read again") for name in (READ, IMAGES)]
-    if any(damaged) or not decoded_for(folder, dataset.key):
+    again = "the images are read again"
+    damaged = [missing_or_damaged(folder / name, again) for name in (READ, IMAGES)]
+    about = decoded_files(folder)
+    if not any(damaged) and about is None:
+        warn_damaged(folder / READ, again, f"and {IMAGES} do not belong together")
+    elif about is not None and about.pixels and about.pixels != pixels_digest(folder, len(about.kept)):
+        warn_damaged(folder / IMAGES, again, "is garbled")
+        about = None
+    if about is None or about.data_key != dataset.key:
         _read_all(dataset, folder, progress)
-    about = json.loads((folder / READ).read_text(encoding="utf-8"))
-    images = np.load(folder / IMAGES, mmap_mode="r")[: len(about["kept"])]
-    return Decoded(images, np.array(about["kept"], np.int64), about["skipped"])
+        about = decoded_files(folder)
+    images = decoded_images(folder)
+    if about is None or images is None:
+        raise FileNotFoundError(f"{str(folder / IMAGES)!r} was removed while a run worked with it; run it again")
+    return Decoded(images, np.array(about.kept, np.int64), about.skipped)
+
+
+def pixels_digest(folder: Path, count: int) -> str:
+    """A digest of the first decoded images of a run."""
+    digest, images = sha256(), np.load(folder / IMAGES, mmap_mode="r")
+    for start in range(0, count, DIGESTED):
+        digest.update(np.ascontiguousarray(images[start : min(start + DIGESTED, count)]).data)
+    return digest.hexdigest()
+
+
+DIGESTED = 64
+"""Images that are digested at once."""
 
 
 def image_shape(dataset: Dataset) -> tuple[int, int, int]:
@@ -78,9 +101,10 @@ def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path | None)
 
 def _decoded_square(folder: Path) -> int | None:
     """The side of the images that a run decoded, if they are squares."""
-    if not (is_complete(folder / READ) and is_complete(folder / IMAGES)):
+    images = decoded_images(folder)
+    if images is None:
         return None
-    height, width = np.load(folder / IMAGES, mmap_mode="r").shape[1:3]
+    height, width = images.shape[1:3]
     return int(height) if height == width else None
 
 
@@ -95,11 +119,14 @@ def first_image(dataset: Dataset) -> Image:
 
 
 def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], None] | None) -> None:
-    sweep(folder / IMAGES)
+    sweep(folder)
+    for name in (IMAGES, READ):
+        make_way(folder / name)
     with atomic_write(folder / IMAGES) as path:
         kept, skipped = _fill(path, dataset, progress)
     ids = [dataset.ids[i] for i in kept]
     about = {"data_key": dataset.key, "kept": kept, "ids": ids, "skipped": skipped}
+    about["pixels"] = pixels_digest(folder, len(kept))
     with atomic_write(folder / READ) as path:
         path.write_text(json.dumps(about), encoding="utf-8")
 
@@ -119,7 +146,7 @@ def _fill(
             continue
         if array is None:
             shape = (len(dataset), *image.shape)
-            array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
+            array = allocated_array(path, shape, np.uint8)
         if image.shape != array.shape[1:]:
             raise BrittleError(
                 f"{sample!r} of {dataset.name!r} has shape {image.shape} and those before it {array.shape[1:]}; "

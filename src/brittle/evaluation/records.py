@@ -14,15 +14,19 @@ import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from brittle._errors import BrittleError, CallbackFailed
 from brittle._identity import as_data, settings
-from brittle._io import COMMAND, atomic_write, is_complete, make_folder, missing_or_damaged
+from brittle._io import COMMAND, atomic_write, is_complete, make_folder, make_way, missing_or_damaged, warn_damaged
+from brittle._types import Image
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions.registry import describe, stand_in
 
@@ -64,6 +68,8 @@ class Call:
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
+    nodes: dict[str, int] = field(default_factory=dict)
+    """Cells by the node of a cluster that computed them."""
 
     @property
     def title(self) -> str:
@@ -102,16 +108,36 @@ class Run:
         return self.data_key, self.stored
 
 
-Record = TypeVar("Record", Call, KnownModel, Run)
+Record = TypeVar("Record")
 
 
 def read_record(kind: type[Record], data: Mapping[str, Any]) -> Record:
     """A record from plain data; fields that an earlier or later version of brittle wrote are left out."""
-    known = {field.name for field in fields(kind)}
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
     }
     return kind(**values)
+
+
+def fits(kind: type[Record], data: Any) -> bool:
+    """Whether plain data has values of the types that the fields of a record have; a missing field is no mistake."""
+    hints = get_type_hints(kind)
+    return isinstance(data, dict) and all(_is_a(value, hints[key]) for key, value in data.items() if key in hints)
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a value of JSON or TOML is of a type; lists stand for tuples."""
+    if isinstance(hint, UnionType):
+        return any(_is_a(value, each) for each in get_args(hint))
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind is tuple:
+        return isinstance(value, list) and all(_is_a(each, inner[0]) for each in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(_is_a(each, inner[1]) for each in value.values())
+    if kind is Any or is_dataclass(kind):
+        return True
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
 
 
 def versions() -> dict[str, str]:
@@ -128,12 +154,13 @@ def versions() -> dict[str, str]:
 def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
     """Describe a user's corruptions beside the rows, so that scores can be read where their code is not installed."""
     path = folder / CORRUPTIONS
-    known = json.loads(path.read_text(encoding="utf-8")) if is_complete(path) else {}
+    known = _described(path)
     added = [
         entry.corruption for entry in benchmark.entries if not entry.corruption.bundled and entry.corruption.loaded
     ]
     described = json.loads(json.dumps({corruption.id: describe(corruption) for corruption in added}))
     if any(known.get(key) != one for key, one in described.items()):
+        make_way(path)
         with atomic_write(path) as part:
             part.write_text(json.dumps(known | described, indent=1), encoding="utf-8")
 
@@ -141,8 +168,21 @@ def keep_corruptions(folder: Path, benchmark: Benchmark) -> None:
 def know_corruptions(folder: Path) -> None:
     """Know the corruptions that a run describes, as far as their code is not loaded."""
     path = folder / CORRUPTIONS
-    for about in json.loads(path.read_text(encoding="utf-8")).values() if is_complete(path) else ():
-        stand_in(about)
+    for about in _described(path).values():
+        try:
+            stand_in(about)
+        except (TypeError, KeyError, ValueError, AttributeError):  # damaged, or written by another program
+            warn_damaged(path, "corruptions whose code is not loaded are unknown", "does not describe corruptions")
+
+
+def _described(path: Path) -> dict[str, Any]:
+    if missing_or_damaged(path, "corruptions whose code is not loaded are unknown"):
+        return {}
+    known = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(known, dict):
+        return known
+    warn_damaged(path, "corruptions whose code is not loaded are unknown", "does not describe corruptions")
+    return {}
 
 
 @contextmanager
@@ -174,20 +214,36 @@ def recorded(folder: Path, call: Call) -> Iterator[Call]:
 def calls(folder: Path) -> tuple[Call, ...]:
     """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    intact = [
-        path for path in paths if not missing_or_damaged(path, "the record of that call is lost, and nothing else")
-    ]
-    return tuple(read_record(Call, json.loads(path.read_text(encoding="utf-8"))) for path in intact)
+    made, lost = [], "the record of that call is lost, and nothing else"
+    for path in paths:
+        if missing_or_damaged(path, lost):
+            continue
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if fits(Call, known) and _is_time(known.get("started", "")):
+            made.append(read_record(Call, known))
+        else:
+            warn_damaged(path, lost, "does not record a call")
+    return tuple(made)
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is a time as records have it, or empty."""
+    try:
+        return not text or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def command_line(run: Run) -> str:
     """What was typed to make a folder, as its command.toml has it; empty if it was not made on a command line."""
+    if not (run.folder / COMMAND).is_file():
+        return ""
     try:
         known = tomllib.loads((run.folder / COMMAND).read_text(encoding="utf-8"))
         options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
         imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
         arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
     return shlex.join(["brittle", *arguments])
 
@@ -202,23 +258,57 @@ IMAGES, READ = "images.npy", "images.json"
 """The decoded images of a run, and which of the data set they are."""
 
 
+@dataclass(frozen=True)
+class DecodedFiles:
+    """What images.json says of images.npy: whose images, which of the dataset, and why the others are not there."""
+
+    data_key: str | None = None
+    kept: tuple[int, ...] = ()
+    ids: tuple[str | int, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
+    pixels: str = ""
+
+
+def decoded_files(folder: Path) -> DecodedFiles | None:
+    """The account of the decoded images of a run; None unless it and they are there, whole, and fit each other."""
+    about = _read_decoded(folder / READ)
+    if about is None or not is_complete(folder / IMAGES):
+        return None
+    images = np.load(folder / IMAGES, mmap_mode="r")
+    fitting = images.ndim == 4 and images.dtype == np.uint8 and len(images) >= len(about.kept) == len(about.ids)
+    return about if fitting and images.shape[-1] == 3 else None
+
+
+def _read_decoded(path: Path) -> DecodedFiles | None:
+    if not is_complete(path):
+        return None
+    about = json.loads(path.read_text(encoding="utf-8"))
+    named = isinstance(about, dict) and {"data_key", "kept", "ids", "skipped"} <= about.keys()
+    return read_record(DecodedFiles, about) if named and fits(DecodedFiles, about) else None
+
+
 def decoded_for(folder: Path, data_key: str | None) -> bool:
     """Whether a folder holds the images of this data, all of them and whole."""
-    if not is_complete(folder / READ) or not is_complete(folder / IMAGES):
-        return False
-    about = json.loads((folder / READ).read_text(encoding="utf-8"))
-    return bool(about.get("data_key") == data_key)
+    about = decoded_files(folder)
+    return about is not None and about.data_key == data_key
 
 
-def decoded_ids(folder: Path) -> list[str | int]:
+def decoded_images(folder: str | Path) -> Image | None:
+    """The clean images of a run as one mapped array, in the order of `decoded_ids`; None if they are not there."""
+    about = decoded_files(Path(folder))
+    return None if about is None else np.load(Path(folder) / IMAGES, mmap_mode="r")[: len(about.kept)]
+
+
+def decoded_ids(folder: str | Path) -> list[str | int]:
     """The sample ids in the order of the decoded images, numbers as numbers: they address the draws."""
-    return list(json.loads((folder / READ).read_text(encoding="utf-8"))["ids"])
+    about = decoded_files(Path(folder))
+    return [] if about is None else list(about.ids)
 
 
 def skipped(folder: Path) -> dict[str, str]:
     """The samples of a run that could not be read, each with the reason."""
-    path = folder / READ
-    return dict(json.loads(path.read_text(encoding="utf-8"))["skipped"]) if is_complete(path) else {}
+    about = _read_decoded(folder / READ)
+    return {} if about is None else dict(about.skipped)
 
 
 @dataclass(frozen=True)

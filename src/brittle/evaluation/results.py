@@ -21,7 +21,8 @@ from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
-from brittle.evaluation.store import CELLS, SAMPLES, SEQUENCES, Store, model_files, scan
+from brittle.evaluation.row_files import SAMPLES, row_metadata
+from brittle.evaluation.store import CELLS, SEQUENCES, Store, model_files, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
@@ -44,6 +45,10 @@ class Matrix:
 
     values: NDArray[Any]
     samples: NDArray[np.str_]
+
+
+KEPT_VALUES, KEPT_MATRICES = 1_000_000, 64
+"""How large a matrix, and how many, results keep in memory: 64 MB at most, and the names of the samples."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,8 +233,24 @@ class Results:
     def matrix(self, model: str, cells: Sequence[Cell]) -> Matrix:
         """Right or wrong of one model, samples × cells, for scores and failure points.
 
-        Samples that are not in all the cells, such as images that one cell could not read, are left out.
+        Samples that are not in all the cells, such as images that one cell could not read, are left out. Its arrays
+        are read-only: what is not large is kept, since a report asks for it again and again.
         """
+        wanted = model, tuple(cells)
+        matrix = self._matrices.get(wanted)
+        if matrix is None:
+            matrix = self._read_matrix(model, cells)
+            for array in (matrix.values, matrix.samples):
+                array.flags.writeable = False
+            if matrix.values.size <= KEPT_VALUES and len(self._matrices) < KEPT_MATRICES:
+                self._matrices[wanted] = matrix
+        return matrix
+
+    @cached_property
+    def _matrices(self) -> dict[tuple[str, tuple[Cell, ...]], Matrix]:
+        return {}
+
+    def _read_matrix(self, model: str, cells: Sequence[Cell]) -> Matrix:
         wanted = pl.DataFrame(
             [cell.place for cell in cells], schema=["corruption", "level"], orient="row"
         ).with_row_index("cell")
@@ -370,12 +391,12 @@ def aligned_files(results: Results) -> dict[tuple[str, str, float], Path]:
     found: dict[tuple[str, str, float], Path] = {}
     orders = set()
     for ending, files in model_files(stores) if stores else ():
-        model = next(iter(pl.read_parquet(files[0], columns=["model"], n_rows=1)["model"]), "") + ending
+        model = next(iter(pl.read_parquet(files[0], columns=["model"], n_rows=1, glob=False)["model"]), "") + ending
         for file in files:
             place = (model, *cells[file.name].place) if file.name in cells else None
             if place is None or place in found:
                 return {}
-            orders.add(pl.read_parquet_metadata(file).get(SAMPLES))
+            orders.add(row_metadata(file).get(SAMPLES))
             found[place] = file
     return found if len(orders) == 1 and None not in orders else {}
 

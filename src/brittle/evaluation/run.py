@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from brittle._errors import BrittleError
+import numpy as np
+
+from brittle._errors import BrittleError, RunError
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
 from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark
+from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
 from brittle.evaluation.inputs import (
@@ -43,8 +46,12 @@ Task = tuple[Cell, Sequence[int]]
 """A cell, and the numbers of the models for which it is missing."""
 
 Done = Iterator[tuple[Task, list[Predictions]]]
-Tick = Callable[[str, int], None]
-"""Called with (the cell's name, images just done)."""
+
+
+class Tick(Protocol):
+    """Called after each batch, or each cell of a cluster with the address of its node."""
+
+    def __call__(self, what: str, images: int, node: str = "") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -103,12 +110,20 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     with ray_cluster(address) as ray:
         shared = ray.put(replace(job, threads=1))
         work = [((cell, missing), (shared, cell, list(missing))) for cell, missing in tasks]
-        for (cell, missing), predicted in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
-            tick(cell.title, len(job.source))
+        for done in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
+            (cell, missing), predicted, node = done
+            tick(f"{cell.title}{done.where}", len(job.source), node)
             yield (cell, missing), predicted
 
 
 def _cell(job: Job, cell: Cell, missing: list[int]) -> list[Predictions]:
+    """One cell on a worker, which must draw it as the driver would: its key covers the code of a user's corruption."""
+    benchmark = job.source.benchmark
+    if benchmark is not None and cell not in plan(benchmark):
+        raise RunError(
+            f"a Ray node has other code of {cell.corruption} than this run; have the same file on every node; finished "
+            "results are kept, the same command resumes"
+        )
     [(_, predicted)] = local(job, [(cell, missing)], lambda *_: None)
     return predicted
 
@@ -138,9 +153,10 @@ def evaluate(
 
     `brittle.evaluate(network, "photos/", "imagenet-c", "run")` is enough for a `torch.nn.Module` and a folder of
     images. Cells that a folder holds already are not computed again, so an interrupted run is resumed, and another
-    model or another recipe on the same data adds only what is missing. The rows do not depend on batch size, threads or
-    engine. Images that cannot be read are left out of every cell and counted. An error of a model's own code is raised
-    as a `ModelError` that names the cell; the cells before it are kept.
+    model or another recipe on the same data adds only what is missing. The rows do not depend on threads or engine,
+    nor on the batch size, except for the last digits of confidences: networks add in another order then. Images that
+    cannot be read are left out of every cell and counted. An error of a model's own code is raised as a `ModelError`
+    that names the cell; the cells before it are kept.
 
     Args:
         model: a name such as "demo:standard", a `torch.nn.Module` (shown images normalised as those of ImageNet;
@@ -314,13 +330,16 @@ def _evaluate(
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
         job = Job(drawn, classes, models, size, options.threads, dataset.name)
+        check_repeatable(drawn, [cell for cell, _ in tasks])
         height, width = decoded.images.shape[1:3]
         call.unreadable, call.size = len(decoded.skipped), (height, width)
         done, total = 0, len(tasks) * len(ids)
 
-        def tick(what: str, images: int) -> None:
+        def tick(what: str, images: int, node: str = "") -> None:
             nonlocal done
             done += images
+            if node:
+                call.nodes[node] = call.nodes.get(node, 0) + 1
             if progress is not None:
                 progress(what, done, total)
 
@@ -331,6 +350,21 @@ def _evaluate(
                 options.callbacks.call("on_cell_end", models[i].name, cell, rows.accuracy, len(labels))
             call.cells += 1
     return load_results(folder)
+
+
+def check_repeatable(drawn: Drawn, cells: Sequence[Cell]) -> None:
+    """Raise if a user's corruption draws other pixels for the same image when it is called again."""
+    tried: set[str] = set()
+    for cell in cells:
+        if cell.is_clean or cell.corruption in tried or get_corruption(cell.corruption).bundled:
+            continue
+        tried.add(cell.corruption)
+        first, second = (drawn.batch(cell, 0, 1) for _ in range(2))
+        if not np.array_equal(first, second):
+            raise BrittleError(
+                f"the corruption {cell.corruption!r} gives other pixels when it is called again with the same image; "
+                "take all random numbers from its argument rng, so that results can be repeated"
+            )
 
 
 @contextmanager
@@ -344,7 +378,7 @@ def _shown_progress() -> Iterator[Progress]:
 
     screen = Console(stderr=True)
     visible = screen.is_terminal or (screen.is_jupyter and find_spec("ipywidgets") is not None)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=screen, disable=not visible, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -17,7 +17,7 @@ import polars as pl
 from brittle._errors import BrittleError
 from brittle._io import (
     COMMAND,
-    DamagedFile,
+    DAMAGED,
     Presence,
     atomic_write,
     create,
@@ -25,13 +25,19 @@ from brittle._io import (
     is_complete,
     locked,
     make_folder,
+    make_way,
     missing_or_damaged,
+    set_aside,
     toml_text,
+    warn_damaged,
 )
+from brittle._parts import sweep
+from brittle._types import printable
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, plan
+from brittle.evaluation.differences import differences, drawn_differently
 from brittle.evaluation.records import (
     CORRUPTIONS,
     IMAGES,
@@ -41,6 +47,7 @@ from brittle.evaluation.records import (
     Run,
     calls,
     decoded_for,
+    fits,
     keep_corruptions,
     know_corruptions,
     read_record,
@@ -48,6 +55,15 @@ from brittle.evaluation.records import (
     skipped,
 )
 from brittle.evaluation.records import FOLDER as CALLS
+from brittle.evaluation.row_files import (
+    DATA,
+    SAMPLES,
+    holds_rows,
+    missing_rows,
+    row_metadata,
+    samples_digest,
+    write_row_file,
+)
 from brittle.models.model import Model
 
 RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
@@ -61,9 +77,6 @@ OURS = {
     CALLS: "*.json",
 }
 """The folders of a run, and the files that it has in them."""
-
-DATA, SAMPLES = "brittle.data", "brittle.samples"
-"""The keys under which a file of rows names its data, and a digest of its samples in their order."""
 
 WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
@@ -91,6 +104,11 @@ class Store:
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise BrittleError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
+        place = str(self.folder.absolute())
+        if printable(place) != place:
+            raise BrittleError(
+                f"the path {printable(place)!r} is not UTF-8, and a run's must be; choose another folder"
+            )
         self._made = make_folder(self.folder)
         try:
             with locked(self.folder):
@@ -108,18 +126,20 @@ class Store:
                 raise BrittleError(f"another process works on the run in {str(self.folder)!r}; wait for it or stop it")
             self._clear()
         elif known is not None:
-            different = _differences(known, identity)
+            different = differences(known, identity)
             if different:
                 if self.has_results() or not Presence(path).alone():
                     raise BrittleError(f"{str(self.folder)!r} holds a run {different}; {WAY_OUT}")
                 self._clear()
         else:
             self._check_rows(identity.get("data_key"))
+            make_way(path)
             if path.is_file():
-                warnings.warn(DamagedFile(f"{str(path)!r} is empty or cut off; it is written again"), stacklevel=4)
-                path.unlink()
+                kept = set_aside(path)  # it may be of another program
+                warn_damaged(path, f"it is written again, and is kept as {kept.name!r}", "does not describe a run")
+        sweep_run(self.folder)
         if not create(path, toml_text(identity)):
-            other = _differences(self.known() or {}, identity)  # without locks another process may have been faster
+            other = differences(self.known() or {}, identity)  # without locks another process may have been faster
             if other:
                 raise BrittleError(f"{str(self.folder)!r} holds a run {other}; {WAY_OUT}")
         self._presence = Presence(path)
@@ -127,22 +147,22 @@ class Store:
 
     def known(self) -> dict[str, Any] | None:
         """What the folder was claimed with; None if it is unclaimed, or if that file is incomplete."""
-        known = _read(self.folder / RUN)
-        if known is None or not {"data", "images", "classes"} <= known.keys():
+        known = read_toml(self.folder / RUN)
+        if known is None or not {"data", "images", "classes"} <= known.keys() or not fits(Run, known):
             return None
         return known if len(known.get("cells", ())) == known.get("cell_count", 0) else None
 
     def _check_ours(self, path: Path) -> None:
         """Raise if there are files in a folder that is no run's."""
         ours = {*OURS, RUN, IMAGES, READ, CORRUPTIONS, COMMAND}
-        strange = [item for item in self.folder.iterdir() if item.name not in ours and item.suffix != ".part"]
-        if strange and not path.is_file():
+        strange = [i for i in self.folder.iterdir() if i.name not in ours and i.suffix not in (".part", DAMAGED)]
+        if strange and not os.path.lexists(path):
             raise BrittleError(f"{str(self.folder)!r} is not empty and holds no run of brittle; choose another folder")
 
     def _check_rows(self, data_key: str | None) -> None:
         """Raise unless all rows in a folder that does not name its data are of this data."""
         for file in self._results():
-            if data_key is None or pl.read_parquet_metadata(file).get(DATA) != data_key:
+            if data_key is None or row_metadata(file).get(DATA) != data_key:
                 raise BrittleError(
                     f"{str(self.folder / RUN)!r} is missing, empty or cut off, and the results beside it do not say "
                     f"that they are of this data; {WAY_OUT}"
@@ -150,7 +170,7 @@ class Store:
 
     def _results(self) -> Iterator[Path]:
         for folder in (CELLS, FAILURE_POINTS, SEQUENCES):
-            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if is_complete(file))
+            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if holds_rows(file))
 
     def has_results(self) -> bool:
         """Whether anything has been computed."""
@@ -162,12 +182,12 @@ class Store:
             files = [*(self.folder / name).glob(pattern), *(self.folder / name).glob("*.toml")]
             files += (self.folder / name).rglob(".*.part")
             for file in files:
-                file.unlink(missing_ok=True)
+                _unlink(file)
             for place in (*{file.parent for file in files}, self.folder / name):
                 with suppress(OSError):  # it holds something else, or is not there
                     place.rmdir()
         for name in (*((READ, IMAGES) if images else ()), CORRUPTIONS, RUN):
-            (self.folder / name).unlink(missing_ok=True)
+            _unlink(self.folder / name)
 
     @contextmanager
     def recorded(self, call: Call) -> Iterator[Call]:
@@ -211,7 +231,7 @@ class Store:
                 if clashing and alone and not any(f"{cell.file_name}.parquet" in computed for cell in others):
                     place.unlink()  # of a run that failed before it had computed anything
                 elif clashing:
-                    theirs, ours = _ways(other, benchmark, clashing[0].corruption)
+                    theirs, ours = drawn_differently(other, benchmark, clashing[0].corruption)
                     raise BrittleError(
                         f"{str(self.folder)!r} holds {clashing[0].title} drawn with {theirs}, and here it is drawn "
                         f"with {ours}; choose another folder, so that they are not mixed, or remove that run with "
@@ -224,6 +244,7 @@ class Store:
                 )
             make_folder(path.parent)
             keep_corruptions(self.folder, benchmark)
+            make_way(path)
             benchmark.save(path)
 
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
@@ -248,20 +269,19 @@ class Store:
         know_corruptions(self.folder)
         recipes = []
         for path in sorted((self.folder / RECIPES).glob("*.toml")):
-            if missing_or_damaged(path, "repeat the command to write it again"):
-                continue
-            recipe = Benchmark.load(path)
-            if not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
-                warnings.warn(DamagedFile(f"{str(path)!r} is not the recipe that its name stands for"), stacklevel=3)
-                continue
-            recipes.append((path, recipe))
+            recipe = kept_recipe(path)
+            if recipe is not None and not path.stem.endswith(recipe.hash):  # cut off where a corruption ends
+                warn_damaged(path, REWRITTEN, "is not the recipe that its name stands for")
+            elif recipe is not None:
+                recipes.append((path, recipe))
         return recipes
 
     def keep_model(self, model: Model, batch_size: int | None) -> None:
         """Note a model, and its batch size if one was given; what is recorded already stays."""
         path = self.folder / MODELS / f"{model_folder(model)}.toml"
-        if missing_or_damaged(path, "it is written again"):
+        if _read_model(path, "it is written again") is None:
             make_folder(path.parent)
+            make_way(path)
             with atomic_write(path) as part:
                 about = {"name": model.name, "key": model.key}
                 about["since"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
@@ -271,16 +291,16 @@ class Store:
 
     def batch_size(self, model: Model) -> int | None:
         """The batch size that was given for a model before: another one could change the last bits of a confidence."""
-        known = _read(self.folder / MODELS / f"{model_folder(model)}.toml") or {}
-        return int(known["batch_size"]) if "batch_size" in known else None
+        known = _read_model(self.folder / MODELS / f"{model_folder(model)}.toml", "it is written again")
+        return known.batch_size if known is not None else None
 
     def path(self, model: str, cell: Cell, kind: str = CELLS) -> Path:
         """Where the rows of a cell are, or will be; sequences have a folder of their own."""
         return self.folder / kind / model / f"{cell.file_name}.parquet"
 
     def has(self, model: str, cell: Cell, kind: str = CELLS) -> bool:
-        """Whether a cell has been computed; a file that a crash left empty or cut off is named, and is missing."""
-        return not missing_or_damaged(self.path(model, cell, kind), "the cell is computed again")
+        """Whether a cell has been computed; a damaged file is named, and is missing."""
+        return not missing_rows(self.path(model, cell, kind), "the cell is computed again")
 
     def write(
         self,
@@ -302,17 +322,15 @@ class Store:
             pl.lit(cell.corruption).alias("corruption"),
             pl.lit(cell.severity).alias("level"),
         )
-        samples = sha256("\0".join(map(str, rows.samples)).encode("utf-8", "surrogatepass")).hexdigest()
-        self.write_rows(self.path(model_folder(model), cell), table, {SAMPLES: samples})
+        samples = {SAMPLES: samples_digest(map(str, rows.samples))}
+        self.write_rows(self.path(model_folder(model), cell), table, samples)
 
     def write_rows(self, path: Path, rows: pl.DataFrame, about: Mapping[str, str] | None = None) -> None:
         """Write a file of rows, which names its data, and what else is known about it."""
         if not (self.folder / RUN).is_file():
             raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
-        make_folder(path.parent)
-        with atomic_write(path) as part:
-            data = {DATA: self._data_key} if self._data_key else {}
-            rows.write_parquet(part, compression="zstd", metadata={**data, **(about or {})} or None)
+        data = {DATA: self._data_key} if self._data_key else {}
+        write_row_file(path, rows, {**data, **(about or {})})
 
     def scan(self) -> pl.LazyFrame:
         """All rows, read when they are needed."""
@@ -322,10 +340,10 @@ class Store:
         """What the folder was claimed with."""
         known = self.known()
         if known is None:
-            what = "empty or cut off; repeating the command writes it again"
+            what = "empty, cut off or garbled; repeating the command writes it again"
             raise FileNotFoundError(
                 f"{str(self.folder)!r} holds no run of brittle: {RUN} is "
-                f"{what if (self.folder / RUN).is_file() else 'missing; give the folder that a run wrote'}"
+                f"{what if os.path.lexists(self.folder / RUN) else 'missing; give the folder that a run wrote'}"
             )
         return known
 
@@ -335,12 +353,8 @@ class Store:
         made, unread = calls(self.folder), skipped(self.folder)
         for one in made:  # a published set on disk notes them cell by cell
             unread |= one.skipped
-        models = [
-            read_record(KnownModel, known)
-            for file in sorted((self.folder / MODELS).glob("*.toml"))
-            if not missing_or_damaged(file, "repeat the command to write it again")
-            and (known := _read(file)) is not None
-        ]
+        files = sorted((self.folder / MODELS).glob("*.toml"))
+        models = [known for file in files if (known := _read_model(file, REWRITTEN)) is not None]
         recipes = [recipe.hash for recipe in self.recipes()]
         more = {"folder": self.folder, "models": models, "recipes": recipes, "skipped": unread, "calls": made}
         return read_record(Run, {**identity, **more})
@@ -369,7 +383,7 @@ def model_files(
         data = store.identity().get("data_key", str(store.folder))
         for path in sorted((store.folder / kind).glob("*/*.parquet")):
             name, _, key = path.parent.name.rpartition("-")
-            if not missing_or_damaged(path, "its rows are missing; give the same command again to compute them"):
+            if not missing_rows(path, "its rows are missing; give the same command again to compute them"):
                 files.setdefault((data, name, key), {}).setdefault(path.name, path)
     if not files:
         place = str(stores[0].folder)
@@ -384,7 +398,7 @@ def model_files(
 def holds_results(folder: str | Path) -> bool:
     """Whether a folder holds predictions on a benchmark or on clean images."""
     cells = Path(folder) / CELLS
-    return cells.is_dir() and any(file.suffix == ".parquet" for model in cells.iterdir() for file in model.iterdir())
+    return cells.is_dir() and any(cells.glob(OURS[CELLS]))
 
 
 def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
@@ -394,7 +408,7 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
         for folder in (*(store.folder / CELLS).glob("*-*"), *(store.folder / SEQUENCES).glob("*-*")):
             name, _, key = folder.name.rpartition("-")
             path = store.folder / MODELS / f"{folder.name}.toml"
-            models.setdefault(name, {}).setdefault(key, _read(path) or {})
+            models.setdefault(name, {}).setdefault(key, read_toml(path) or {})
     endings = {}
     for name, known in models.items():
         by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
@@ -436,48 +450,48 @@ def model_folder(model: Model) -> str:
     return f"{file_name(model.name)}-{key}"
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_toml(path: Path) -> dict[str, Any] | None:
     """A small file; None if it is missing, empty or cut off."""
     return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
 
 
-def _differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """In words, what one run's data has other than another's; nothing if they are the same."""
-    if known.get("data") != wanted.get("data"):
-        return f"on {known.get('data')!r}, and this one is on {wanted.get('data')!r}"
-    if known.get("stored") != wanted.get("stored"):
-        return f"on {_layout(known)} of {known.get('data')!r}, and this one is on {_layout(wanted)}"
-    if known.get("images") != wanted.get("images"):
-        return f"on {known.get('images')} images of {known.get('data')!r}, and this one has {wanted.get('images')}"
-    before, now = (list(one.get("classes", ())) for one in (known, wanted))
-    if before != now:
-        if len(before) != len(now):
-            return f"with {len(before)} classes, and this one has {len(now)}"
-        place = next(i for i, (a, b) in enumerate(zip(before, now, strict=True)) if a != b)
-        return f"whose class {place} is {before[place]!r}, and here it is {now[place]!r}"
-    if any(known.get(key) != value for key, value in wanted.items()):
-        return (
-            f"on other images of {known.get('data')!r}: as many, but other files or labels, or prepared or chosen in "
-            "another way"
-        )
-    return ""
+REWRITTEN = "repeat the command to write it again"
 
 
-def _layout(known: Mapping[str, Any]) -> str:
-    return f"the corrupted pictures ({known['stored']})" if known.get("stored") else "the clean images"
+def _read_model(path: Path, then: str) -> KnownModel | None:
+    """What is noted of a model; None if that is missing, or damaged, of which a warning tells."""
+    if missing_or_damaged(path, then):
+        return None
+    known = read_toml(path) or {}
+    if {"name", "key"} <= known.keys() and fits(KnownModel, known):
+        return read_record(KnownModel, known)
+    warn_damaged(path, then, "does not describe a model")
+    return None
 
 
-def _ways(first: Benchmark, second: Benchmark, corruption: str) -> tuple[str, str]:
-    """In words, how two recipes draw one corruption otherwise."""
-    a, b = (
-        {
-            "seed": one.seed,
-            "storage": one.storage,
-            "table": one.table or "by size",
-            **{f"{name} =": value for name, value in one.entry(corruption).options.items()},
-        }
-        for one in (first, second)
-    )
-    other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
-    ways = [", ".join(f"{key} {one.get(key, 'as it is by default')}" for key in other) for one in (a, b)]
-    return (ways[0], ways[1]) if other else (f"the recipe {first.name!r}", f"{second.name!r}, another one")
+def kept_recipe(path: Path) -> Benchmark | None:
+    """A recipe that a run keeps; None if it is missing, or cannot be read, of which a warning tells."""
+    if missing_or_damaged(path, REWRITTEN):
+        return None
+    try:
+        return Benchmark.load(path)
+    except BrittleError as error:
+        warn_damaged(path, "it is left out", f"is no recipe that can be read ({error})")
+        return None
+
+
+def sweep_run(folder: Path) -> list[Path]:
+    """Remove what killed processes left half-written in a run's folder; what was removed."""
+    return [leftover for place in run_folders(folder) for leftover in sweep(place)]
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """A run's folder, and all folders in it that hold files of the run."""
+    places = [folder, *(folder / name for name in OURS)]
+    return places + [model for name in (CELLS, FAILURE_POINTS, SEQUENCES) for model in (folder / name).glob("*/")]
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file; a folder in its place stays, under another name."""
+    make_way(path)
+    path.unlink(missing_ok=True)

@@ -53,7 +53,7 @@ def trajectories(results: Results, *, models: Sequence[str] | None = None) -> li
     if not cells:
         raise BrittleError(
             f"these results have no shifts of CNS-Bench, whose corruptions are called {SHIFT}<shift>; "
-            "run evaluate_stored on slides_set(folder)"
+            "run evaluate_stored on trajectory_dataset(folder)"
         )
     chosen = results.models_with(cells) if models is None else list(models)
     missing = [model for model in chosen if model not in results.models_with(cells)]

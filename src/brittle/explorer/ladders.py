@@ -104,7 +104,7 @@ class Ladders:
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
         """The samples that all files have, in the order of their ids, and where in a file each is."""
-        names = pl.read_parquet(next(iter(self._files.values())), columns=["sample"])["sample"]
+        names = pl.read_parquet(next(iter(self._files.values())), columns=["sample"], glob=False)["sample"]
         if names.is_duplicated().any():
             raise BrittleError("some samples of these runs have the same id; give each image a name of its own")
         order = names.arg_sort()

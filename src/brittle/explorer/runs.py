@@ -14,7 +14,7 @@ from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell, Level, ends
 from brittle.datasets import Dataset, StoredSet, UnreadableImage, class_name, stored_set
-from brittle.evaluation import SHIFT, Results, Run, Store, load_results, same_images
+from brittle.evaluation import SHIFT, Results, Run, Store, decoded_ids, decoded_images, load_results, same_images
 from brittle.explorer.browse import FailureQuery, HeatRow, PairedCell, failures, heat_map, paired_cells
 from brittle.explorer.ladders import Ladders
 from brittle.explorer.session import encoded, thumbnail
@@ -179,9 +179,12 @@ class BrowsedRuns:
         """The clean images of the runs that kept them, by the hash of each recipe; "" for any of them."""
         albums: dict[str, Pictures] = {}
         for run in self.runs:
+            images = decoded_images(run.folder)
+            if images is None:
+                continue
             for recipe in Store(run.folder).recipes():
                 with suppress(OSError, ValueError, KeyError):
-                    albums.setdefault(recipe.hash, Pictures(run, recipe))
+                    albums.setdefault(recipe.hash, Pictures(images, decoded_ids(run.folder), recipe))
         return albums | ({"": next(iter(albums.values()))} if albums else {})
 
     @cached_property

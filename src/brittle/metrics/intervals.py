@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,6 +122,9 @@ WIDENED = ", widened for few samples"
 
 BLOCK = 32
 """Number of resamples per matrix product."""
+
+KEPT_DRAWS = 20_000_000
+"""Up to so many draws (40 MB) are kept for the next interval of as many samples."""
 
 MANY, GROUPS = 200_000, 20_000
 """Beyond this number of samples they are resampled in groups: a thousand draws of a million each take half a minute."""
@@ -320,11 +324,26 @@ def _weights(n: int, resamples: int, seed: int, dtype: np.dtype[np.float64]) -> 
 
     Raw Philox output is the same in every version of NumPy; `Generator.integers` may change.
     """
-    philox = np.random.Philox(key=_check_draws(resamples, seed) % 2**128)
+    seed = _check_draws(resamples, seed)
+    if n * resamples <= KEPT_DRAWS:
+        counts = _kept_counts(n, resamples, seed)
+        for start in range(0, resamples, BLOCK):
+            yield counts[start : start + BLOCK].astype(dtype)
+        return
+    philox = np.random.Philox(key=seed % 2**128)
     for start in range(0, resamples, BLOCK):
-        size = min(BLOCK, resamples - start)
-        weights = np.empty((size, n), dtype=dtype)
-        for row in weights:
-            drawn = (philox.random_raw(n) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32)
-            row[:] = np.bincount(drawn.view(np.int64), minlength=n)
-        yield weights
+        yield _drawn_counts(philox, n, min(BLOCK, resamples - start), dtype)
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(n: int, resamples: int, seed: int) -> NDArray[np.generic]:
+    """All weights in two bytes each: every interval of a report is of the same number of samples."""
+    return _drawn_counts(np.random.Philox(key=seed % 2**128), n, resamples, np.dtype(np.uint16))
+
+
+def _drawn_counts(philox: np.random.Philox, n: int, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    counts = np.empty((size, n), dtype=dtype)
+    for row in counts:
+        drawn = (philox.random_raw(n) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32)
+        row[:] = np.bincount(drawn.view(np.int64), minlength=n)
+    return counts

@@ -154,6 +154,11 @@ def _torchvision_preprocessing(weights: Any) -> Preprocessing:
     return Preprocessing(tuple(transform.mean), tuple(transform.std), size, crop, transform.interpolation.value)
 
 
+THREATS = ("corruptions", "corruptions_3d", "Linf", "L2")
+ZOO_DATASETS = ("imagenet", "cifar10", "cifar100")
+"""The parts of RobustBench's model zoo."""
+
+
 @model_source("robustbench")
 def from_robustbench(
     model: str,
@@ -170,12 +175,15 @@ def from_robustbench(
     Args:
         model: such as "Hendrycks2020AugMix".
         name: the name in results; by default that of the zoo.
-        threat_model: the part of the zoo: "corruptions", "Linf" or "L2".
+        threat_model: the part of the zoo: "corruptions", "corruptions_3d", "Linf" or "L2".
         dataset: "imagenet", "cifar10" or "cifar100". Photographs are resized to 256 px and cropped to 224.
         folder: where downloaded weights are kept; by default ./models, as RobustBench does.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
         bf16: compute in bfloat16 by torch.autocast.
     """
+    for option, given, allowed in (("threat_model", threat_model, THREATS), ("dataset", dataset, ZOO_DATASETS)):
+        if given not in allowed:
+            raise BrittleError(f"{option} of a model of RobustBench is one of {', '.join(allowed)}; got {given!r}")
     require("torch")
     zoo = require("robustbench.utils", "robustbench")
     place = {} if folder is None else {"model_dir": str(folder)}
@@ -184,7 +192,12 @@ def from_robustbench(
     except KeyError as error:
         raise BrittleError(
             f"RobustBench has no model {model!r} for {dataset} and {threat_model} (it lacks {error}); its model zoo "
-            "lists them, and threat_model is corruptions, Linf or L2"
+            f"lists them, and threat_model is one of {', '.join(THREATS)}"
+        ) from error
+    except OSError as error:
+        raise OSError(
+            f"the weights of {model!r} could not be downloaded; put them as {model}.pt into "
+            f"{folder or './models'}/{dataset}/{threat_model}, or give them to torchvision: or timm: ({error})"
         ) from error
     size, crop = (256, 224) if dataset == "imagenet" else (None, None)
     prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), size, crop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import platform
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._identity import as_data
 from brittle._io import atomic_write
-from brittle._optional import load_module, model_errors, public_callables, require
+from brittle._optional import model_errors, public_callables, require, run_file
 from brittle.models.model import model_source
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
@@ -118,7 +119,11 @@ def _pickled(path: Path) -> Any:
             f"{str(path)!r} holds more than tensors, and loading it could run any code; save only the weights: "
             "torch.save(model.state_dict(), path)"
         ) from error
-    except (RuntimeError, EOFError) as error:
+    except (RuntimeError, EOFError, LookupError, ValueError, TypeError, AttributeError, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        # of a text file pickle reads letters as instructions, and fails in any way
+        error = error if isinstance(error, RuntimeError | EOFError) else RuntimeError("it is no file of torch.save")
         reason = str(error).partition("\n")[0] or "it is empty or truncated"
         raise BrittleError(f"{str(path)!r} cannot be read as torch weights: {reason}") from error
 
@@ -252,7 +257,7 @@ def _user_network(spec: str, classes: int) -> Any:
     """The module that a function of a file returns for a number of classes."""
     torch = require("torch")
     file, _, name = spec.rpartition(":")
-    module = load_module(file)
+    module = run_file(file)
     if not hasattr(module, name):
         raise BrittleError(f"{file!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
     with model_errors(spec, "while it was made"):
@@ -282,7 +287,18 @@ def save_trained(
     `from_weights` loads a model from the file; `half` is as in `save_weights`.
     """
     metadata = {"network": spec, "classes": classes, "mean": mean, "std": std, **(about or {})}
+    metadata["made_with"] = made_with()
     save_weights(network, path, {key: json.dumps(as_data(value)) for key, value in metadata.items()}, half=half)
+
+
+def made_with() -> dict[str, Any]:
+    """What the last bits of trained weights depend on beside the settings: torch, its threads, and the processor.
+
+    Convolutions and normalisations add the shares of threads, so another number of threads rounds in other places.
+    """
+    torch = require("torch")
+    about = {"torch": torch.__version__, "threads": torch.get_num_threads(), "processor": platform.machine()}
+    return {**about, "capability": torch.backends.cpu.get_cpu_capability()}
 
 
 def trained_metadata(path: str | Path) -> dict[str, Any]:
@@ -298,12 +314,20 @@ def trained_metadata(path: str | Path) -> dict[str, Any]:
         return {}  # `load_weights` says what is wrong with the file
     if not set(KEYS) <= texts.keys():
         return {}
-    return {key: json.loads(texts[key]) for key in (*KEYS, "size", "crop") if key in texts}
+    return {key: _json_text(texts[key]) for key in (*KEYS, "size", "crop") if key in texts}
 
 
 def _texts(path: Path) -> dict[str, str]:
     with require("safetensors").safe_open(path, "pt") as file:
         return dict(file.metadata() or {})
+
+
+def _json_text(text: str) -> Any:
+    """A value of JSON; None if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 @model_source("weights")
@@ -334,7 +358,12 @@ def from_weights(
             f"{str(path)!r} holds weights, but not their network (its metadata lacks {', '.join(missing)}); "
             f"write a function that builds it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
-    spec, classes, *normalisation = (json.loads(metadata[key]) for key in KEYS)
+    spec, classes, *normalisation = (_json_text(metadata[key]) for key in KEYS)
+    if not isinstance(spec, str) or not all(isinstance(value, list) for value in (classes, *normalisation)):
+        raise BrittleError(
+            f"{str(path)!r} says that its network is {spec!r}, its classes {classes!r} and its normalisation "
+            f"{normalisation!r}; they must be a text and lists, as `brittle augment train` writes them"
+        )
     if is_user_network(spec) and network is None:
         raise BrittleError(
             f"the network of {str(path)!r} is built by the code of {spec}; if you trust it, write {path},network={spec}"

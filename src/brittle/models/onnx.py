@@ -103,8 +103,9 @@ def _key(path: Path, preprocessing: str) -> str:
 def _weight_files(path: Path, graph: bytes) -> Iterator[Path]:
     """External weight files of a graph, named by the entries "location" of the protobuf."""
     names = set()
-    for match in re.finditer(rb"\x0a\x08location\x12(.)", graph, re.DOTALL):
-        names.add(graph[match.end() : match.end() + match[1][0]])
+    for match in re.finditer(rb"\x0a\x08location\x12([\x80-\xff]*[\x00-\x7f])", graph, re.DOTALL):
+        length = sum((byte & 127) << (7 * place) for place, byte in enumerate(match[1]))  # a varint of protobuf
+        names.add(graph[match.end() : match.end() + length])
     for name in sorted(names):
         file = path.parent / name.decode(errors="replace")
         if file.is_file():

@@ -238,6 +238,7 @@ def _call(call: Call) -> str:
     when = str(call.started).replace("T", " ").replace("+00:00", " UTC")
     machine = call.machine
     how = [f"engine {call.engine}" if call.engine else ""]
+    how.append(f"{len(call.nodes)} nodes" if call.nodes else "")
     how.append(f"batches of {call.batch_size}" if call.batch_size else "")
     where = f"{machine.get('system', '?')} {machine.get('processor', '')}, {machine.get('cores', '?')} cores"
     facts = ", ".join(filter(None, (call.title, *how, where)))

@@ -12,12 +12,10 @@ import numpy as np
 from PIL import Image as Pil
 from PIL import features
 
-from brittle._io import is_complete
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Level, severity_of
-from brittle.evaluation import Run, decoded_ids
+from brittle.evaluation import decoded_ids, decoded_images
 from brittle.evaluation.diagnosis import EarliestFailure, FailureStep, severity_columns, typical_failure
-from brittle.evaluation.records import IMAGES, READ
 from brittle.report.data import Measure, Part
 from brittle.report.theme import severity, short_name
 
@@ -94,10 +92,8 @@ class Strip:
 class Pictures:
     """The clean images of a run by their sample ids, and what its recipe makes of them."""
 
-    def __init__(self, run: Run, benchmark: Benchmark) -> None:
-        self.benchmark = benchmark
-        self.images = np.load(run.folder / IMAGES, mmap_mode="r")
-        self.ids = decoded_ids(run.folder)
+    def __init__(self, images: Image, ids: Sequence[str | int], benchmark: Benchmark) -> None:
+        self.benchmark, self.images, self.ids = benchmark, images, ids
         self.place = {str(sample): i for i, sample in enumerate(self.ids)}
 
     def clean(self, sample: str) -> Image:
@@ -136,9 +132,9 @@ class Pictures:
 def run_pictures(part: Part) -> Pictures | None:
     """The pictures of the first run that holds the recipe and its images."""
     for run in part.results.runs:
-        complete = part.has_clean and all(is_complete(run.folder / name) for name in (IMAGES, READ))
-        if complete and part.benchmark is not None and part.benchmark.hash in run.recipes:
-            return Pictures(run, part.benchmark)
+        images = decoded_images(run.folder) if part.has_clean else None
+        if images is not None and part.benchmark is not None and part.benchmark.hash in run.recipes:
+            return Pictures(images, decoded_ids(run.folder), part.benchmark)
     return None
 
 

@@ -23,7 +23,7 @@ class TrainingConfig:
 
     Args:
         epochs: the number of passes over the images.
-        batch_size: images of one step; an incomplete last batch is dropped.
+        batch_size: images of one step, or all if there are fewer; another incomplete batch is dropped.
         learning_rate: the highest one.
         optimizer: "sgd" or "adamw".
         schedule: "cosine" falls to zero; "step" divides by ten at each of `milestones`.
@@ -113,6 +113,10 @@ class TrainingConfig:
                 "side must be at least 1, and area two rising shares above 0 and up to 1, such as 0.08,1; "
                 f"got {self.side}, {self.area}"
             )
+
+    def steps(self, images: int) -> int:
+        """The number of steps of one epoch over so many images: whole batches, or one of all images."""
+        return images // self.batch_size or 1
 
     def rate(self, progress: float) -> float:
         """The learning rate after a share `progress` of the training.

@@ -29,7 +29,7 @@ PREFETCHED, PREFETCHED_BYTES = 4, 2**29
 def batches(
     images: Images, config: TrainingConfig, augment: Augment | None, epoch: int, *, workers: int | None = None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """(indices, N×H×W×3 float32 standardised) for one epoch; an incomplete last batch is dropped.
+    """(indices, N×H×W×3 float32 standardised) for one epoch; an incomplete batch is dropped, or is the only one.
 
     Threads draw the next batches while this one is used: by default one for an array, and one for each processor where
     images are decoded. Every draw is addressed by (seed, epoch, sample), so that their number changes nothing. Images
@@ -46,8 +46,9 @@ def batches(
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[_Batch] = deque()
         try:
-            for start in range(0, len(samples) - config.batch_size + 1, config.batch_size):
-                pending.append(loader.submit(pool, samples[start : start + config.batch_size], threads))
+            for step in range(config.steps(len(samples))):
+                chosen = samples[step * config.batch_size : (step + 1) * config.batch_size]
+                pending.append(loader.submit(pool, chosen, threads))
                 if len(pending) > ahead:
                     yield pending.popleft().result()
             while pending:

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data, canonical, digest
-from brittle._io import atomic_write, missing_or_damaged, sweep
+from brittle._io import atomic_write, missing_or_damaged
+from brittle._parts import sweep
 from brittle._types import Progress
 from brittle.datasets import Dataset, no_labels, preparation_sizes
 from brittle.models import (
@@ -107,7 +108,7 @@ def train(
         progress: called after each step.
     """
     config, source = recipe or TrainingConfig(), as_source(images)
-    _check(source, labels, config)
+    _check(source, labels)
     if config.jsd and augment is None:
         raise BrittleError(f"jsd = {config.jsd:g} compares augmented views of an image; give augment, such as AugMix()")
     config = normalised(config, source)
@@ -123,7 +124,7 @@ def train(
     parts |= {"scaler": scaler} if scaler.is_enabled() else {}
     losses = _resume(checkpoint, parts, config)
     targets = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
-    steps = source.per_epoch // config.batch_size
+    steps = config.steps(source.per_epoch)
     network.train()
     for epoch in range(len(losses), config.epochs):
         total, counted = 0.0, 0
@@ -229,7 +230,7 @@ def _optimizer(network: nn.Module, config: TrainingConfig) -> torch.optim.Optimi
 def _save_checkpoint(path: Path, parts: dict[str, Any], config: TrainingConfig, losses: list[float]) -> None:
     state = {name: part.state_dict() for name, part in parts.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path)
+    sweep(path.parent)
     with atomic_write(path) as part:
         torch.save({**state, "recipe": canonical(config), "losses": losses}, part)
 
@@ -249,11 +250,11 @@ def _resume(path: str | Path | None, parts: dict[str, Any], config: TrainingConf
     return losses
 
 
-def _check(source: ImageSource, labels: NDArray[np.integer[Any]], config: TrainingConfig) -> None:
+def _check(source: ImageSource, labels: NDArray[np.integer[Any]]) -> None:
     if len(source) != len(labels):
         raise BrittleError(f"there are {len(source)} images and {len(labels)} labels; each image needs one")
-    if source.per_epoch < config.batch_size:
-        raise BrittleError(f"{source.per_epoch} images do not fill a batch of {config.batch_size}; lower batch_size")
+    if source.per_epoch < 2:
+        raise BrittleError(f"a training needs at least 2 images, got {source.per_epoch}; give more of them")
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,14 @@ def train_verb(
         )
     first, last = trained.losses[0], trained.losses[-1]
     shown = f"{trained.images} images{'' if mix is None else f', {100 * mix_share:g} % of them of {mix}'}"
-    console().print(f"{len(trained.losses)} epochs over {shown}, mean loss {first:.3f} → {last:.3f}", soft_wrap=True)
+    epochs_done = f"{len(trained.losses)} epoch{'s' if len(trained.losses) > 1 else ''}"
+    console().print(f"{epochs_done} over {shown}, mean loss {first:.3f} → {last:.3f}", soft_wrap=True)
     if trained.cache is not None and images.cache is None:
         hint(f"decoded images are kept in {trained.cache} for the next training on them (--cache)")
     tell_files(trained.path)
     if not is_split(data, images.train_data) and not data.startswith("cns-bench:"):
         benchmark = "cifar10-c" if trained.side <= 64 else "imagenet-c"
-        say_next("run", "-m", output, "-d", data, "-b", benchmark, "-o", f"{output.stem}-run")
+        model = f"{output},network={network}" if ".py:" in (network or "") else output  # its code is run by name only
+        prepared = ["--prepare", training.preparation] if training.preparation not in ("none", "imagenet") else []
+        prepared += ["--partial"] if images.partial else []
+        say_next("run", "-m", model, "-d", data, *prepared, "-b", benchmark, "-o", f"{output.stem}-run")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
-from brittle._optional import load_module, public_callables
+from brittle._optional import public_callables, run_file
 from brittle._types import Image
 from brittle.benchmarks import load_benchmark
 from brittle.corruptions import Draws
@@ -176,7 +176,7 @@ def scheme_from_file(place: str) -> Scheme:
     """
     file, _, name = place.rpartition(":")
     path = Path(file).expanduser()
-    module = load_module(path)
+    module = run_file(path)
     if not hasattr(module, name):
         raise BrittleError(f"{file!r} has no {name!r}; {did_you_mean(name, public_callables(module))}")
     function, version = getattr(module, name), sha256(path.read_bytes()).hexdigest()[:12]
