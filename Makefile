@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm demo docs perf lint lock audit clean
+.PHONY: help test wheel light timm demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -97,6 +97,20 @@ lock: .venv/ready  ## choose all packages anew and write requirements.lock
 
 audit: .venv-audit/ready  ## look every locked package up in the advisories of the Python Package Index
 	.venv-audit/bin/python scripts/audit.py $(AUDIT)
+
+FUZZ_SECONDS ?= 600
+
+fuzz: .venv/ready  ## fuzz calls, files, run folders, recipes, model outputs and pages for FUZZ_SECONDS (600), with a new seed
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+kills: .venv/ready  ## kill every long verb inside its work, resume it, and print the table of docs/explanation/reliability.md
+	$(BIN)/python scripts/kill_runs.py $(KILLS)
+
+powercut: .venv/ready  ## cut the power of a disk (a loop device, as root) while brittle writes to it, and resume
+	$(BIN)/python scripts/power_cuts.py $(CUTS)
+
+cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, as root), cut its links and kill its head
+	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
 	rm -rf .venv .venv-audit .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -111,6 +111,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "design.published_overlap",
         *TRAININGS,
     ),
+    "doctor": ("evaluation.check_run",),
     "explore": ("explorer.explore",),
     "failure-points": (
         "evaluation.search_failure_points",

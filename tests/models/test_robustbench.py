@@ -23,6 +23,8 @@ def zoo(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     def load_model(**options: Any) -> torch.nn.Module:
         asked.append(options)
+        if options["model_name"] == "Geirhos2018_SIN_IN":
+            raise ConnectionError("no network")
         return {"Hendrycks2020AugMix": Bright}[options["model_name"]]()
 
     package, utils = ModuleType("robustbench"), ModuleType("robustbench.utils")
@@ -51,6 +53,25 @@ def test_a_network_that_normalises_itself_sees_images_from_zero_to_one(zoo: list
 def test_an_unknown_model_is_one_sentence() -> None:
     with pytest.raises(brittle.BrittleError, match=naming("Hendrycks2020Mix", "imagenet", "Linf", "corruptions")):
         brittle.load_model("robustbench:Hendrycks2020Mix,threat_model=Linf")
+
+
+@pytest.mark.usefixtures("zoo")
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        ("Hendrycks2020AugMix,threat_model=noise", ("threat_model", "corruptions", "Linf", "noise")),
+        ("Hendrycks2020AugMix,dataset=mnist", ("dataset", "imagenet", "cifar10", "mnist")),
+    ],
+)
+def test_an_unknown_part_of_the_zoo_is_one_sentence(spec: str, values: tuple[str, ...]) -> None:
+    with pytest.raises(brittle.BrittleError, match=naming(*values)):
+        brittle.load_model(f"robustbench:{spec}")
+
+
+@pytest.mark.usefixtures("zoo")
+def test_weights_that_cannot_be_fetched_say_where_a_file_goes() -> None:
+    with pytest.raises(OSError, match=naming("Geirhos2018_SIN_IN.pt", "imagenet/corruptions", "no network")):
+        brittle.load_model("robustbench:Geirhos2018_SIN_IN")
 
 
 def test_without_the_package_the_command_is_named() -> None:

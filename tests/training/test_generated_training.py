@@ -165,7 +165,7 @@ def test_the_command_of_the_issue(cns: Path, tmp_path: Path, monkeypatch: pytest
     photographs(tmp_path / "photos", [0, 2, 22], 4)
     call = ["augment", "train", "-d", f"cns-bench:{cns}", "--keep", "kept.csv", "--start", "timm:resnet50"]
     words = good(run(*call, "--mix", "photos", "--mix-share", 0.2, "--batch-size", 8, "-o", "tuned.safetensors"))
-    assert "1 epochs over 30 images, 20 % of them of photos" in words
+    assert "1 epoch over 30 images, 20 % of them of photos" in words
     model = load_model("tuned.safetensors")
     assert len(model.classes) == 1000
     assert model.prepare.mean == (0.5, 0.5, 0.5)  # as the imitation of timm has it

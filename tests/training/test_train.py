@@ -11,7 +11,7 @@ from brittle._identity import as_data
 from brittle._io import DamagedFile
 from brittle.corruptions import Draws
 from brittle.models.small_resnet import SmallResNet
-from brittle.training import TrainingConfig, train
+from brittle.training import TrainingConfig, adapt_batchnorm, train
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
 from brittle.training.loading import batches
 from tests.errors import naming
@@ -48,6 +48,19 @@ def test_the_same_recipe_gives_the_same_weights() -> None:
     train(other, IMAGES, LABELS, TrainingConfig(**{**RECIPE.__dict__, "seed": 1}))
     np.testing.assert_array_equal(weights(a), weights(b))
     assert (weights(a) != weights(other)).any()
+
+
+def test_fewer_images_than_a_batch_are_one_batch() -> None:
+    net, few = network(), TrainingConfig(**{**RECIPE.__dict__, "batch_size": 256})
+    seen: list[tuple[int, int]] = []
+    assert len(train(net, IMAGES, LABELS, few, progress=lambda done, total, _loss: seen.append((done, total)))) == 3
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert [len(chosen) for chosen, _ in batches(IMAGES, few, None, 0)] == [96]
+    adapt_batchnorm(net, IMAGES, few)
+    layers = [layer for layer in net.modules() if isinstance(layer, torch.nn.BatchNorm2d)]
+    assert all((layer.running_var != 1).any() for layer in layers)
+    with pytest.raises(BrittleError, match=naming("2", "1")):
+        train(net, IMAGES[:1], LABELS[:1], few)
 
 
 def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
@@ -143,7 +156,7 @@ def test_jsd_needs_an_augmentation_and_leaves_other_recipes_as_they_were() -> No
         ({"schedule": "linear"}, ("schedule", "cosine", "step", "linear")),
         ({"epochs": 0}, ("epochs", 1, 0)),
         ({"learning_rate": 0}, ("learning_rate", 0)),
-        ({"batch_size": 500}, (96, 500, "batch_size")),
+        ({"batch_size": 1}, ("batch_size", 2, 1)),
     ],
 )
 def test_a_bad_recipe_is_named(how: dict, values: tuple) -> None:
