@@ -56,7 +56,7 @@ COVERED = 0.3
     "fig1",
     "Six steps to an overlapping score",
     claim="The score is 1 for a corruption and itself, and 0 where neither augmentation helps with the other.",
-    minutes=13,
+    minutes=5,
     needs=NEEDS,
     small_needs=SMALL_NEEDS,
     cost=ONE_WEEK,

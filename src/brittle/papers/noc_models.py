@@ -120,7 +120,7 @@ def robust_zoo(setting: Setting) -> Zoo:
     "table3",
     "Relative mCE of classifiers on both benchmarks",
     claim="VGG-19, ResNet-50 and WideResNet-50-2 beat AlexNet on ImageNet-NOC, but not on ImageNet-C.",
-    minutes=13,
+    minutes=10,
     after=("fig1",),
     needs=("imagenet",),
     small_needs=SMALL_NEEDS,
