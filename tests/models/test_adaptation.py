@@ -56,7 +56,7 @@ def test_prior_and_memory_mix_statistics() -> None:
 def test_texts_keys_and_pickles(standard: TorchModel) -> None:
     adapted = load_model("bn-adapt:demo:standard,prior=16", device="cpu")
     assert isinstance(adapted, AdaptiveModel)
-    assert adapted.name == "demo-standard-bn-adapt"
+    assert adapted.name == "demo-standard-bn-adapt-prior-16"
     assert len({adapted.key, standard.key, BatchNormAdapted(standard).key}) == 3
     assert adapted.key == BatchNormAdapted(standard, prior=16).key
     expected = adapted.scores(IMAGES)

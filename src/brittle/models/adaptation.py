@@ -82,7 +82,8 @@ class BatchNormAdapted:
         self._statistics = [_Statistics(layer, prior, memory) for layer in self._layers]
         for layer, statistics in zip(self._layers, self._statistics, strict=True):
             layer.register_forward_pre_hook(statistics)
-        self.name = f"{model.name}-bn-adapt"
+        settings = "".join(f"-{name}-{value:g}" for name, value in (("prior", prior), ("memory", memory)) if value)
+        self.name = f"{model.name}-bn-adapt{settings}"
         self.key = digest({"model": model.key, "prior": prior, "memory": memory}, length=16)
         self.device, self.origin, self.prepare = model.device, model.origin, model.prepare
 
