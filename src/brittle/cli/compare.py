@@ -125,6 +125,16 @@ def compare_verb(
         else:
             print_sequences(results, reference)
         return
+    if results.streams is not None and not recipes and benchmark is None:
+        from brittle.cli.streams import print_streams, streams_as_json
+
+        if as_json:
+            print_json({"streams": streams_as_json(results)})
+        elif request:
+            print_tables(request, results, [], reference=reference)
+        else:
+            print_streams(results)
+        return
     if not recipes and benchmark is None and has_slides(results):
         if as_json:
             _slides_as_json(request, results, reference, slides)

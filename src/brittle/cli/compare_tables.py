@@ -55,8 +55,8 @@ def print_tables(
     others: bool = True,
     slides: SlideInputs | None = None,
 ) -> None:
-    """Print or write the requested tables; those of sequences or slides if there is no recipe."""
-    from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables
+    """Print or write the requested tables; those of sequences, streams or slides if there is no recipe."""
+    from brittle.evaluation import has_nuisances, nuisance_table, sequence_tables, stream_tables
 
     form = request.format()
     tables = published_tables(request.published)
@@ -65,6 +65,8 @@ def print_tables(
         _say_why_not(results, recipes, reference)
     elif results is not None and results.sequences is not None:
         tables = [*sequence_tables(results, reference=reference), *tables]
+    elif results is not None and results.streams is not None:
+        tables = [*stream_tables(results), *tables]
     elif results is not None and has_nuisances(results):
         tables = [nuisance_table(results), *tables]
     elif results is not None:

@@ -90,7 +90,7 @@ def list_verb(
     published levels at whole numbers, and depend on the size of the image.
     """
     import brittle
-    from brittle.benchmarks import find_corruptions
+    from brittle.benchmarks import find_corruptions, list_streams
 
     chosen = find_corruptions(names or (), source=source, family=family, benchmark=benchmark)
     side = 224 if image_size is None else image_size
@@ -111,6 +111,7 @@ def list_verb(
             screen.print(f"[dim]{MOVES.strip()} moves pixels: masks, boxes and keypoints no longer fit the picture.[/]")
         screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
         screen.print(f"[dim]Benchmarks: {', '.join(brittle.list_benchmarks())}.[/]")
+        screen.print(f"[dim]Streams: {', '.join(list_streams())}.[/]")
 
 
 def number(value: float) -> str:

@@ -54,6 +54,10 @@ EXAMPLES = (
     ("brittle run -m timm:resnet50 -d imagenet-c:ImageNet-C/ -o run", "the published pictures from disk"),
     ("brittle run -m demo:augmix -d demo -c fog -s 0.5,1,1.5,2 -o run", "one corruption at other severities"),
     ("brittle run -m demo:standard -d demo -b cifar10-p -o run", "how often predictions flip along sequences"),
+    (
+        "brittle run -m demo:standard -m bn-adapt:demo:standard -d demo -b cifar10-c-continual -o run",
+        "a stream, and a model that adapts to it",
+    ),
     ("brittle run -m timm:resnet50 -d cns-bench:slides/ --keep filtered/kept.csv -o run", "generated slides"),
 )
 
@@ -101,20 +105,25 @@ def run_verb(
     """
     from brittle.cli.sequences import cut_sequences, print_sequences, sequences_as_json
     from brittle.cli.slide.inputs import print_slides
+    from brittle.cli.streams import cut_stream, print_streams, streams_as_json
     from brittle.datasets import stored_set
-    from brittle.evaluation import as_sequence_benchmark, as_stored_sequences
+    from brittle.evaluation import as_sequence_benchmark, as_stored_sequences, as_stream_benchmark
     from brittle.evaluation.loggers import load_callback
     from brittle.evaluation.run import evaluate
 
     callbacks = [load_callback(text) for text in log or ()]
     sequences = as_sequence_benchmark(benchmark, data)
-    if sequences is not None:
+    stream = None if sequences is not None else as_stream_benchmark(benchmark)
+    if stream is not None:
+        recipe = None
+        stream = cut_stream(stream, corruptions, severities, seed=seed, textures=textures)
+    elif sequences is not None:
         recipe = None
         sequences = cut_sequences(sequences, corruptions, severities, seed=seed, difficulty=difficulty)
     else:
         recipe = choose_benchmark(benchmark, corruptions, severities, seed=seed, textures=textures)
-        if difficulty is not None:
-            raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
+    if sequences is None and difficulty is not None:
+        raise BrittleError(f"--difficulty belongs to sequences such as --benchmark imagenet-p, got {difficulty}")
     of_set = partial and not data.startswith("cns-bench:")  # else it is of --clean, which may be a part of ImageNet
     stored = stored_set(data, keep=keep, **({"partial": True} if of_set else {}))
     if stored is None:
@@ -129,13 +138,14 @@ def run_verb(
     if dataset is not None:
         dataset = fit_data(dataset, loaded, output)
     tell_models(loaded)
-    if stored is None and recipe is not None and engine == "local":
-        compile_first(entry.corruption for entry in recipe.entries)
+    drawn = recipe if stream is None else stream.benchmark
+    if stored is None and drawn is not None and engine == "local":
+        compile_first(entry.corruption for entry in drawn.entries)
     with resumable_progress() as bar:
         results = evaluate(
             loaded,
             dataset or stored or data,
-            sequences or recipe,
+            sequences or stream or recipe,
             output,
             clean=clean_data,
             batch_size=batch_size,
@@ -146,7 +156,12 @@ def run_verb(
             callbacks=callbacks,
         )
     if as_json:
-        print_json(scores_as_json(results) if sequences is None else {"sequences": sequences_as_json(results)})
+        if sequences is not None:
+            print_json({"sequences": sequences_as_json(results)})
+        elif stream is not None:
+            print_json({"streams": streams_as_json(results)})
+        else:
+            print_json(scores_as_json(results))
         if report:
             report_verb([output])
         return
@@ -154,6 +169,8 @@ def run_verb(
         print_slides(results)
     elif sequences is not None:
         print_sequences(results)
+    elif stream is not None:
+        print_streams(results)
     else:
         print_scores(results, [model.name for model in loaded], first=recipe)
     tell_skipped(results)

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         as_dataset,
         as_sequence_benchmark,
         as_stored_sequences,
+        as_stream_benchmark,
         fitted,
         image_shape,
     )
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
         sequence_tables,
         steadiness,
     )
+    from brittle.evaluation.streams import StreamScores, evaluate_stream, stream_scores, stream_tables
     from brittle.evaluation.table_formats import Column, Format, ScoreTable, format_table, guess_format, table_parts
     from brittle.evaluation.tables import (
         MEASURES,
@@ -174,6 +176,7 @@ _LAZY = {
     "as_dataset": "inputs",
     "as_sequence_benchmark": "inputs",
     "as_stored_sequences": "inputs",
+    "as_stream_benchmark": "inputs",
     "fitted": "inputs",
     "image_shape": "inputs",
     "escape_latex": "latex_text",
@@ -206,6 +209,10 @@ _LAZY = {
     "sequence_scores": "sequences",
     "sequence_tables": "sequences",
     "steadiness": "sequences",
+    "StreamScores": "streams",
+    "evaluate_stream": "streams",
+    "stream_scores": "streams",
+    "stream_tables": "streams",
     "Column": "table_formats",
     "Format": "table_formats",
     "ScoreTable": "table_formats",
@@ -295,6 +302,7 @@ __all__ = [
     "SequenceScores",
     "StartedRun",
     "Store",
+    "StreamScores",
     "TensorBoardCallback",
     "Trajectories",
     "WandbCallback",
@@ -304,6 +312,7 @@ __all__ = [
     "as_dataset",
     "as_sequence_benchmark",
     "as_stored_sequences",
+    "as_stream_benchmark",
     "best_batch_size",
     "bundled_textures",
     "by_corruption",
@@ -332,6 +341,7 @@ __all__ = [
     "evaluate",
     "evaluate_sequences",
     "evaluate_stored",
+    "evaluate_stream",
     "failure_curves",
     "find_reference",
     "fitted",
@@ -389,6 +399,8 @@ __all__ = [
     "shift_title",
     "slide_tables",
     "steadiness",
+    "stream_scores",
+    "stream_tables",
     "table_parts",
     "trajectories",
     "typical_failure",

@@ -38,8 +38,8 @@ from brittle.evaluation.store import (
     MODELS,
     OURS,
     RECIPES,
+    ROW_FOLDERS,
     RUN,
-    SEQUENCES,
     Store,
     kept_recipe,
     read_toml,
@@ -137,7 +137,7 @@ class _Examination:
     def is_run(self) -> bool:
         """Whether a run's record or rows are there; folders called models or recipes are not enough."""
         return os.path.lexists(self.folder / RUN) or any(
-            any((self.folder / kind).glob(OURS[kind])) for kind in (CELLS, FAILURE_POINTS, SEQUENCES)
+            any((self.folder / kind).glob(OURS[kind])) for kind in ROW_FOLDERS
         )
 
     @cached_property
@@ -162,7 +162,7 @@ class _Examination:
         yield from self._claim()
         yield from self._images()
         yield from self._small_files()
-        for kind in (CELLS, FAILURE_POINTS, SEQUENCES):
+        for kind in ROW_FOLDERS:
             for path in sorted((self.folder / kind).glob(OURS[kind])):
                 yield from self._row_file(path, kind)
         yield from self._missing_cells()

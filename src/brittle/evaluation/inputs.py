@@ -20,8 +20,11 @@ from brittle.benchmarks import (
     SEQUENCE_BENCHMARKS,
     Benchmark,
     SequenceBenchmark,
+    StreamBenchmark,
+    is_stream,
     load_benchmark,
     load_sequence_benchmark,
+    load_stream_benchmark,
 )
 from brittle.datasets import StoredSequences, UnreadableImage, arrays, stored_sequences
 from brittle.datasets.dataset import Dataset, no_labels
@@ -220,6 +223,13 @@ def as_sequence_benchmark(given: Any, data: Any = None) -> SequenceBenchmark | N
     names = set(load_sequence_benchmark(published.scheme).perturbations) & set(published.perturbations)
     chosen = tuple(name for name in published.perturbations if name in names) or published.perturbations
     return SequenceBenchmark(published.scheme, chosen)
+
+
+def as_stream_benchmark(given: Any) -> StreamBenchmark | None:
+    """A stream from its name or its recipe file with a table [stream]; None if it is of another kind."""
+    if isinstance(given, StreamBenchmark):
+        return given
+    return load_stream_benchmark(given) if is_stream(given) else None
 
 
 def as_stored_sequences(data: Any) -> StoredSequences | None:

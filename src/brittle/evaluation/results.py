@@ -22,11 +22,12 @@ from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
 from brittle.evaluation.row_files import SAMPLES, row_metadata
-from brittle.evaluation.store import CELLS, SEQUENCES, Store, model_files, scan
+from brittle.evaluation.store import CELLS, SEQUENCES, STREAMS, Store, model_files, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
     from brittle.evaluation.sequences import SequenceScores
+    from brittle.evaluation.streams import StreamScores
     from brittle.evaluation.table_formats import ScoreTable
     from brittle.metrics import Baseline
 
@@ -70,12 +71,13 @@ class Results:
 
     `rows` is a Polars LazyFrame with a row for each model, corruption, level and sample. Methods that take a benchmark
     need none if the results hold exactly one. `sequences` has a row for each model, perturbation, sample and frame, if
-    models were shown sequences.
+    models were shown sequences, and `streams` one for each model, step and image, if they were shown streams.
     """
 
     rows: pl.LazyFrame
     runs: tuple[Run, ...] = ()
     sequences: pl.LazyFrame | None = None
+    streams: pl.LazyFrame | None = None
 
     def __repr__(self) -> str:
         models, cells = self.models, self.cells
@@ -179,6 +181,12 @@ class Results:
         from brittle.evaluation.sequences import sequence_scores
 
         return sequence_scores(self, reference=reference)
+
+    def stream_scores(self, stream: str | None = None) -> list[StreamScores]:
+        """The error of each model on each stream: in all, under each corruption, and over time."""
+        from brittle.evaluation.streams import stream_scores
+
+        return stream_scores(self, stream)
 
     def to_pandas(self) -> Any:
         """All rows as a pandas data frame; `rows` are the same as a Polars LazyFrame."""
@@ -350,7 +358,9 @@ def _read(runs: tuple[Run, ...], among: Sequence[Run]) -> Results:
     sequences = scan(with_sequences, known, SEQUENCES) if with_sequences else None
     if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):
         return Results(sequences.select(COLUMNS).limit(0), runs, sequences)  # published sequences: no clean images
-    return Results(scan(stores, known).select(COLUMNS), runs, sequences)
+    with_streams = [store for store in stores if any((store.folder / STREAMS).glob("*/*.parquet"))]
+    streams = scan(with_streams, known, STREAMS) if with_streams else None
+    return Results(scan(stores, known).select(COLUMNS), runs, sequences, streams)
 
 
 def same_images(results: Results) -> list[Results]:

@@ -19,7 +19,7 @@ import numpy as np
 from brittle._errors import BrittleError, RunError
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Progress
-from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark
+from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark, StreamBenchmark
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
@@ -30,6 +30,7 @@ from brittle.evaluation.inputs import (
     as_sequence_benchmark,
     as_stored_sequences,
     as_stored_set,
+    as_stream_benchmark,
     check,
     decode,
     fitted,
@@ -40,6 +41,8 @@ from brittle.evaluation.records import Call, Callback, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.sequences import evaluate_sequences
 from brittle.evaluation.store import Store, model_folder
+from brittle.evaluation.streams import evaluate_stream
+from brittle.models import AdaptiveModel, reset_model
 from brittle.models.model import Model
 
 Task = tuple[Cell, Sequence[int]]
@@ -67,9 +70,15 @@ class Job:
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
-    """One cell after the other, though the batches of the next are prefetched when processors are idle."""
-    for missing, group in groupby(tasks, key=lambda task: list(task[1])):
+    """One cell after the other, though the batches of the next are prefetched when processors are idle.
+
+    Models that adapt forget all that they were shown before each cell, so that a cell does not depend on others.
+    """
+    adapts = any(isinstance(model, AdaptiveModel) for model in job.models)
+    for (missing, _), group in groupby(tasks, key=lambda task: (list(task[1]), task[0] if adapts else None)):
         cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
+        for model in job.models:
+            reset_model(model)
         batches = infer(
             [job.models[i] for i in missing],
             lambda place: job.source.batch(*place, job.batch_size),
@@ -131,7 +140,7 @@ def _cell(job: Job, cell: Cell, missing: list[int]) -> list[Predictions]:
 def evaluate(
     model: Any,
     data: Any,
-    benchmark: str | Path | Benchmark | SequenceBenchmark | None = None,
+    benchmark: str | Path | Benchmark | SequenceBenchmark | StreamBenchmark | None = None,
     folder: str | Path | None = None,
     *,
     batch_size: int | None = None,
@@ -170,7 +179,9 @@ def evaluate(
         benchmark: a name such as "imagenet-c", the path of a recipe, or a `Benchmark`; None runs the clean images
             alone, as for a natural shift. "imagenet-p" and "cifar10-p", or a `SequenceBenchmark`, show sequences
             frame by frame; `results.sequence_scores()` tells how often predictions flip. "imagenet-p:PATH" and
-            "cifar10-p:PATH" as `data` are the published sequences.
+            "cifar10-p:PATH" as `data` are the published sequences. "cifar10-c-continual" and other streams, or a
+            `StreamBenchmark`, show cells batch after batch in one order, to models that adapt;
+            `results.stream_scores()` tells the error over time.
         folder: where the results go. Without one the rows stay in memory, and the clean images, which a report shows,
             in a temporary folder that is removed with the results.
         batch_size: images shown to a model at once, kept for later calls; by default see `common_batch_size`.
@@ -187,9 +198,15 @@ def evaluate(
     followers = CallbackList(callbacks)
     models, stored = as_models(model), as_stored_set(data)
     sequences, published = as_sequence_benchmark(benchmark, data), as_stored_sequences(data)
-    recipe = as_benchmark(benchmark) if sequences is None else None
-    if sequences is not None and engine != "local":
-        raise BrittleError(f"sequences are run here, by the local engine; got {engine!r}")
+    stream = as_stream_benchmark(benchmark) if sequences is None else None
+    recipe = as_benchmark(benchmark) if sequences is None and stream is None else None
+    if (sequences is not None or stream is not None) and engine != "local":
+        what = "sequences" if stream is None else "streams"
+        raise BrittleError(f"{what} are run here, by the local engine; got {engine!r}")
+    if stream is not None and stored is not None:
+        raise BrittleError(f"a stream draws its pictures from clean ones, and {stored.name!r} holds corrupted ones")
+    if stream is not None and batch_size is not None:
+        stream = stream.cut(batch_size=batch_size)
     if stored is not None and recipe is not None:
         raise BrittleError(f"{stored.name!r} holds corrupted pictures already; leave the benchmark out")
     if stored is not None and engine != "local":
@@ -229,6 +246,8 @@ def evaluate(
         run = partial(_evaluate, models, dataset, recipe, options)
         if sequences is not None:
             run = partial(_clean_and_sequences, models, dataset, sequences, options)
+        if stream is not None:
+            run = partial(_clean_and_stream, models, dataset, stream, options)
     shown: AbstractContextManager[Progress | None] = _shown_progress() if progress == "auto" else nullcontext(progress)
     place = Path(tempfile.mkdtemp(prefix="brittle-") if folder is None else folder)
     try:
@@ -236,7 +255,8 @@ def evaluate(
             results = run(folder=place, progress=on_progress)
         if folder is None:  # frames made from the rows may outlive the folder
             frames = None if results.sequences is None else results.sequences.collect().lazy()
-            results = replace(results, rows=results.rows.collect().lazy(), sequences=frames)
+            steps = None if results.streams is None else results.streams.collect().lazy()
+            results = replace(results, rows=results.rows.collect().lazy(), sequences=frames, streams=steps)
     except BaseException as error:
         followers.call("on_exception", error)
         if folder is None:
@@ -269,6 +289,24 @@ def _clean_and_sequences(
         threads=options.threads,
         progress=progress,
         callbacks=options.callbacks,
+    )
+
+
+def _clean_and_stream(
+    models: Sequence[Model],
+    dataset: Dataset,
+    stream: StreamBenchmark,
+    options: RunOptions,
+    *,
+    folder: Path,
+    progress: Progress | None,
+) -> Results:
+    """The clean images, then the stream made from them; both in batches of the same size."""
+    dataset = fitted(dataset, models, None if options.overwrite else folder)
+    options = replace(options, batch_size=stream.batch_size)
+    _evaluate(models, dataset, None, options, folder=folder, progress=progress)
+    return evaluate_stream(
+        models, dataset, stream, folder, threads=options.threads, progress=progress, callbacks=options.callbacks
     )
 
 

@@ -67,11 +67,15 @@ from brittle.evaluation.row_files import (
 from brittle.models.model import Model
 
 RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
-SEQUENCES = "sequences"
+SEQUENCES, STREAMS = "sequences", "streams"
+ROW_FOLDERS = (CELLS, FAILURE_POINTS, SEQUENCES, STREAMS)
+"""The folders with files of rows, in one folder for each model."""
+
 OURS = {
     CELLS: "*/*.parquet",
     FAILURE_POINTS: "*/*.parquet",
     SEQUENCES: "*/*.parquet",
+    STREAMS: "*/*.parquet",
     RECIPES: "*.toml",
     MODELS: "*.toml",
     CALLS: "*.json",
@@ -169,7 +173,7 @@ class Store:
                 )
 
     def _results(self) -> Iterator[Path]:
-        for folder in (CELLS, FAILURE_POINTS, SEQUENCES):
+        for folder in ROW_FOLDERS:
             yield from (file for file in (self.folder / folder).glob(OURS[folder]) if holds_rows(file))
 
     def has_results(self) -> bool:
@@ -302,6 +306,10 @@ class Store:
         """Whether a cell has been computed; a damaged file is named, and is missing."""
         return not missing_rows(self.path(model, cell, kind), "the cell is computed again")
 
+    def has_rows(self, path: Path) -> bool:
+        """Whether a file of rows other than a cell's has been written; a damaged one is named, and is missing."""
+        return not missing_rows(path, "it is computed again")
+
     def write(
         self,
         model: Model,
@@ -405,7 +413,7 @@ def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
     """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
     models: dict[str, dict[str, dict[str, Any]]] = {}
     for store in stores:
-        for folder in (*(store.folder / CELLS).glob("*-*"), *(store.folder / SEQUENCES).glob("*-*")):
+        for folder in (found for kind in (CELLS, SEQUENCES, STREAMS) for found in (store.folder / kind).glob("*-*/")):
             name, _, key = folder.name.rpartition("-")
             path = store.folder / MODELS / f"{folder.name}.toml"
             models.setdefault(name, {}).setdefault(key, read_toml(path) or {})
@@ -488,7 +496,7 @@ def sweep_run(folder: Path) -> list[Path]:
 def run_folders(folder: Path) -> list[Path]:
     """A run's folder, and all folders in it that hold files of the run."""
     places = [folder, *(folder / name for name in OURS)]
-    return places + [model for name in (CELLS, FAILURE_POINTS, SEQUENCES) for model in (folder / name).glob("*/")]
+    return places + [model for name in ROW_FOLDERS for model in (folder / name).glob("*/")]
 
 
 def _unlink(path: Path) -> None:

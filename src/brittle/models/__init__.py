@@ -1,6 +1,7 @@
 """Models: their protocol, and how they are loaded."""
 
 from brittle._errors import ModelError
+from brittle.models.adaptation import AdaptiveModel, BatchNormAdapted, adapt_batch_norm, reset_model
 from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
 from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
 from brittle.models.load import (
@@ -55,12 +56,15 @@ __all__ = [
     "DEMO_WEIGHTS",
     "IMAGENET_MEAN",
     "IMAGENET_STD",
+    "AdaptiveModel",
+    "BatchNormAdapted",
     "Model",
     "ModelError",
     "OnnxModel",
     "Preprocessing",
     "Scores",
     "TorchModel",
+    "adapt_batch_norm",
     "as_pipeline",
     "build_network",
     "central_crop",
@@ -94,6 +98,7 @@ __all__ = [
     "options_of",
     "output_names",
     "preprocessing_text",
+    "reset_model",
     "resize",
     "resizes_images",
     "save_trained",

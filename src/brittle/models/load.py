@@ -146,7 +146,7 @@ LATER = ("small_resnet", "wide_resnet")
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "FILE.onnx, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt"
+    "FILE.onnx, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, bn-adapt:MODEL"
 )
 
 ENDINGS = (".onnx", ".safetensors")
@@ -331,6 +331,8 @@ def option_value(option: str, text: str) -> Any:
         return _sides(option, text)
     if option in ("classes", "timesteps", "samples", "seed", "batch_size", "keep", "keep_after"):
         return _integer(option, text)
+    if option in ("prior", "memory"):
+        return _number(option, text)
     if option in ("pretrained", "bf16"):
         return _yes_or_no(option, text)
     if option == "providers":
@@ -363,6 +365,13 @@ def _integer(option: str, text: str) -> int:
     if not text.lstrip("-").isdecimal():
         raise BrittleError(f"{option} is a whole number, got {text!r}")
     return int(text)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BrittleError(f"{option} is a number, got {text!r}") from None
 
 
 def _yes_or_no(option: str, text: str) -> bool:

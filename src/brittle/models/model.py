@@ -62,6 +62,15 @@ class CallableModel:
         return scores
 
 
+@dataclass(frozen=True)
+class AdaptiveCallableModel(CallableModel):
+    """A function with a name that adapts to what it is shown, and has a `reset`."""
+
+    def reset(self) -> None:
+        """Let the function forget all batches."""
+        self.function.reset()  # type: ignore[attr-defined]
+
+
 def from_callable(
     function: Callable[[Image], Any], *, name: str, version: str | None = None, origin: str = ""
 ) -> CallableModel:
@@ -70,7 +79,7 @@ def from_callable(
     Its key covers its code and the values that the code uses (see `code_digest`), so that stored results of
     different functions are not mixed up. Files that it reads while it runs, and the contents of objects that cannot be
     pickled, are not covered: give another `version` when they change. With a version the key still covers the code,
-    but not the values.
+    but not the values. An object with a method `reset` adapts to what it is shown, see `AdaptiveModel`.
 
     Args:
         function: the function, or any object that can be called.
@@ -89,7 +98,8 @@ def from_callable(
             "such as version='1', and another one when it changes"
         )
     key = sha256(f"{name}\0{version}\0{code}".encode()).hexdigest()[:16]
-    return CallableModel(name, key, function, origin)
+    kind = AdaptiveCallableModel if callable(getattr(function, "reset", None)) else CallableModel
+    return kind(name, key, function, origin)
 
 
 SOURCES: dict[str, Callable[..., Model]] = {}

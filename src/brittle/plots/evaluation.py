@@ -1,9 +1,9 @@
-"""Figures of evaluations: accuracy over severity and by corruption, heat maps, and failure points."""
+"""Figures of evaluations: accuracy over severity and by corruption, heat maps, failure points, and streams."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -132,6 +132,42 @@ def _by_entry(recipe: Benchmark, corruption: str | None = None) -> list[list[Cel
     """The cells of each corruption of a recipe, or of one alone."""
     names = [entry.id for entry in recipe.entries if corruption in (None, entry.id)]
     return [[cell for cell in recipe.cells() if cell.corruption == name] for name in names]
+
+
+def plot_stream(results: Results, stream: str | None = None, *, models: Names = None, ax: Panel = None) -> Axes:
+    """The error of each model over time, as a stream shows its images, with 95 % intervals over images.
+
+    There is a mark for each segment, or for each twentieth of a mixed stream; changes of corruption are named above.
+    """
+    scores = results.stream_scores(stream)
+    names = sorted({one.stream for one in scores})
+    if len(names) > 1:
+        raise BrittleError(f"there are {len(names)} streams, {', '.join(names)}; name one of them to draw")
+    shown = [one for one in scores if models is None or one.model in models]
+    style.check_some(shown, "model that was shown the stream")
+    curves = {}
+    for one in shown:
+        starts = [0, *(window.end for window in one.over_time)]
+        middles = [(a + b) / 2000 for a, b in pairwise(starts)]
+        errors = [window.error for window in one.over_time]
+        curves[one.model] = middles, *([100 * getattr(e, end) for e in errors] for end in ("value", "low", "high"))
+    with style.one_axes(ax, 2.6, style.PAGE) as ax:
+        lines = style.draw_curves(ax, curves)
+        windows, start = shown[0].over_time, 0
+        for title, group in groupby(windows, key=lambda window: window.title.rpartition(" ")[0]):
+            end = list(group)[-1].end
+            if title != "part":
+                ax.axvline(start / 1000, color="0.85", linewidth=0.6, zorder=0)
+                top = (start + end) / 2000, 1.01
+                ax.text(
+                    *top, style.plain_text(title), transform=ax.get_xaxis_transform(), rotation=35, fontsize="small"
+                )
+            start = end
+        ax.set(xlabel="images shown (thousands)", ylabel="error (%)", ylim=(0, None))
+        ax.legend(
+            list(lines.values()), [style.plain_text(name) for name in lines], loc="upper left", bbox_to_anchor=(1, 1)
+        )
+    return ax
 
 
 def _models(results: Results, cells: Sequence[Cell], models: Names) -> list[str]:

@@ -29,6 +29,7 @@ class Part:
     left_out: list[str]
     slides: bool = False
     sequences: bool = False
+    streams: bool = False
 
     @property
     def has_clean(self) -> bool:
@@ -59,6 +60,8 @@ class Part:
         """The title of the benchmark, or the name of the images."""
         if self.sequences:
             return "Sequences"
+        if self.streams:
+            return "Streams"
         if self.benchmark is None:
             return self.data or ("Slides" if self.slides else "Clean images")
         return self.benchmark.title.partition(":")[0].strip() or self.benchmark.name
@@ -94,6 +97,9 @@ def parts(results: Results) -> list[Part]:
         if group.sequences is not None:
             models = sorted(group.sequences.select("model").unique().collect()["model"])
             made.append(Part(len(made) + 1, group, None, models, [], sequences=True))
+        if group.streams is not None:
+            models = sorted(group.streams.select("model").unique().collect()["model"])
+            made.append(Part(len(made) + 1, group, None, models, [], streams=True))
     if not made:
         raise BrittleError(
             f"none of the models {', '.join(results.models)} has results on all cells of a recipe, or on clean images; "

@@ -58,6 +58,9 @@ SLIDES: tuple[tuple[str, str, str | Function], ...] = (
 SEQUENCES: tuple[tuple[str, str, str | Function], ...] = (("steadiness", "Steadiness", "sequences.steadiness_tables"),)
 """What is shown of sequences, along which a prediction should not change."""
 
+STREAMS: tuple[tuple[str, str, str | Function], ...] = (("streams", "Error over time", "streams.streams_over_time"),)
+"""What is shown of streams, to which a model may adapt."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -105,12 +108,16 @@ def _measure(part: Part, reference: str | None) -> Measured:
     if part.sequences:
         sequences: Measured = import_module("brittle.report.sequences").measure_sequences(part, reference)
         return sequences
+    if part.streams:
+        streams: Measured = import_module("brittle.report.streams").measure_streams(part)
+        return streams
     return measure(part, reference)
 
 
 def _sections(measured: Measured, styles: ModelStyles) -> Any:
     part = measured.part
-    for key, title, function in SLIDES if part.slides else SEQUENCES if part.sequences else SECTIONS:
+    special = SLIDES if part.slides else SEQUENCES if part.sequences else STREAMS if part.streams else None
+    for key, title, function in special or SECTIONS:
         if key == "searched" and not any((run.folder / "failure-points").is_dir() for run in part.results.runs):
             continue
         if isinstance(function, str):
@@ -196,7 +203,9 @@ SKIPPED = 5
 def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Sequence[Run]) -> dict[str, Any]:
     """Definitions, recipes, commands, and each run."""
     recipes = [_recipe(part.benchmark, measured[part.number]) for part in parts if part.benchmark is not None]
-    kinds: dict[str, Any] = {kind: any(getattr(part, kind) for part in parts) for kind in ("slides", "sequences")}
+    kinds: dict[str, Any] = {
+        kind: any(getattr(part, kind) for part in parts) for kind in ("slides", "sequences", "streams")
+    }
     kinds |= {"corrupted": bool(recipes), "resamples": RESAMPLES}
     return {"searched": False, "recipes": recipes, "runs": [run_facts(run) for run in runs], **kinds}
 
