@@ -164,6 +164,7 @@ def write_leaderboard(
             here=files[name],
             nav=nav,
             tables=[_shown(number, table) for number, table in enumerate(group, start=1)],
+            models=len({row.model for table in group for row in table.scores}),
             resamples=RESAMPLES,
             **given,
         )
@@ -173,7 +174,10 @@ def write_leaderboard(
         {"title": title_of(group[0].recipe), "file": files[name], "tables": [_card(table) for table in group]}
         for name, group in by_name.items()
     ]
-    pages["index.html"] = rendered("leaderboard_index.html", title=heading, cards=cards, nav=nav, **given)
+    models = len({row.model for table in tables for row in table.scores})
+    pages["index.html"] = rendered(
+        "leaderboard_index.html", title=heading, cards=cards, nav=nav, models=models, **given
+    )
     pages["leaderboard.json"] = json.dumps([table.to_dict() for table in tables], indent=1, ensure_ascii=False) + "\n"
     for name, text in pages.items():
         write_text(place / name, text)
@@ -199,7 +203,6 @@ def _shown(number: int, table: LeaderboardTable) -> dict[str, Any]:
     notes = [row.reference for row in rows if row.reference and row.mce]
     return {
         "id": f"table{number}",
-        "count": len(rows),
         "table": table,
         "what": f"{len(recipe.entries)} corruptions, {len(recipe)} cells, seed {recipe.seed}",
         "rows": [
