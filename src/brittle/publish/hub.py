@@ -67,13 +67,13 @@ class HubSettings:
         check_dataset_id(self.dataset_id)
         for key in ("task_id", "publish_as"):
             if getattr(self, key) is not None and not str(getattr(self, key)).strip():
-                raise BrittleError(f"{key} is empty; leave it out, or name it")
+                raise BrittleError(f"`{key}` is empty; leave it out, or name it")
         if self.source_name and not self.source_url:
             raise BrittleError(
-                f"source_name {self.source_name!r} needs a source_url: the Hub refuses a source without a link"
+                f"source_name {self.source_name!r} needs a `source_url`: the Hub refuses a source without a link"
             )
         if self.source_url is not None and not re.match(r"https?://[^\s/]+", self.source_url):
-            raise BrittleError(f"source_url is an address that begins with https://, got {self.source_url!r}")
+            raise BrittleError(f"`source_url` is an address that begins with https://, got {self.source_url!r}")
 
 
 def check_dataset_id(dataset_id: object) -> str:
@@ -81,7 +81,7 @@ def check_dataset_id(dataset_id: object) -> str:
     parts = dataset_id.split("/") if isinstance(dataset_id, str) else []
     if not parts or len(parts) > 2 or not all(PART.fullmatch(part) and ".." not in part for part in parts):
         raise BrittleError(
-            f"the Hub names a dataset by its repository, such as 'uoft-cs/cifar10', got {dataset_id!r}; give dataset_id"
+            f"`dataset_id` is the repository of a dataset on the Hub, such as 'uoft-cs/cifar10', got {dataset_id!r}"
         )
     return str(dataset_id)
 

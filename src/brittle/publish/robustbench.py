@@ -159,7 +159,9 @@ def write_robustbench(
     scored = scored_model(results, benchmark, model_name)
     if len(scored) > 1:
         names = ", ".join(one.recipe.name for one in scored)
-        raise BrittleError(f"an entry of RobustBench is of one benchmark, and these runs hold {names}; choose one")
+        raise BrittleError(
+            f"an entry of RobustBench is of one benchmark, and these runs hold {names}; choose its `benchmark`"
+        )
     info = robustbench_info(scored[0], paper)
     below = place / info["dataset"] / "corruptions"
     return [

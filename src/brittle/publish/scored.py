@@ -65,7 +65,9 @@ def chosen_model(results: Results, model: str | None, recipes: Sequence[Benchmar
         raise BrittleError(f"these results have no model {model!r}; {did_you_mean(model, results.models)}")
     if model is None and len(able) != 1:
         listed = ", ".join(able)
-        raise BrittleError(f"these results are of {len(able)} models, and one is published at a time: choose {listed}")
+        raise BrittleError(
+            f"these results are of {len(able)} models, and one is published at a time; choose a `model_name`: {listed}"
+        )
     return able[0] if model is None else model
 
 
