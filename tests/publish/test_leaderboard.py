@@ -69,6 +69,15 @@ def test_what_cannot_be_ranked_is_one_sentence(two: Results, tmp_path: Path) -> 
         write_leaderboard(two, tmp_path / "file")
 
 
+def test_a_recipe_may_be_named_by_its_file(two: Results, tmp_path: Path) -> None:
+    SMALL.save(tmp_path / "mine.toml")
+    assert leaderboard_tables(two, str(tmp_path / "mine.toml"))[0].recipe.hash == SMALL.hash
+    other = SMALL.cut(seed=1)
+    other.save(tmp_path / "other.toml")
+    with pytest.raises(BrittleError, match=naming(other.hash, SMALL.hash)):
+        leaderboard_tables(two, str(tmp_path / "other.toml"))
+
+
 def test_the_same_results_give_the_same_bytes(two: Results, tmp_path: Path) -> None:
     first, second = (write_leaderboard(two, tmp_path / name).parent for name in ("a", "b"))
     for path in first.iterdir():

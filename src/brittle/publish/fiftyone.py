@@ -19,7 +19,7 @@ from brittle._types import Progress
 from brittle.benchmarks import CLEAN, Benchmark, Cell, level_name
 from brittle.datasets import class_name
 from brittle.evaluation import Results, Run, decoded_ids, decoded_images
-from brittle.publish.scored import folder_for, versions, write_text
+from brittle.publish.scored import find_recipe, folder_for, versions, write_text
 from brittle.report import Pictures
 
 MOST = 100_000
@@ -70,7 +70,7 @@ def write_fiftyone(
     place = folder_for(folder)
     if place.is_dir() and any(place.iterdir()) and not (place / "samples.json").is_file():
         raise BrittleError(f"{str(place)!r} is not empty and holds no dataset of FiftyOne; choose a new folder")
-    recipe = results.find_benchmark(benchmark)
+    recipe = find_recipe(results, benchmark)
     album, run = _album(results, recipe)
     choice = Choice(model_names, corruptions, severities, limit)
     cells = _cells(recipe, choice, clean=Cell() in results.cells)

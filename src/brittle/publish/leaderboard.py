@@ -15,7 +15,7 @@ from brittle.benchmarks import Benchmark
 from brittle.evaluation import Results, Scores, bundled_textures, by_corruption, same_images, scores, shared_rows
 from brittle.metrics import Estimate, indistinguishable_groups, pairwise_differences
 from brittle.plots import STEPS
-from brittle.publish.scored import folder_for, last_day, rendered, title_of, versions, write_text
+from brittle.publish.scored import find_recipe, folder_for, last_day, rendered, title_of, versions, write_text
 
 RESAMPLES = 1000
 PAGES = "index"
@@ -102,9 +102,10 @@ def leaderboard_tables(results: Results, benchmark: str | None = None) -> list[L
     Runs on different images, or of recipes that differ in anything but their name, are never put into one table.
     """
     made = []
+    wanted = find_recipe(results, benchmark).hash if benchmark is not None and benchmark.endswith(".toml") else ""
     for group in same_images(results):
         for recipe in group.benchmarks():
-            if benchmark is None or recipe.name == benchmark:
+            if benchmark is None or (recipe.hash == wanted if wanted else recipe.name == benchmark):
                 made.append(_table(group, recipe))
     if not made:
         known = sorted({recipe.name for recipe in results.benchmarks()})

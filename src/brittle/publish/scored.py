@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write, make_folder
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.evaluation import Call, KnownModel, Results, Run, Scores, scores
 from brittle.report import page_templates
 
@@ -48,10 +48,21 @@ class Scored:
         return self.scores.mean_accuracy.n or 0
 
 
+def find_recipe(results: Results, benchmark: str | Benchmark | None = None) -> Benchmark:
+    """What `Results.find_benchmark` finds; a .toml file must be a recipe of these results."""
+    if not isinstance(benchmark, str) or not benchmark.endswith(".toml"):
+        return results.find_benchmark(benchmark)
+    recipe, complete = load_benchmark(benchmark), results.benchmarks()
+    if recipe.hash not in {known.hash for known in complete}:
+        names = ", ".join(f"{known.name!r} ({known.hash})" for known in complete) or "no whole benchmark"
+        raise BrittleError(f"these results are not of the recipe in {benchmark!r} ({recipe.hash}); they are of {names}")
+    return recipe
+
+
 def chosen_benchmarks(results: Results, benchmark: str | Benchmark | None) -> list[Benchmark]:
     """The benchmark that was asked for, or all that some model was run through as a whole."""
     if benchmark is not None:
-        return [results.find_benchmark(benchmark)]
+        return [find_recipe(results, benchmark)]
     return results.benchmarks() or [results.find_benchmark()]
 
 
