@@ -29,7 +29,7 @@ IMAGES = DOCS / "images"
 SETS, CLI, API = (DOCS / "reference" / name for name in ("corruptions", "cli", "api"))
 ROOMS = (
     *("corruptions", "benchmarks", "datasets", "models", "metrics", "evaluation"),
-    *("training", "distance", "design", "sliders", "plots", "report", "papers", "explorer"),
+    *("training", "distance", "design", "sliders", "plots", "report", "publish", "papers", "explorer"),
 )
 THUMB, GAP = 148, 6
 SIDES = (224, 32, 64, 299)

@@ -28,6 +28,7 @@ ROOMS = [
     "sliders",
     "plots",
     "report",
+    "publish",
     "papers",
     "explorer",
     "cli",

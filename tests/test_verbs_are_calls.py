@@ -113,6 +113,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "doctor": ("evaluation.check_run",),
     "explore": ("explorer.explore",),
+    "export evidence": ("publish.write_evidence", "evaluation.load_results"),
+    "export fiftyone": ("publish.write_fiftyone", "evaluation.load_results"),
+    "export hf": ("publish.write_hub", "publish.HubSettings", "evaluation.load_results"),
+    "export robustbench": ("publish.write_robustbench", "publish.load_paper_entry", "evaluation.load_results"),
     "failure-points": (
         "evaluation.search_failure_points",
         "evaluation.write_failure_points",
@@ -122,6 +126,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "fetch": ("datasets.fetch_dataset",),
     "import": ("evaluation.import_predictions", "benchmarks.load_benchmark", *DATA),
+    "leaderboard": ("publish.write_leaderboard", "evaluation.load_results"),
     "list": ("benchmarks.find_corruptions",),
     "probe": ("evaluation.probe_photo", *MODELS, *BENCHMARK),
     "report": ("report.write_report", "report.write_failure_report", "evaluation.load_results"),

@@ -8,8 +8,8 @@
 '0.1.0'
 
 `dir(brittle)` lists what most people need. The rooms `brittle.corruptions`, `benchmarks`, `datasets`, `models`,
-`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders`, `plots`, `report` and `explorer` have the rest;
-they are loaded when they are first asked for.
+`metrics`, `evaluation`, `training`, `distance`, `design`, `sliders`, `plots`, `report`, `publish` and `explorer` have
+the rest; they are loaded when they are first asked for.
 """
 
 from importlib import import_module as _import_module
@@ -47,6 +47,7 @@ _SUBPACKAGES = (
     "metrics",
     "models",
     "plots",
+    "publish",
     "report",
     "sliders",
     "training",

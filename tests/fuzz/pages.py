@@ -1,4 +1,4 @@
-"""Pages with payloads in every name: report, explorer, labelling page, reproduced papers, and pieces for notebooks.
+"""Pages with payloads in every name: report, explorer, labelling page, papers, leaderboard, evidence, notebook pieces.
 
 A page is read by a parser that knows no more than browsers do: it may have the scripts that it has without payloads and
 no others, no attribute that is a handler, and no address that is a script.
@@ -69,7 +69,7 @@ PLACES = (
     "note",
     "reason",
 )
-PAGES_OF = ("report", "failures", "explorer", "live", "label", "papers", "notebook")
+PAGES_OF = ("report", "failures", "explorer", "live", "label", "papers", "notebook", "leaderboard", "evidence")
 ADDRESSES = ("href", "src", "action", "formaction", "xlink:href", "data", "poster")
 RUNS = ("javascript:", "vbscript:", "data:text", "data:application", "//", "http")
 HANDLED = ("script", "iframe", "object", "embed", "base", "frame", "applet")
@@ -154,6 +154,16 @@ def made(page: str, folder: Path, given: dict[str, str]) -> list[str]:
         results = run(folder / "run", given)
         shown = (results, dataset(given), recipe(given), results.scores(), results.compare())
         return [text._repr_html_() for text in shown if hasattr(text, "_repr_html_")]
+    if page == "leaderboard":
+        from brittle.publish import write_leaderboard
+
+        write_leaderboard(run(folder / "run", given), folder / "site", title=given["page title"])
+        return [path.read_text("utf-8") for path in sorted((folder / "site").glob("*.html"))]
+    if page == "evidence":
+        from brittle.publish import write_evidence
+
+        page_file = folder / "evidence.html"
+        return [write_evidence(run(folder / "run", given), page_file, title=given["page title"]).read_text("utf-8")]
     if page == "failures":
         model = from_callable(scores, name=given["model"], version="1")
         search_failure_points(model, dataset(given), recipe(given), folder / "run", tolerance=1.0, progress=None)

@@ -1,11 +1,13 @@
 """Several models against the best: what is said of all of them at once holds."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from brittle import BrittleError
-from brittle.metrics import difference, differences, holm
+from brittle.metrics import difference, differences, holm, indistinguishable_groups, pairwise_differences
 from brittle.metrics.paired import largest_t
 from tests.errors import naming
 
@@ -67,3 +69,45 @@ def test_what_cannot_be_compared_is_told() -> None:
         differences([right(0.5, 0)], names=[])
     with pytest.raises(BrittleError, match=naming(0, 1)):
         holm([1.2])
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_all_pairs_have_the_intervals_of_the_differences_to_any_first_model(count: int) -> None:
+    tables = [right(0.5 + 0.06 * i, i, n=120) for i in range(count)]
+    pairs = pairwise_differences(tables, resamples=300)
+    assert list(pairs) == list(combinations(range(count), 2))
+    for first in range(count):
+        others = [i for i in range(count) if i != first]
+        gaps = differences([tables[first], *(tables[i] for i in others)], names=["x"] * len(others), resamples=300)
+        for other, gap in zip(others, gaps, strict=True):
+            low, high = sorted((first, other))
+            known, sign = pairs[low, high], 1 if other < first else -1
+            assert known.value == pytest.approx(sign * gap.value)
+            ends = sorted((sign * gap.low, sign * gap.high))
+            assert [known.low, known.high] == pytest.approx(ends, abs=1e-9)
+    assert pairwise_differences(tables[:1]) == {}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_are_the_largest_of_which_no_two_differ(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 8))
+    apart = np.triu(rng.random((count, count)) < rng.random(), 1)
+    apart = apart | apart.T
+    equal = [
+        set(chosen)
+        for size in range(1, count + 1)
+        for chosen in combinations(range(count), size)
+        if not apart[np.ix_(chosen, chosen)].any()
+    ]
+    largest = sorted(tuple(sorted(one)) for one in equal if not any(one < other for other in equal))
+    assert indistinguishable_groups(apart) == largest
+    for first, second in combinations(range(count), 2):  # two models differ exactly if they share no letter
+        assert apart[first, second] != any({first, second} <= set(group) for group in largest)
+
+
+def test_what_is_no_relation_of_models_is_refused() -> None:
+    assert indistinguishable_groups(np.zeros((0, 0))) == []
+    for wrong in ([[0, 1], [0, 0]], [[1]], [0, 1]):
+        with pytest.raises(BrittleError, match=naming("symmetric")):
+            indistinguishable_groups(wrong)

@@ -21,9 +21,11 @@ from brittle.cli import (
     design,
     doctor,
     explore,
+    export,
     failure_points,
     fetch,
     import_,
+    leaderboard,
     probe,
     report,
     reproduce,
@@ -48,6 +50,7 @@ EXIT_CODES = (
 )
 
 TEST, IMAGES, BUILD, START = "Test a model", "Corrupt images", "Build better tests", "Get started"
+PUBLISH = "Publish results"
 
 app = typer.Typer(
     cls=Verbs,
@@ -147,14 +150,20 @@ _add("probe", probe.probe_verb, probe.EXAMPLES, panel=TEST)
 _add("explore", explore.explore_verb, explore.EXAMPLES, panel=TEST)
 _add("doctor", doctor.doctor_verb, doctor.EXAMPLES, panel=TEST)
 _add("import", import_.import_verb, import_.EXAMPLES, panel=TEST)
+_add("leaderboard", leaderboard.leaderboard_verb, leaderboard.EXAMPLES, panel=PUBLISH)
 _add("list", list_.list_verb, list_.EXAMPLES, panel=IMAGES)
 _add("show", show.show_verb, show.EXAMPLES, panel=IMAGES)
 _add("corrupt", corrupt.corrupt_verb, corrupt.EXAMPLES, panel=IMAGES)
 
 _add("reproduce", reproduce.reproduce_verb, reproduce.EXAMPLES, panel=BUILD)
 
-for _word, _room in (("design", design), ("augment", augment), ("slide", slide)):
-    _outer = _group(_word, _room.HELP, _room.EXAMPLES, panel=BUILD)
+for _word, _room, _panel in (
+    ("export", export, PUBLISH),
+    ("design", design, BUILD),
+    ("augment", augment, BUILD),
+    ("slide", slide, BUILD),
+):
+    _outer = _group(_word, _room.HELP, _room.EXAMPLES, panel=_panel)
     for _name, _verb, _lines in _room.VERBS:
         _add(_name, _verb, _lines, group=_outer)
     for _name, _description, _verbs in getattr(_room, "GROUPS", ()):

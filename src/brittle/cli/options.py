@@ -129,6 +129,14 @@ OPTIONS = {
     "--markdown": Meaning(
         "File of a summary in Markdown; one goes to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
     ),
+    # publishing
+    "--dataset-id": Meaning(
+        "Repository of the images on the Hugging Face Hub, such as uoft-cs/cifar10.", metavar="OWNER/NAME"
+    ),
+    "--task-id": Meaning("Task in the leaderboard of that repository.", metavar="TASK"),
+    "--publish-as": Meaning("Name under which the model is published.", metavar="NAME"),
+    "--source-url": Meaning("Address where the evaluation itself is published.", metavar="URL"),
+    "--paper": Meaning("File with the link, title, authors, venue and architecture of a paper.", metavar="FILE.toml"),
     "--fix": Meaning("Set damaged files aside, and remove half-written files of killed processes."),
     "--quick": Meaning("Use 100 images only."),
     # lists and pictures of corruptions

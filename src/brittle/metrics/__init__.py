@@ -53,7 +53,15 @@ from brittle.metrics.intervals import (
     share_intervals,
     wilson,
 )
-from brittle.metrics.paired import McNemar, difference, differences, holm, mcnemar
+from brittle.metrics.paired import (
+    McNemar,
+    difference,
+    differences,
+    holm,
+    indistinguishable_groups,
+    mcnemar,
+    pairwise_differences,
+)
 from brittle.metrics.published_tables import (
     BASELINES,
     Baseline,
@@ -119,6 +127,7 @@ __all__ = [
     "gap_interval",
     "holm",
     "id_ood_slope",
+    "indistinguishable_groups",
     "kendall",
     "linear_fit",
     "list_metrics",
@@ -133,6 +142,7 @@ __all__ = [
     "metric",
     "mfr",
     "mt5d",
+    "pairwise_differences",
     "pearson",
     "psnr",
     "published_by_corruption",

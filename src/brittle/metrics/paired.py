@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
@@ -105,31 +106,97 @@ def differences(
     bootstrap), so the intervals also hold if the first model was selected as the best. They are no narrower than those
     of `bootstrap` at the corresponding level. For two models it is `difference`.
     """
-    tables = [check_rows(rows) for rows in models]
-    if len(tables) < 2 or len(names) != len(tables) - 1:
+    if len(models) < 2 or len(names) != len(models) - 1:
         raise BrittleError(
-            f"differences to the first model need a name for each further one, got {len(tables)} models "
+            f"differences to the first model need a name for each further one, got {len(models)} models "
             f"and {len(names)} names"
         )
+    pairs = [(place, 0) for place in range(1, len(models))]
+    options = {"seed": seed, "resamples": resamples, "level": level, "percent": percent}
+    return _of_pairs(models, pairs, statistic, names=names, **options)  # type: ignore[arg-type]
+
+
+def pairwise_differences(
+    models: Sequence[ArrayLike],
+    statistic: Statistic | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+    percent: bool = True,
+) -> dict[tuple[int, int], Estimate]:
+    """A statistic of each model minus that of each later one, by their places, with simultaneous confidence intervals.
+
+    The intervals are those of `differences`, whichever model stands first there.
+    """
+    pairs = list(combinations(range(len(models)), 2))
+    names = [f"model {first + 1} − model {second + 1}" for first, second in pairs]
+    options = {"seed": seed, "resamples": resamples, "level": level, "percent": percent}
+    gaps = _of_pairs(models, pairs, statistic, names=names, **options) if pairs else []  # type: ignore[arg-type]
+    return dict(zip(pairs, gaps, strict=True))
+
+
+def indistinguishable_groups(distinct: ArrayLike) -> list[tuple[int, ...]]:
+    """The largest groups of models of which no two are known to differ, the group of the first model first.
+
+    `distinct` says of each pair whether it differs, models × models. A model stands in as many groups as it takes; two
+    models differ exactly if they share none: the letters of a compact letter display (Piepho, 2004).
+
+    >>> from brittle.metrics import indistinguishable_groups
+    >>> indistinguishable_groups([[0, 0, 1], [0, 0, 0], [1, 0, 0]])  # only the first and the last differ
+    [(0, 1), (1, 2)]
+    """
+    apart = np.asarray(distinct, dtype=bool)
+    if apart.ndim != 2 or apart.shape[0] != apart.shape[1] or (apart != apart.T).any() or apart.diagonal().any():
+        raise BrittleError(
+            f"which models differ is a symmetric matrix in which none differs from itself, got {apart.shape}"
+        )
+    groups: list[frozenset[int]] = [frozenset(range(len(apart)))] if len(apart) else []
+    for first, second in zip(*(ends.tolist() for ends in np.nonzero(np.triu(apart))), strict=True):
+        together = [group for group in groups if first in group and second in group]
+        halves = [group - {place} for group in together for place in (first, second)]
+        groups = [group for group in groups if group not in together]
+        for half in sorted(set(halves), key=len, reverse=True):  # one that another holds says nothing new
+            if not any(half <= group for group in groups):
+                groups.append(half)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _of_pairs(
+    models: Sequence[ArrayLike],
+    pairs: Sequence[tuple[int, int]],
+    statistic: Statistic | None,
+    *,
+    names: Sequence[str],
+    seed: int,
+    resamples: int,
+    level: float,
+    percent: bool,
+) -> list[Estimate]:
+    """A statistic of the first model of each pair minus that of the second."""
+    tables = [check_rows(rows) for rows in models]
     if len({table.shape for table in tables}) > 1:
         shapes = ", ".join(str(table.shape) for table in tables)
         raise BrittleError(f"all models need the same samples and cells, got shapes {shapes}")
     if len(tables) == 2:
-        options = {"seed": seed, "resamples": resamples, "percent": percent}
-        return [difference(tables[1], tables[0], statistic, name=names[0], level=level, **options)]  # type: ignore[arg-type]
+        [(first, second)] = pairs
+        options = {"seed": seed, "resamples": resamples, "level": level, "percent": percent}
+        return [difference(tables[first], tables[second], statistic, name=names[0], **options)]  # type: ignore[arg-type]
     statistic_of = statistic or (lambda columns: columns.mean(axis=-1))
     values = np.array([float(np.asarray(statistic_of(means(table)[np.newaxis])).reshape(())) for table in tables])
     resampled = np.stack(
         [np.asarray(statistic_of(resampled_means(t, seed=seed, resamples=resamples))) for t in tables], axis=1
     )
     critical_t = largest_t(resampled - values, level)
-    half_widths = ((resampled - resampled[:, :1]) - (values - values[0])).std(axis=0) * critical_t
     single_level = level_alone(critical_t, level, len(tables))
     method = f"bootstrap, {resamples} resamples, seed {seed}; simultaneous for all pairs of {len(tables)} models"
     estimates = []
-    for name, table, gap, half_width in zip(names, tables[1:], values[1:] - values[0], half_widths[1:], strict=True):
+    for name, (first, second) in zip(names, pairs, strict=True):
+        gap = values[first] - values[second]
+        half_width = ((resampled[:, first] - resampled[:, second]) - gap).std() * critical_t
         low, high = gap - half_width, gap + half_width
-        wider = widened(np.hstack([table, tables[0]]), gap_of(statistic_of, table.shape[1]), level=single_level)
+        table = tables[first]
+        wider = widened(np.hstack([table, tables[second]]), gap_of(statistic_of, table.shape[1]), level=single_level)
         if wider is not None:
             low, high = min(low, wider[0]), max(high, wider[1])
         estimates.append(
