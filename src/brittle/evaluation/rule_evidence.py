@@ -21,7 +21,7 @@ from brittle.evaluation.references import comparable, find_reference
 from brittle.evaluation.results import COLUMNS, Results, load_results
 from brittle.evaluation.rules import CLEAN_ACCURACY, FAILURE_POINT, Rule
 from brittle.evaluation.score import check_same_images
-from brittle.evaluation.store import CELLS, Store
+from brittle.evaluation.store import CELLS, OF_LABEL, Store
 from brittle.metrics import FailurePoints, Metric, Statistic, failure_points
 
 MEANS = ("mean_accuracy", "error", "drop", "robustness")
@@ -287,7 +287,7 @@ def load_evidence(*runs: str | Path) -> Results:
         return load_results(*places)
     about = tuple(Store(place).about() for place in searched)
     kinds = [pl.String, pl.String, pl.Float64, pl.String, pl.Int32, pl.Int32, pl.Float32, pl.Boolean]
-    empty = pl.LazyFrame(schema=dict(zip(COLUMNS, kinds, strict=True)))
+    empty = pl.LazyFrame(schema=dict(zip(COLUMNS, [*kinds, *OF_LABEL.values()], strict=True)))
     return (
         replace((results := load_results(*evaluated)), runs=(*results.runs, *about))
         if evaluated
