@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         ConfidenceMetric,
         calibration_by_cell,
         calibration_scores,
+        calibration_table,
     )
     from brittle.evaluation.demo import DEMO_BENCHMARKS, Demo, demo_folder, demo_limit, run_demo
     from brittle.evaluation.diagnosis import (
@@ -163,6 +164,7 @@ _LAZY = {
     "ConfidenceMetric": "confidence",
     "calibration_by_cell": "confidence",
     "calibration_scores": "confidence",
+    "calibration_table": "confidence",
     "ClassScores": "diagnosis",
     "Columns": "diagnosis",
     "EarliestFailure": "diagnosis",
@@ -328,6 +330,7 @@ __all__ = [
     "by_corruption_table",
     "calibration_by_cell",
     "calibration_scores",
+    "calibration_table",
     "check_rules",
     "check_run",
     "checked_scores",

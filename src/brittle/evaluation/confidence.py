@@ -54,6 +54,11 @@ class ConfidenceMetric:
     high: float = 1.0
 
     @property
+    def short(self) -> str:
+        """Its name in a narrow column."""
+        return {"accuracy_at_90": "acc. at 90 %", "brier": "Brier", "top5": "top-5"}.get(self.field, self.name)
+
+    @property
     def is_gap(self) -> bool:
         """Whether it is a sum of absolute gaps over bins, which is resampled bin by bin."""
         return self.field in ("ece", "adaptive_ece")
@@ -190,6 +195,21 @@ def gap_ends(value: float, drawn: FloatArray, level: float) -> tuple[float, floa
     return float(min(low, 2 * value - high)), float(max(high, 2 * value - low))
 
 
+def difference_of(
+    metric: ConfidenceMetric, first: MeanConfidences, second: MeanConfidences, *, level: float = 0.95
+) -> Estimate:
+    """A metric of one model minus that of another on the same images in the same order, paired."""
+    name, field_name = f"difference of {metric.name}", metric.field
+    value = first.values[field_name] - second.values[field_name]
+    if metric.is_gap:
+        drawn = first.drawn[field_name] - second.drawn[field_name]
+        method = f"paired bootstrap, {len(drawn)} resamples, seed {first.seed}, on both sides"
+        return Estimate(name, value, *gap_ends(value, drawn, level), level, first.samples, method, metric.percent)
+    gaps = first.smooth[field_name] - second.smooth[field_name]
+    how: dict[str, Any] = {"seed": first.seed, "resamples": first.resamples, "bounded": False}
+    return bootstrap(gaps, name=name, level=level, percent=metric.percent, **how)
+
+
 def read_confidences(
     results: Results, model: str, cells: Sequence[Cell], *, seed: int = 0
 ) -> Iterator[tuple[int, CellConfidences]]:
@@ -230,7 +250,7 @@ def _sample_counts(results: Results, model: str, cells: Sequence[Cell]) -> set[t
 class CalibrationScores:
     """What the confidences of one model are worth on one benchmark.
 
-    `clean` and `mean` have an `Estimate` for each field of `CONFIDENCE_METRICS`, such as `ece`, that the rows allow for.
+    `clean` and `mean` have an `Estimate` for each field of `CONFIDENCE_METRICS` that the rows allow for, such as `ece`.
     A mean is over corruptions of the mean over their levels, each cell measured alone.
     `missing` says in a sentence what is not there, and why.
     """
@@ -286,11 +306,14 @@ class CalibrationList(list[CalibrationScores]):
         return self.table()._repr_html_()
 
 
-NOTES = ("ECE and shares in percent; corrupted: mean over corruptions and severities of each cell's own value",)
+NOTES = (
+    "ECE and accuracies in percent; acc. at 90 %: of the nine in ten predictions that the model is surest of; "
+    "corrupted: mean over corruptions and severities of each cell's own value",
+)
 
 
 def _column(one: ConfidenceMetric) -> Column:
-    return Column(one.name, digits=None if one.percent else 3)
+    return Column(one.short, digits=None if one.percent else 3)
 
 
 def calibration_scores(
@@ -332,6 +355,11 @@ def calibration_scores(
         scored.append(CalibrationScores(model, name, clean.estimates(), mean.estimates(), missing))
     scored.sort(key=lambda row: [one["ece"].value if "ece" in one else math.inf for one in (row.mean, row.clean)])
     return scored
+
+
+def calibration_table(results: Results, benchmark: Benchmark | None = None, **how: Any) -> ScoreTable:
+    """What `calibration_scores` gives as a table: clean images and means over corrupted cells of each model."""
+    return calibration_scores(results, benchmark, **how).table()
 
 
 def _weights(recipe: Benchmark) -> list[float]:
