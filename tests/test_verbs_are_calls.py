@@ -56,6 +56,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "compare": (
         "evaluation.load_results",
         "evaluation.scores",
+        "evaluation.calibration_by_cell",
+        "evaluation.calibration_scores",
+        "evaluation.calibration_table",
         "evaluation.compare_all",
         "evaluation.per_corruption_table",
         "evaluation.rank_table",

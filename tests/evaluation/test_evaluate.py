@@ -57,7 +57,8 @@ def rows(folder: Path) -> pl.DataFrame:
 def test_every_prediction_is_kept(tmp_path: Path) -> None:
     results = evaluate(model(), dataset(), RECIPE, tmp_path / "run")
     table = results.rows.collect()
-    assert table.columns == ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    names = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+    assert table.columns == [*names, "label_probability", "label_in_top5", "square_sum"]
     assert len(table) == 50 * len(plan(RECIPE)) == 50 * 5
     assert results.clean_accuracy("nearest") > 0.9
     data = dataset()

@@ -236,6 +236,8 @@ CASES = {
         lambda: {"robustness": (0.95, 0.5)},
         many=True,
     ),
+    "reliability": Case(plots.plot_reliability, lambda: (run_results(), TWO), many=True),
+    "risk coverage": Case(plots.plot_risk_coverage, lambda: (run_results(), TWO)),
     "agreement": Case(
         plots.plot_agreement,
         lambda: (OVERLAP, {NASTY: OVERLAP, "random": masked_matrix(list(OVERLAP.names))}),

@@ -32,6 +32,7 @@ EXAMPLES = (
     ("brittle compare run --per-corruption --format latex -o corruptions.tex", "a table for a paper"),
     ("brittle compare run --per-corruption --measure R --no-intervals", "another measure, without intervals"),
     ("brittle compare run --ranks -o ranks.md", "ranks at each severity, with Kendall's τ"),
+    ("brittle compare run --calibration", "ECE, Brier score, NLL, AURC, accuracy at 90 % coverage, top-5"),
     ("brittle compare run -o scores.csv", "every digit, for other programs"),
     ("brittle compare --table noc-table3 --table c-bar-table2", "published tables; `--table list` names all"),
     ("brittle compare all-run --class-counts 1,2", "of generated shifts: how many classes are enough?"),
@@ -67,6 +68,7 @@ def compare_verb(
     rank_by: Annotated[
         RankBy | None, option("--rank-by", show_default="severity, if the corruptions share two")
     ] = None,
+    calibration: Annotated[bool, option("--calibration")] = False,
     table: Annotated[list[str] | None, option("--table")] = None,
     format: Annotated[TableFormat | None, option("--format", show_default="by the name of the file")] = None,  # noqa: A002
     output: Annotated[
@@ -88,13 +90,32 @@ def compare_verb(
     Tables for a paper are printed or written by --per-corruption, --ranks, --table, --format and --output: Markdown,
     CSV with every digit, and LaTeX that needs the package booktabs; the best values are in bold.
     """
+    from dataclasses import asdict
+
     import brittle
     from brittle.cli.compare_tables import SlideInputs, TableRequest, print_tables, published_tables, tables_as_json
-    from brittle.evaluation import comparable, compare_all, has_nuisances, nuisance_table, scores
+    from brittle.evaluation import (
+        calibration_by_cell,
+        calibration_scores,
+        comparable,
+        compare_all,
+        has_nuisances,
+        nuisance_table,
+        scores,
+    )
 
     counts = _whole_numbers(class_counts)
     request = TableRequest(
-        per_corruption, measure, ranks, rank_by, tuple(table or ()), format, output, not no_intervals, counts
+        per_corruption,
+        measure,
+        ranks,
+        rank_by,
+        tuple(table or ()),
+        format,
+        output,
+        not no_intervals,
+        counts,
+        calibration,
     )
     slides = SlideInputs(id_accuracy, slope_models, model_axes)
     others = not no_published
@@ -169,7 +190,11 @@ def compare_verb(
         tables[name] = (rows, compare_all(results, recipe, [row.model for row in rows]))
     beside = {name: comparable(results, recipe) for name, recipe in zip(tables, recipes, strict=True)}
     if as_json:
-        print_json(_as_json(tables, beside, others) | tables_as_json(published_tables(request.published)))
+        known = _as_json(tables, beside, others)
+        for name, recipe in zip(tables, recipes, strict=True) if calibration else ():
+            known[name]["calibration"] = [asdict(row) for row in calibration_scores(results, recipe)]
+            known[name]["calibration_by_cell"] = calibration_by_cell(results, recipe).to_polars().to_dicts()
+        print_json(known | tables_as_json(published_tables(request.published)))
         return
     for recipe, name in zip(recipes, tables, strict=True):
         rows = tables[name][0]

@@ -32,6 +32,7 @@ class TableRequest:
     output: Path | None = None
     intervals: bool = True
     class_counts: tuple[int, ...] = ()
+    calibration: bool = False
 
     def __bool__(self) -> bool:
         """Whether any table is requested, in place of what is printed without one."""
@@ -62,7 +63,8 @@ def print_tables(
     tables = published_tables(request.published)
     if results is not None and recipes:
         tables = [*_of_runs(request, results, recipes, reference, others, form), *tables]
-        _say_why_not(results, recipes, reference)
+        if not request.calibration:
+            _say_why_not(results, recipes, reference)
     elif results is not None and results.sequences is not None:
         tables = [*sequence_tables(results, reference=reference), *tables]
     elif results is not None and results.streams is not None:
@@ -142,7 +144,15 @@ def _of_runs(
     form: Format,
 ) -> list[ScoreTable]:
     """Of each benchmark every corruption, or ranks, or both, or else the scores."""
-    from brittle.evaluation import agreement_table, by_corruption_table, per_corruption_table, rank_table, score_table
+    from brittle.evaluation import (
+        agreement_table,
+        by_corruption_table,
+        calibration_by_cell,
+        calibration_table,
+        per_corruption_table,
+        rank_table,
+        score_table,
+    )
 
     options: dict[str, Any] = {"reference": reference, "published": others}
     every_corruption, ranks = (
@@ -157,7 +167,11 @@ def _of_runs(
             tables.append(per_corruption_table(results, recipe, request.measure, **options))
         if ranks:
             tables.append(rank_table(results, recipe, by=request.by))
-        if not (every_corruption or ranks):
+        if request.calibration:
+            tables.append(calibration_table(results, recipe))
+        if request.calibration and form == "csv":
+            tables.append(calibration_by_cell(results, recipe))
+        if not (every_corruption or ranks or request.calibration):
             tables.append(score_table(results, recipe, **options))
     return [*tables, agreement_table(results, recipes)] if ranks and len(recipes) > 1 else tables
 

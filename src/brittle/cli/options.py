@@ -118,6 +118,7 @@ OPTIONS = {
     "--per-corruption": Meaning("Table of every model under every corruption, for a paper."),
     "--measure": Meaning("Measure in the table of every corruption.", metavar="MEASURE", choices=CorruptionMeasure),
     "--ranks": Meaning("Table of ranks, with Kendall's τ between severities and between benchmarks."),
+    "--calibration": Meaning("Table of calibration and selection: ECE, Brier, NLL, AURC and more."),
     "--rank-by": Meaning("Rank models at each severity or under each corruption.", metavar="WHAT", choices=RankBy),
     "--table": Meaning("Bundled published table, with or without runs; `list` names all; repeatable.", metavar="NAME"),
     "--format": Meaning("Format of tables for a paper.", metavar="FORMAT", choices=TableFormat),

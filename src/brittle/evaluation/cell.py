@@ -30,12 +30,19 @@ def plan(benchmark: Benchmark | None) -> list[Cell]:
 
 @dataclass(frozen=True, eq=False)
 class CellRows:
-    """The predictions of one model for the samples of one cell, in their order."""
+    """The predictions of one model for the samples of one cell, in their order.
+
+    What follows the confidences is of the label: its probability, whether it is among the five best classes, and the
+    sum of the squares of all probabilities, which its Brier score needs. It is None where it is not known.
+    """
 
     samples: Sequence[str]
     labels: NDArray[np.integer[Any]]
     predictions: NDArray[np.integer[Any]]
     confidences: NDArray[np.floating[Any]]
+    label_probabilities: NDArray[np.floating[Any]] | None = None
+    labels_in_top5: NDArray[np.bool_] | None = None
+    square_sums: NDArray[np.floating[Any]] | None = None
 
     @property
     def accuracy(self) -> float:
@@ -238,13 +245,18 @@ def predict(model: Model, images: Image, classes: Classes, *, where: str = "") -
     """The predictions of one batch, as the dataset numbers its classes; `where` names what is shown if it fails."""
     if not len(images):
         return np.empty(0, np.int32), np.empty(0, np.float32)
+    return best_classes(_scores(model, images, classes, where), classes)
+
+
+def _scores(model: Model, images: Image, classes: Classes, where: str) -> Scores:
+    """The scores of a batch, which must have one for every label."""
     scores = checked_scores(model, images, classes.outputs, where=where)
     if classes.largest_label is not None and classes.largest_label >= scores.shape[1]:
         raise BrittleError(
             f"the model {model.name!r} gives {scores.shape[1]} scores an image, so labels are 0 to "
             f"{scores.shape[1] - 1}, but the data has the label {classes.largest_label}"
         )
-    return best_classes(scores, classes)
+    return scores
 
 
 def best_classes(scores: Scores, classes: Classes) -> Predictions:
@@ -260,8 +272,59 @@ def best_classes(scores: Scores, classes: Classes) -> Predictions:
     return best.astype(np.int32), shares.max(1).astype(np.float32)
 
 
+class LabelledPredictions(NamedTuple):
+    """Predictions of images whose labels are known; all but the first two are of the label, as in `CellRows`."""
+
+    predictions: NDArray[np.int32]
+    confidences: NDArray[np.float32]
+    label_probabilities: NDArray[np.float32]
+    labels_in_top5: NDArray[np.bool_]
+    square_sums: NDArray[np.float32]
+
+
+def predict_labelled(
+    model: Model, images: Image, labels: NDArray[np.integer[Any]], classes: Classes, *, where: str = ""
+) -> LabelledPredictions:
+    """The predictions of one batch, and what its scores say of the labels."""
+    if not len(images):
+        empty = np.empty(0, np.float32)
+        return LabelledPredictions(np.empty(0, np.int32), empty, empty, np.empty(0, bool), empty)
+    scores = _scores(model, images, classes, where)
+    predictions, confidences = best_classes(scores, classes)
+    return LabelledPredictions(predictions, confidences, *label_scores(scores, labels, predictions, classes))
+
+
+TOP = 5
+
+
+def label_scores(
+    scores: Scores, labels: NDArray[np.integer[Any]], predictions: NDArray[np.int32], classes: Classes
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float32]]:
+    """The probability of each label, whether it is among the five best classes, and the sum of squared probabilities.
+
+    Where outputs are mapped to classes, the probability of a class is the sum over its outputs, and the five best
+    classes are those of the five best outputs. Equal scores rank in the order of the classes, as for the prediction.
+    """
+    shares = probabilities(scores)
+    outputs = np.arange(scores.shape[1]) if classes.subset is None else np.asarray(classes.subset)
+    shares, scores = shares[:, outputs], scores[:, outputs]
+    means = outputs if classes.map is None else np.asarray(classes.map)[outputs]  # the class of each output
+    is_label = means == np.asarray(labels)[:, np.newaxis]
+    best = np.where(is_label, scores, -np.inf).argmax(1)[:, np.newaxis]  # the best output of the label
+    score = np.take_along_axis(scores, best, axis=1)
+    before = (scores > score) | ((scores == score) & (np.arange(len(outputs)) < best))
+    in_top5 = is_label.any(1) & (before.sum(1) < TOP) | (predictions == labels)
+    of_label = np.where(is_label, shares, 0).sum(1, dtype=np.float64)
+    by_class = shares.astype(np.float64)
+    if classes.map is not None:
+        by_class = by_class @ (means[:, np.newaxis] == np.unique(means))
+    squares = np.square(by_class).sum(1)
+    return of_label.astype(np.float32), np.asarray(in_top5, bool), squares.astype(np.float32)
+
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+Shown = TypeVar("Shown")
 
 
 def infer(
@@ -281,11 +344,29 @@ def infer(
     return infer_with(models, draw, items, read, threads=threads, where=where)
 
 
+def infer_labelled(
+    models: Sequence[Model],
+    draw: Callable[[Item], tuple[Image, NDArray[np.integer[Any]]]],
+    items: Sequence[Item],
+    classes: Classes,
+    *,
+    threads: int | None = None,
+    where: str | Callable[[Item], str] = "",
+) -> Iterator[list[LabelledPredictions]]:
+    """The predictions of every model on the images that `draw(item)` gives with their labels; see `infer_with`."""
+
+    def read(model: Model, drawn: Any, place: str) -> LabelledPredictions:
+        images, labels = drawn
+        return predict_labelled(model, images, labels, classes, where=place)
+
+    return infer_with(models, draw, items, read, threads=threads, where=where)
+
+
 def infer_with(
     models: Sequence[Model],
-    draw: Callable[[Item], Image],
+    draw: Callable[[Item], Shown],
     items: Sequence[Item],
-    read: Callable[[Model, Image, str], Answer],
+    read: Callable[[Model, Shown, str], Answer],
     *,
     threads: int | None = None,
     where: str | Callable[[Item], str] = "",
@@ -331,6 +412,11 @@ def replicas(models: Sequence[Model], count: int) -> list[list[Model]] | None:
     return None if any(model is None for copy in copies for model in copy) else copies
 
 
-def joined(batches: Sequence[Predictions]) -> Predictions:
+Batch = TypeVar("Batch", bound=tuple[NDArray[Any], ...])
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
     """The predictions of batches, concatenated."""
-    return np.concatenate([p for p, _ in batches]), np.concatenate([c for _, c in batches])
+    parts = [np.concatenate(part) for part in zip(*batches, strict=True)]
+    kind: Any = type(batches[0])
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._identity import digest
@@ -18,7 +19,7 @@ from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
-from brittle.evaluation.cell import CellRows, Classes, infer, joined
+from brittle.evaluation.cell import CellRows, Classes, infer_labelled, joined
 from brittle.evaluation.inputs import check
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
@@ -183,9 +184,10 @@ class _StoredRun:
     def fill(self, cell: Cell, dataset: Dataset, data: str, models: list[Model]) -> None:
         """Compute a cell for the models and write it."""
         assert dataset.labels is not None
+        labels = np.asarray(dataset.labels)
         readable: dict[int, list[int]] = {}
 
-        def read(start: int) -> Image:
+        def read(start: int) -> tuple[Image, NDArray[np.integer[Any]]]:
             good, images = readable.setdefault(start, []), []
             for index in range(start, min(start + self.batch_size, len(dataset))):
                 try:
@@ -197,10 +199,11 @@ class _StoredRun:
                 raise BrittleError(
                     f"{cell.title} has images of different sizes, such as {images[0].shape}; bring them to one"
                 )
-            return np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+            shown = np.stack(images) if images else np.empty((0, 1, 1, 3), np.uint8)
+            return shown, labels[good]
 
         starts, classes = range(0, len(dataset), self.batch_size), Classes.of(dataset)
-        predicted = list(infer(models, read, starts, classes, threads=self.threads, where=cell.of(data)))
+        predicted = list(infer_labelled(models, read, starts, classes, threads=self.threads, where=cell.of(data)))
         kept = [index for start in starts for index in readable[start]]
         for model, batches in zip(models, zip(*predicted, strict=True), strict=True):
             rows = CellRows([str(dataset.ids[i]) for i in kept], dataset.labels[kept], *joined(batches))

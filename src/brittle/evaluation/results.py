@@ -22,10 +22,11 @@ from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
 from brittle.evaluation.row_files import SAMPLES, row_metadata
-from brittle.evaluation.store import CELLS, SEQUENCES, STREAMS, Store, model_files, scan
+from brittle.evaluation.store import CELLS, OF_LABEL, SEQUENCES, STREAMS, Store, model_files, scan
 
 if TYPE_CHECKING:
     from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
+    from brittle.evaluation.confidence import CalibrationList
     from brittle.evaluation.sequences import SequenceScores
     from brittle.evaluation.streams import StreamScores
     from brittle.evaluation.table_formats import ScoreTable
@@ -37,7 +38,7 @@ SHIFT = "cns/"
 MOST = 40
 """So many rows of accuracies are shown in a notebook."""
 
-COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
+COLUMNS = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct", *OF_LABEL]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +145,16 @@ class Results:
         from brittle.evaluation.comparison import compare_with_best
 
         return compare_with_best(self, benchmark, reference=reference)
+
+    def calibration(self, benchmark: str | Benchmark | None = None, **how: Any) -> CalibrationList:
+        """What the confidences of every model are worth: ECE, Brier score, NLL, AURC and more, with intervals.
+
+        Options are those of `calibration_scores`. Its `table()` has clean images and means over the corrupted cells;
+        `calibration_by_cell` has every cell.
+        """
+        from brittle.evaluation.confidence import calibration_scores
+
+        return calibration_scores(self, benchmark, **how)
 
     def failure_points(self, corruption: str | None = None, benchmark: str | Benchmark | None = None) -> LevelFailures:
         """The first level at which each image is wrong, by (model, corruption).
@@ -259,15 +270,26 @@ class Results:
         return {}
 
     def _read_matrix(self, model: str, cells: Sequence[Cell]) -> Matrix:
+        samples, [values] = self.columns(model, cells, ["correct"])
+        return Matrix(values, samples)
+
+    def columns(
+        self, model: str, cells: Sequence[Cell], names: Sequence[str]
+    ) -> tuple[NDArray[np.str_], list[NDArray[Any]]]:
+        """Columns of the rows of one model as arrays of samples × cells, and the samples, which are in all the cells.
+
+        Numbers that rows do not have are NaN. Columns other than "correct" are of single precision.
+        """
         wanted = pl.DataFrame(
             [cell.place for cell in cells], schema=["corruption", "level"], orient="row"
         ).with_row_index("cell")
+        known = set(self.rows.collect_schema().names())
         chosen = (
             self.rows.filter(
                 (pl.col("model") == model) & pl.col("corruption").is_in(sorted({cell.corruption for cell in cells}))
             )
             .join(wanted.lazy(), on=["corruption", "level"], maintain_order="left")
-            .select("sample", "cell", "correct")
+            .select("sample", "cell", *(_column(name, known) for name in names))
             .collect()
         )
         missing = sorted(set(range(len(cells))) - set(chosen["cell"].unique()))
@@ -278,7 +300,7 @@ class Results:
                 f"({len(missing)} of {len(cells)} cells are missing); run it again to "
                 f"fill them; there are models {', '.join(self.models)}"
             )
-        aligned = _aligned(chosen, len(cells))
+        aligned = _aligned(chosen, len(cells), names)
         if aligned is not None:
             return aligned
         samples = chosen["sample"].unique().sort()
@@ -291,12 +313,15 @@ class Results:
             raise BrittleError(
                 f"some samples of {model!r} appear twice; load each run once, and runs of other data apart"
             )
-        values = np.empty(seen.shape, bool)
-        values.flat[place] = chosen["correct"].to_numpy()
         complete = seen.all(axis=1)
         if not complete.any():
             raise BrittleError(f"no sample of {model!r} is in all {len(cells)} cells; their sample ids differ")
-        return Matrix(values[complete], samples.to_numpy().astype(str)[complete])
+        arrays = []
+        for name in names:
+            values = np.empty(seen.shape, bool if name == "correct" else np.float32)
+            values.flat[place] = chosen[name].to_numpy()
+            arrays.append(values[complete])
+        return samples.to_numpy().astype(str)[complete], arrays
 
     def correct(self, model: str, corruption: str) -> tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]:
         """A matrix of samples × levels, clean first as level 0, its levels, and its samples: for failure points."""
@@ -308,8 +333,18 @@ class Results:
         return matrix.values, np.array([cell.severity for cell in cells]), list(matrix.samples)
 
 
-def _aligned(chosen: pl.DataFrame, cells: int) -> Matrix | None:
-    """The matrix if each cell is one stretch of rows with the same samples in the same order, as a run writes them."""
+def _column(name: str, known: set[str]) -> pl.Expr:
+    """A column of rows as numbers, NaN where they have none; right or wrong as it is."""
+    if name == "correct":
+        return pl.col(name)
+    column = pl.col(name) if name in known else pl.lit(None)
+    return column.cast(pl.Float32).fill_null(float("nan")).alias(name)
+
+
+def _aligned(
+    chosen: pl.DataFrame, cells: int, names: Sequence[str]
+) -> tuple[NDArray[np.str_], list[NDArray[Any]]] | None:
+    """The arrays if each cell is one stretch of rows with the same samples in the same order, as a run writes them."""
     starts = np.flatnonzero(np.diff(chosen["cell"].to_numpy().astype(np.int64), prepend=-1))
     parts = [chosen[start:end] for start, end in pairwise([*starts.tolist(), len(chosen)])]
     samples = parts[0]["sample"]
@@ -319,10 +354,13 @@ def _aligned(chosen: pl.DataFrame, cells: int) -> Matrix | None:
     ordered = samples.gather(order)
     if (ordered[1:] == ordered[:-1]).any():
         return None
-    values = np.empty((len(samples), cells), bool)
-    for part in parts:
-        values[:, part["cell"][0]] = part["correct"].to_numpy()
-    return Matrix(values[order.to_numpy()], ordered.to_numpy().astype(str))
+    arrays, rows = [], order.to_numpy()
+    for name in names:
+        values = np.empty((len(samples), cells), bool if name == "correct" else np.float32)
+        for part in parts:
+            values[:, part["cell"][0]] = part[name].to_numpy()
+        arrays.append(values[rows])
+    return ordered.to_numpy().astype(str), arrays
 
 
 def by_corruption(benchmark: Benchmark) -> Callable[[FloatArray], FloatArray]:
@@ -357,7 +395,9 @@ def _read(runs: tuple[Run, ...], among: Sequence[Run]) -> Results:
     with_sequences = [store for store in stores if has_sequences(store)]
     sequences = scan(with_sequences, known, SEQUENCES) if with_sequences else None
     if sequences is not None and not any((store.folder / CELLS).is_dir() for store in stores):
-        return Results(sequences.select(COLUMNS).limit(0), runs, sequences)  # published sequences: no clean images
+        return Results(
+            sequences.select(COLUMNS[: -len(OF_LABEL)]).limit(0), runs, sequences
+        )  # published sequences: no clean images
     with_streams = [store for store in stores if any((store.folder / STREAMS).glob("*/*.parquet"))]
     streams = scan(with_streams, known, STREAMS) if with_streams else None
     return Results(scan(stores, known).select(COLUMNS), runs, sequences, streams)

@@ -46,6 +46,18 @@ def row_metadata(path: Path) -> dict[str, str]:
         return pl.read_parquet_metadata(file)
 
 
+def row_columns(path: Path) -> set[str]:
+    """The names of the columns of a file of rows."""
+    status = path.stat()
+    return _columns(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+@lru_cache(maxsize=1 << 16)
+def _columns(path: str, _size: int, _modified: int, _inode: int) -> set[str]:
+    with Path(path).open("rb") as file:
+        return set(pl.read_parquet_schema(file))
+
+
 def samples_digest(samples: Iterable[str]) -> str:
     """A digest of sample ids in their order."""
     return sha256("\0".join(samples).encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,9 +10,11 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_level
+from brittle.evaluation.confidence import COLUMNS, MeanConfidences, cell_confidences, difference_of
 from brittle.evaluation.results import Results
 from brittle.evaluation.rule_evidence import Evidence, Samples
 from brittle.evaluation.rules import FAILURE_POINT, Rule
@@ -215,12 +217,37 @@ class _Points(_Question):
         return max(wanted, smallest) * len(self.points) / len(right)
 
 
+@dataclass(frozen=True, eq=False)
+class _Confidences(_Question):
+    """A metric of confidences: columns of samples × cells of one model, or of two on the same images."""
+
+    columns: list[NDArray[Any]]
+    weights: FloatArray
+    others: list[NDArray[Any]] | None = None
+
+    def estimate(self, level: float, draws: _Draws) -> Estimate:
+        metric = self.rule.confidence
+        assert metric is not None
+        first = self._mean(self.columns, draws)
+        if self.others is None:
+            found = first.estimates(level=level, only=[metric.field])
+            return replace(found[metric.field], name=self.rule.metric)
+        return difference_of(metric, first, self._mean(self.others, draws), level=level)
+
+    def _mean(self, columns: list[NDArray[Any]], draws: _Draws) -> MeanConfidences:
+        mean = MeanConfidences(draws.resamples, draws.seed)
+        for place, weight in enumerate(self.weights):
+            cell = {name: array[:, place] for name, array in zip(COLUMNS, columns, strict=True)}
+            mean.add(cell_confidences(cell, seed=draws.seed), float(weight))
+        return mean
+
+
 class _Draws:
     """Resampled means of all columns that are of the same images, drawn once."""
 
     def __init__(self, questions: Sequence[_Means], level: float, seed: int) -> None:
         self.seed = seed
-        resamples = min(max(FEWEST, math.ceil(2 * IN_THE_TAIL / (1 - level))), MOST)
+        self.resamples = resamples = min(max(FEWEST, math.ceil(2 * IN_THE_TAIL / (1 - level))), MOST)
         groups: dict[bytes, list[_Means]] = {}
         for question in questions:
             groups.setdefault(question.samples.tobytes(), []).append(question)
@@ -253,6 +280,8 @@ def _question(evidence: Evidence, theirs: Evidence | None, rule: Rule, model: st
         first, second = (FailurePoints(p.points[k], p.severities) for p, k in ((points, i), (others, j)))
         return _Points(rule, model, recipe.name, other, first, second)
     measure = evidence.measure(rule)
+    if rule.confidence is not None:
+        return _confidence_question(evidence, theirs, rule, model, other)
     rows, samples = evidence.rows(rule, model, measure)
     benchmark = None if measure.benchmark is None else measure.benchmark.name
     if theirs is None or other is None:
@@ -267,6 +296,21 @@ def _question(evidence: Evidence, theirs: Evidence | None, rule: Rule, model: st
         return np.asarray(np.asarray(first) - np.asarray(second))
 
     return _Means(rule, model, benchmark, other, both, samples[i], difference, exact=False)
+
+
+def _confidence_question(
+    evidence: Evidence, theirs: Evidence | None, rule: Rule, model: str, other: str | None
+) -> _Question:
+    measure = evidence.measure(rule)
+    benchmark, weights = None if measure.benchmark is None else measure.benchmark.name, measure.weights[:, 0]
+    columns, samples = evidence.confidences(rule, model, measure)
+    if theirs is None or other is None:
+        return _Confidences(rule, model, benchmark, None, columns, weights)
+    theirs.check_same_draws(rule, measure.cells)
+    their_columns, their_samples = theirs.confidences(rule, other, measure)
+    i, j = _shared(rule, samples, their_samples)
+    first, second = [column[i] for column in columns], [column[j] for column in their_columns]
+    return _Confidences(rule, model, benchmark, other, first, weights, second)
 
 
 def _shared(rule: Rule, first: Samples, second: Samples) -> tuple[Any, Any]:

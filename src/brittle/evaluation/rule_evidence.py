@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
+from brittle.evaluation.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
 from brittle.evaluation.failure_summary import FailureSummary, summarize_failure_points
 from brittle.evaluation.records import Run
@@ -21,7 +23,7 @@ from brittle.evaluation.references import comparable, find_reference
 from brittle.evaluation.results import COLUMNS, Results, load_results
 from brittle.evaluation.rules import CLEAN_ACCURACY, FAILURE_POINT, Rule
 from brittle.evaluation.score import check_same_images
-from brittle.evaluation.store import CELLS, Store
+from brittle.evaluation.store import CELLS, OF_LABEL, Store
 from brittle.metrics import FailurePoints, Metric, Statistic, failure_points
 
 MEANS = ("mean_accuracy", "error", "drop", "robustness")
@@ -74,7 +76,7 @@ class Evidence:
         models = list(self.results.models)
         if rule.metric == FAILURE_POINT:
             models += sorted({one.model for one in self._searches} - set(models))
-        if rule.metric not in (FAILURE_POINT, CLEAN_ACCURACY):
+        if rule.metric != FAILURE_POINT and not rule.of_clean:
             self.recipe(rule)  # or why there is none
         if rule.model is None and models:
             return models
@@ -159,6 +161,8 @@ class Evidence:
     def _measure(self, rule: Rule) -> Measure:
         if rule.metric == CLEAN_ACCURACY:
             return Measure(None, (Cell(),), np.ones((1, 1)), lambda means: means[..., 0], exact=True)
+        if rule.confidence is not None:
+            return self._confidence_measure(rule)
         recipe, metric = self.recipe(rule), rule.function
         assert metric is not None
         entries = self.entries(rule, recipe)
@@ -177,6 +181,40 @@ class Evidence:
         statistic = _statistic(metric, clean, self._reference(rule, recipe, [entry.id for entry in entries]))
         exact = metric.field in ("mean_accuracy", "error") and len(cells) == 1
         return Measure(recipe, tuple(cells), weights, statistic, exact)
+
+    def _confidence_measure(self, rule: Rule) -> Measure:
+        """The cells of a metric of confidences, and the weight of each in the mean."""
+        if rule.of_clean:
+            return Measure(None, (Cell(),), np.ones((1, 1)), lambda means: means[..., 0], exact=False)
+        recipe = self.recipe(rule)
+        each = [_cells(rule, recipe, entry) for entry in self.entries(rule, recipe)]
+        weights = np.concatenate([np.full(len(some), 1 / len(some) / len(each)) for some in each])
+        cells = tuple(cell for some in each for cell in some)
+        return Measure(recipe, cells, weights[:, np.newaxis], lambda means: means[..., 0], exact=False)
+
+    def confidences(self, rule: Rule, model: str, measure: Measure) -> tuple[list[NDArray[Any]], Samples]:
+        """The columns of confidences of a model, samples × cells, and the samples of the rule's classes."""
+        assert rule.confidence is not None
+        self._check_complete(rule, model, measure.cells)
+        samples, arrays = self._of_classes(rule).columns(model, measure.cells, CONFIDENCE_COLUMNS)
+        known = dict(zip(CONFIDENCE_COLUMNS, arrays, strict=True))
+        for name in rule.confidence.needs:
+            lacking = int(np.isnan(known[name]).any(axis=0).sum())
+            if lacking:
+                what = "confidences" if name == "confidence" else "probabilities of the labels"
+                raise BrittleError(
+                    f"{_of(rule)}: {lacking} of {len(measure.cells)} cells of {model!r} have no {what}: they were "
+                    "imported without, or computed before these were kept; run the model in a new folder"
+                )
+        return arrays, samples
+
+    def _check_complete(self, rule: Rule, model: str, cells: tuple[Cell, ...]) -> None:
+        complete = self.results.models_with(cells)
+        if model not in complete:
+            raise BrittleError(
+                f"{_of(rule)}: {model!r} was not run on all that the rule is about; run it again to fill what is "
+                f"missing, or name a model in the rule ({', '.join(complete) or 'none has all'})"
+            )
 
     def _reference(self, rule: Rule, recipe: Benchmark, corruptions: list[str]) -> dict[str, FloatArray | float]:
         """The errors that mCE and its like divide by."""
@@ -203,12 +241,7 @@ class Evidence:
     def _matrix(self, rule: Rule, model: str, cells: tuple[Cell, ...]) -> tuple[NDArray[np.bool_], Samples]:
         key = model, cells, rule.classes
         if key not in self._matrices:
-            complete = self.results.models_with(cells)
-            if model not in complete:
-                raise BrittleError(
-                    f"{_of(rule)}: {model!r} was not run on all that the rule is about; run it again to fill what is "
-                    f"missing, or name a model in the rule ({', '.join(complete) or 'none has all'})"
-                )
+            self._check_complete(rule, model, cells)
             matrix = self._of_classes(rule).matrix(model, cells)
             self._matrices[key] = matrix.values, matrix.samples
         return self._matrices[key]
@@ -287,7 +320,7 @@ def load_evidence(*runs: str | Path) -> Results:
         return load_results(*places)
     about = tuple(Store(place).about() for place in searched)
     kinds = [pl.String, pl.String, pl.Float64, pl.String, pl.Int32, pl.Int32, pl.Float32, pl.Boolean]
-    empty = pl.LazyFrame(schema=dict(zip(COLUMNS, kinds, strict=True)))
+    empty = pl.LazyFrame(schema=dict(zip(COLUMNS, [*kinds, *OF_LABEL.values()], strict=True)))
     return (
         replace((results := load_results(*evaluated)), runs=(*results.runs, *about))
         if evaluated

@@ -12,6 +12,7 @@ from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._identity import settings
+from brittle.evaluation.confidence import CONFIDENCE_METRICS, ConfidenceMetric
 from brittle.metrics import Metric, list_metrics
 
 FAILURE_POINT, CLEAN_ACCURACY = "failure point", "clean accuracy"
@@ -34,6 +35,9 @@ RANGES = {
     FAILURE_POINT: (0.0, math.inf),
 }
 """The values that a metric can take; any other metric can take all."""
+
+ON_CLEAN = "clean "
+"""What the name of a metric of confidences begins with if it is of clean images."""
 
 SYNONYMS = {"corruptions": "corruption", "families": "family", "class": "classes", "severities": "severity"}
 SYNONYMS |= {"models": "model", "level": "severity", "levels": "severity"}
@@ -92,7 +96,7 @@ class Rule:
 
     def _check_metric(self, where: str) -> None:
         """Raise where a key means nothing to the metric."""
-        if self.metric == CLEAN_ACCURACY:
+        if self.of_clean:
             odd = [key for key in ("corruption", "family", "severity") if getattr(self, key)]
             if odd:
                 raise BrittleError(f"{where} is about clean images, so it has no {odd[0]}; leave {odd[0]} out")
@@ -139,7 +143,17 @@ class Rule:
     @property
     def percent(self) -> bool:
         """Whether values are shares that print as percents."""
-        return self.metric != FAILURE_POINT
+        return self.metric != FAILURE_POINT if self.confidence is None else self.confidence.percent
+
+    @cached_property
+    def confidence(self) -> ConfidenceMetric | None:
+        """The metric of confidences, such as ECE; None for all others."""
+        return next((m for m in CONFIDENCE_METRICS if m.name == self.metric.removeprefix(ON_CLEAN)), None)
+
+    @property
+    def of_clean(self) -> bool:
+        """Whether the rule is about clean images, and about no benchmark."""
+        return self.metric == CLEAN_ACCURACY or (self.confidence is not None and self.metric.startswith(ON_CLEAN))
 
     @property
     def share(self) -> float:
@@ -148,7 +162,7 @@ class Rule:
 
     @cached_property
     def function(self) -> Metric | None:
-        """The registered metric; None for clean accuracy and failure points."""
+        """The registered metric; None for clean accuracy, failure points and metrics of confidences."""
         return next((one for one in list_metrics() if one.name == self.metric), None)
 
     @property
@@ -160,13 +174,16 @@ class Rule:
     def number(self, value: float, *, signed: bool = False) -> str:
         """A value of the metric as people read it."""
         sign = "+" if signed else ""
-        text = f"{100 * value:{sign}.1f}" if self.percent else f"{value:{sign}.2f}"
+        digits = 2 if self.confidence is None else 3
+        text = f"{100 * value:{sign}.1f}" if self.percent else f"{value:{sign}.{digits}f}"
         return "never" if math.isinf(value) and not self.percent else text
 
     def check_range(self, *, difference: bool = False) -> None:
         """Raise if a bound lies outside what the metric, or a difference of two values of it, can be."""
         function = self.function
         low, high = RANGES.get(function.field if function is not None else self.metric, (-math.inf, math.inf))
+        if self.confidence is not None:
+            low, high = 0.0, self.confidence.high
         if difference:
             low, high = low - high, high - low
         for key in ("at_least", "at_most"):
@@ -195,7 +212,8 @@ class Rule:
                 meant = f"did you mean {SYNONYMS[key]!r}?" if key in SYNONYMS else did_you_mean(key, known)
                 raise BrittleError(f"a rule has no key {key!r}; {meant}")
         if "metric" not in data:
-            listed = ", ".join([*(one.name for one in list_metrics()), CLEAN_ACCURACY, FAILURE_POINT])
+            names = [*(one.name for one in list_metrics()), *(one.name for one in CONFIDENCE_METRICS)]
+            listed = ", ".join([*names, CLEAN_ACCURACY, FAILURE_POINT])
             raise BrittleError(f"the rule names no metric; give it one of: {listed}")
         return cls(**data)
 
@@ -235,7 +253,12 @@ def _find_metric(given: str, where: str) -> str:
     for one in metrics:
         if wanted in (one.name.casefold(), one.field.replace("_", " ").casefold()) or one.field == ALIASES.get(wanted):
             return one.name
+    on_clean = wanted.startswith(ON_CLEAN)
+    for each in CONFIDENCE_METRICS:
+        if wanted.removeprefix(ON_CLEAN) in (each.name.casefold(), each.field.replace("_", " "), each.short.casefold()):
+            return f"{ON_CLEAN * on_clean}{each.name}"
     known = [*(key for key in ALIASES if len(key) > 1), *(one.name for one in metrics), FAILURE_POINT, CLEAN_ACCURACY]
+    known += [one.name for one in CONFIDENCE_METRICS]
     raise BrittleError(f"{where} names the metric {given!r}, which does not exist; {did_you_mean(given, known)}")
 
 

@@ -15,14 +15,24 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, RunError
 from brittle._parallel import check_engine, check_threads, torch_threads
-from brittle._types import Progress
+from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark, StreamBenchmark
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset
-from brittle.evaluation.cell import CellRows, Classes, Drawn, Predictions, common_batch_size, infer, joined, plan
+from brittle.evaluation.cell import (
+    CellRows,
+    Classes,
+    Drawn,
+    LabelledPredictions,
+    common_batch_size,
+    infer_labelled,
+    joined,
+    plan,
+)
 from brittle.evaluation.inputs import (
     as_benchmark,
     as_dataset,
@@ -48,7 +58,7 @@ from brittle.models.model import Model
 Task = tuple[Cell, Sequence[int]]
 """A cell, and the numbers of the models for which it is missing."""
 
-Done = Iterator[tuple[Task, list[Predictions]]]
+Done = Iterator[tuple[Task, list[LabelledPredictions]]]
 
 
 class Tick(Protocol):
@@ -62,11 +72,17 @@ class Job:
     """All that the cells of a run have in common."""
 
     source: Drawn
+    labels: NDArray[np.integer[Any]]
     classes: Classes
     models: Sequence[Model]
     batch_size: int
     threads: int | None
     data: str
+
+    def batch(self, place: tuple[Cell, int]) -> tuple[Image, NDArray[np.integer[Any]]]:
+        """The images of a cell from a start on, and their labels."""
+        cell, start = place
+        return self.source.batch(cell, start, self.batch_size), self.labels[start : start + self.batch_size]
 
 
 def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
@@ -79,16 +95,16 @@ def local(job: Job, tasks: Sequence[Task], tick: Tick) -> Done:
         cells, starts = [cell for cell, _ in group], range(0, len(job.source), job.batch_size)
         for model in job.models:
             reset_model(model)
-        batches = infer(
+        batches = infer_labelled(
             [job.models[i] for i in missing],
-            lambda place: job.source.batch(*place, job.batch_size),
+            job.batch,
             list(product(cells, starts)),
             job.classes,
             threads=job.threads,
             where=lambda place: place[0].of(job.data),
         )
         for cell in cells:
-            seen: list[list[Predictions]] = []
+            seen: list[list[LabelledPredictions]] = []
             for predicted in islice(batches, len(starts)):
                 seen.append(predicted)
                 tick(cell.title, len(predicted[0][0]))
@@ -125,7 +141,7 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
             yield (cell, missing), predicted
 
 
-def _cell(job: Job, cell: Cell, missing: list[int]) -> list[Predictions]:
+def _cell(job: Job, cell: Cell, missing: list[int]) -> list[LabelledPredictions]:
     """One cell on a worker, which must draw it as the driver would: its key covers the code of a user's corruption."""
     benchmark = job.source.benchmark
     if benchmark is not None and cell not in plan(benchmark):
@@ -367,7 +383,7 @@ def _evaluate(
         assert dataset.labels is not None
         labels, samples = dataset.labels[decoded.kept], list(map(str, ids))
         drawn, classes = Drawn(decoded.images, ids, benchmark), Classes.of(dataset)
-        job = Job(drawn, classes, models, size, options.threads, dataset.name)
+        job = Job(drawn, labels, classes, models, size, options.threads, dataset.name)
         check_repeatable(drawn, [cell for cell, _ in tasks])
         height, width = decoded.images.shape[1:3]
         call.unreadable, call.size = len(decoded.skipped), (height, width)
@@ -382,8 +398,8 @@ def _evaluate(
                 progress(what, done, total)
 
         for (cell, missing), predicted in compute(job, tasks, tick):
-            for i, (predictions, confidences) in zip(missing, predicted, strict=True):
-                rows = CellRows(samples, labels, predictions, confidences)
+            for i, answers in zip(missing, predicted, strict=True):
+                rows = CellRows(samples, labels, *answers)
                 store.write(models[i], cell, rows)
                 options.callbacks.call("on_cell_end", models[i].name, cell, rows.accuracy, len(labels))
             call.cells += 1

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._io import (
@@ -60,6 +61,7 @@ from brittle.evaluation.row_files import (
     SAMPLES,
     holds_rows,
     missing_rows,
+    row_columns,
     row_metadata,
     samples_digest,
     write_row_file,
@@ -82,11 +84,14 @@ OURS = {
 }
 """The folders of a run, and the files that it has in them."""
 
+OF_LABEL: Mapping[str, Any] = {"label_probability": pl.Float32, "label_in_top5": pl.Boolean, "square_sum": pl.Float32}
+"""Columns that rows have since calibration is scored, and their types: null in cells of before."""
+
 WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
 
 class Store:
-    """A run's folder. Rows carry their sample, label, prediction, confidence, and whether it was right."""
+    """A run's folder. Rows carry their sample, label, prediction, confidence, whether it was right, and `OF_LABEL`."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -316,7 +321,9 @@ class Store:
         cell: Cell,
         rows: CellRows,
     ) -> None:
-        """Write the rows of one cell of a model."""
+        """Write the rows of one cell of a model; what is not known of the labels is null."""
+        of_label: tuple[NDArray[Any] | None, ...] = rows.label_probabilities, rows.labels_in_top5, rows.square_sums
+        known = dict(zip(OF_LABEL, of_label, strict=True))
         table = pl.DataFrame(
             {
                 "sample": list(rows.samples),
@@ -324,6 +331,7 @@ class Store:
                 "prediction": rows.predictions.astype(np.int32),
                 "confidence": rows.confidences.astype(np.float32),
                 "correct": rows.labels == rows.predictions,
+                **{name: _known(name, values, len(rows.labels)) for name, values in known.items()},
             }
         ).with_columns(
             pl.lit(model.name).alias("model"),
@@ -377,9 +385,19 @@ def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: st
     """
     parts = []
     for ending, files in model_files(stores, among, kind):
-        rows = pl.scan_parquet(files, glob=False, hive_partitioning=False)
-        parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
-    return pl.concat(parts)
+        for rows in _scan(files, OF_LABEL if kind == CELLS else {}):
+            parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
+    return pl.concat(parts, how="diagonal")
+
+
+def _scan(files: Sequence[Path], added: Mapping[str, Any]) -> Iterator[pl.LazyFrame]:
+    """The rows of files, those written before columns were added with nulls in their place."""
+    have: dict[bool, list[Path]] = {}
+    for file in files:
+        have.setdefault(not added or row_columns(file) >= set(added), []).append(file)
+    for complete, some in have.items():
+        rows = pl.scan_parquet(some, glob=False, hive_partitioning=False)
+        yield rows if complete else rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in added.items())
 
 
 def model_files(
@@ -497,6 +515,11 @@ def run_folders(folder: Path) -> list[Path]:
     """A run's folder, and all folders in it that hold files of the run."""
     places = [folder, *(folder / name for name in OURS)]
     return places + [model for name in ROW_FOLDERS for model in (folder / name).glob("*/")]
+
+
+def _known(name: str, values: NDArray[Any] | None, count: int) -> pl.Series:
+    kind = OF_LABEL[name]
+    return pl.repeat(None, count, dtype=kind, eager=True) if values is None else pl.Series(values, dtype=kind)
 
 
 def _unlink(path: Path) -> None:

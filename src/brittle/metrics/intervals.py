@@ -228,7 +228,7 @@ def resampled_means(rows: ArrayLike, *, seed: int = 0, resamples: int = 1000) ->
     _check_draws(resamples, seed)
     values, measured = _split(table)
     if len(table) > MANY:
-        groups = _dealt(len(table), seed)
+        groups = deal_into_groups(len(table), GROUPS, seed=seed)
         measured = np.ones((len(table), 1)) if measured is None else measured
         values, measured = _by_group(values, groups), _by_group(measured, groups)
     out = np.empty((resamples, table.shape[1]))
@@ -241,11 +241,11 @@ def resampled_means(rows: ArrayLike, *, seed: int = 0, resamples: int = 1000) ->
     return out
 
 
-def _dealt(n: int, seed: int) -> NDArray[np.int64]:
+def deal_into_groups(n: int, count: int, *, seed: int = 0) -> NDArray[np.int64]:
     """The group of each sample: all groups have as many, but for one, and none has more of a class than by chance."""
     drawn = np.random.Philox(key=check_seed(seed) % 2**128).random_raw(n)
     groups = np.empty(n, dtype=np.int64)
-    groups[np.argsort(drawn, kind="stable")] = np.arange(n) % GROUPS
+    groups[np.argsort(drawn, kind="stable")] = np.arange(n) % count
     return groups
 
 

@@ -20,7 +20,7 @@ _MODULES = {"STRONG": "distance"}
 _FIGURES = {
     "design": "agreement balance calibration categories correlation coverage overlap sweep",
     "distance": "convergence dissimilar distance leak mixing study",
-    "evaluation": "accuracy by_corruption failure_points heat_map stream",
+    "evaluation": "accuracy by_corruption failure_points heat_map reliability risk_coverage stream",
     "shifts": "drop filter first_failures loss ooc_scores ranks rce roc shift_curves slopes",
 }
 """Figures are loaded with the room whose numbers they show, when they are first asked for; all else is in `style`."""
@@ -34,8 +34,8 @@ __all__ = [
     "plot_agreement", "plot_balance", "plot_by_corruption", "plot_calibration", "plot_categories", "plot_convergence",
     "plot_correlation", "plot_coverage", "plot_dissimilar", "plot_distance", "plot_drop", "plot_failure_points",
     "plot_filter", "plot_first_failures", "plot_heat_map", "plot_leak", "plot_loss", "plot_mixing", "plot_ooc_scores",
-    "plot_overlap", "plot_ranks", "plot_rce", "plot_roc", "plot_shift_curves", "plot_slopes", "plot_stream",
-    "plot_study", "plot_sweep", "ramp_step", "readable_on", "save_figure", "short_names",
+    "plot_overlap", "plot_ranks", "plot_rce", "plot_reliability", "plot_risk_coverage", "plot_roc", "plot_shift_curves",
+    "plot_slopes", "plot_stream", "plot_study", "plot_sweep", "ramp_step", "readable_on", "save_figure", "short_names",
 ]
 # fmt: on
 

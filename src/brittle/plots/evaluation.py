@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell
-from brittle.evaluation import Results
-from brittle.metrics import FailurePoints, means, resampled_means, share_intervals
+from brittle.evaluation import Results, model_calibration
+from brittle.metrics import FailurePoints, means, resampled_means, risk_coverage, share_intervals
 from brittle.plots import style
 from brittle.plots.style import HEAT, AxesArray, Canvas, Names, Panel
 
@@ -124,6 +124,54 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
         lines = style.draw_curves(ax, curves)
         ax.set(xlabel="severity", ylabel="images still right (%)")
         ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
+        style.add_legend(ax, lines)
+    return ax
+
+
+def plot_reliability(
+    results: Results, benchmark: Recipe = None, *, models: Names = None, figure: Canvas = None
+) -> AxesArray:
+    """Accuracy against confidence in 15 bins, a panel for each model, on clean and on all corrupted images together.
+
+    On the dashed diagonal confidences are honest; below it the model is too sure.
+    """
+    recipe = results.find_benchmark(benchmark)
+    shown = _models(results, recipe.cells(), models)
+    measured = [model_calibration(results, recipe, model) for model in shown]
+    for model, one in zip(shown, measured, strict=True):
+        if one is None:
+            raise BrittleError(f"some predictions of {model!r} have no confidence between 0 and 1 to draw")
+    with style.many_axes(figure, len(shown), height=2.3, sharex=True, sharey=True) as axes:
+        lines: dict[str, Any] = {}
+        for ax, model, one in zip(axes, shown, measured, strict=True):
+            assert one is not None
+            ax.plot([0, 100], [0, 100], **style.DASHED)
+            for place, (name, bins) in enumerate(one.bins.items()):
+                filled = bins.counts > 0
+                xs, ys = 100 * bins.confidence[filled], 100 * bins.accuracy[filled]
+                (lines[name],) = ax.plot(xs, ys, **style.series_style(place))
+            ax.set(xlim=(0, 101), ylim=(0, 101), title=style.plain_text(model))
+        style.label_panels(axes, "confidence (%)", "accuracy (%)", lines)
+    return axes
+
+
+def plot_risk_coverage(results: Results, benchmark: Recipe = None, *, models: Names = None, ax: Panel = None) -> Axes:
+    """The error among the surest predictions against the share that is kept, mean over the corrupted cells."""
+    recipe = results.find_benchmark(benchmark)
+    shown, cells, grid = _models(results, recipe.cells(), models), _by_entry(recipe), np.linspace(0, 1, 101)[1:]
+    curves = {}
+    for model in shown:
+        each = []
+        for group in cells:
+            _, (right, sure) = results.columns(model, group, ["correct", "confidence"])
+            found = [risk_coverage(sure[:, place], right[:, place]) for place in range(len(group))]
+            each.append(np.mean([np.interp(grid, one.coverage, one.risk) for one in found], axis=0))
+        curves[model] = 100 * grid, 100 * np.mean(each, axis=0)
+    with style.one_axes(ax, 2.4) as ax:
+        lines = {}
+        for place, (model, (xs, ys)) in enumerate(curves.items()):
+            (lines[model],) = ax.plot(xs, ys, **{**style.series_style(place), "marker": ""})
+        ax.set(xlabel="coverage: predictions kept, the surest first (%)", ylabel="error (%)", xlim=(0, 100))
         style.add_legend(ax, lines)
     return ax
 
