@@ -46,6 +46,9 @@ from brittle.models.preprocessing import (
     resizes_images,
     wanted_square,
 )
+from brittle.models.remote import RemoteModel, from_http
+from brittle.models.serving import ModelServer, serve_model
+from brittle.models.tflite import TfliteModel, from_tflite
 from brittle.models.torch import TorchModel, find_device, from_torch
 
 __all__ = [
@@ -57,9 +60,12 @@ __all__ = [
     "IMAGENET_STD",
     "Model",
     "ModelError",
+    "ModelServer",
     "OnnxModel",
     "Preprocessing",
+    "RemoteModel",
     "Scores",
+    "TfliteModel",
     "TorchModel",
     "as_pipeline",
     "build_network",
@@ -71,8 +77,10 @@ __all__ = [
     "from_diffusion",
     "from_dit",
     "from_function",
+    "from_http",
     "from_onnx",
     "from_robustbench",
+    "from_tflite",
     "from_timm",
     "from_torch",
     "from_torchvision",
@@ -98,6 +106,7 @@ __all__ = [
     "resizes_images",
     "save_trained",
     "save_weights",
+    "serve_model",
     "trained_metadata",
     "wanted_square",
     "weights_file",
