@@ -92,7 +92,7 @@ def measure(benchmarks: list[str], limit: int | None, output: Path) -> list[list
         results = brittle.evaluate(models, data, benchmark, output / f"{benchmark}-{len(data)}")
         print(results.scores(), flush=True)
         for score in results.scores():
-            for value in (score.clean_accuracy, score.mean_accuracy) if number == 0 else (score.mean_accuracy,):
+            for value in (score.clean, score.mean_accuracy) if number == 0 else (score.mean_accuracy,):
                 columns[score.model].append(f"{100 * value.value:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]")
     return [[name, *cells] for name, cells in columns.items()]
 
@@ -111,7 +111,7 @@ def main() -> None:
     if arguments.limit is None and tuple(benchmarks) == BENCHMARKS:
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(
-            re.sub(r"(?<=<!-- table -->\n).*?(?=\n<!-- end -->)", lambda _: table, page, flags=re.S), "utf-8"
+            re.sub(r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", lambda _: f"{table}\n", page, flags=re.S), "utf-8"
         )
 
 

@@ -146,15 +146,13 @@ LATER = ("small_resnet", "wide_resnet")
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "clip:FOLDER_OR_ID[:PROMPTS.txt], FILE.onnx, FILE.tflite, FILE.torchscript, FILE.pt2, FILE.safetensors, "
-    "FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, http://HOST:PORT"
+    "FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, "
+    "http://HOST:PORT"
 )
 
 ENDINGS = {
     ".onnx": "onnx",
     ".tflite": "tflite",
-    ".torchscript": "torchscript",
-    ".pt2": "export",
     ".safetensors": "weights",
 }
 """The scheme of files that are models without one, by their suffix."""
@@ -176,6 +174,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
+            FILE.tflite, http://HOST:PORT,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
             torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is returned as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".

@@ -221,6 +221,7 @@ def from_http(
     timeout: float = 60.0,
     retries: int = 3,
     wait: float = 0.5,
+    device: str = "auto",  # noqa: ARG001 - the server chooses its own
 ) -> RemoteModel:
     """A model behind HTTP, for those who may not hand out weights; `serve_model` is its counterpart.
 
@@ -234,6 +235,7 @@ def from_http(
         timeout: seconds to wait for an answer.
         retries: how often a request is tried again.
         wait: seconds before the first new try; each further one waits twice as long.
+        device: has no effect; the server computes where it likes.
     """
     url = f"http:{url}" if url.startswith("//") else url
     try:
