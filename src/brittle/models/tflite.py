@@ -117,7 +117,7 @@ class TfliteModel:
 
 
 def _interpreter(content: bytes, path: Path) -> Any:
-    runtime = require("ai_edge_litert.interpreter", "tflite")
+    runtime = require("ai_edge_litert.interpreter")
     try:
         interpreter = runtime.Interpreter(model_content=content, num_threads=1)
         interpreter.allocate_tensors()
