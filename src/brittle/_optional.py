@@ -33,6 +33,7 @@ INSTALL = {
     "timm": "timm",
     "transformers": "transformers",
     "onnxruntime": "onnx",
+    "ai_edge_litert": "ai-edge-litert",
     "matplotlib": "plots",
     "torchvision": "torchvision",
     "starlette": "explore",

@@ -47,6 +47,9 @@ from brittle.models.preprocessing import (
     resizes_images,
     wanted_square,
 )
+from brittle.models.remote import RemoteModel, from_http
+from brittle.models.serving import ModelServer, serve_model
+from brittle.models.tflite import TfliteModel, from_tflite
 from brittle.models.torch import TorchModel, find_device, from_torch
 
 __all__ = [
@@ -60,9 +63,12 @@ __all__ = [
     "BatchNormAdapted",
     "Model",
     "ModelError",
+    "ModelServer",
     "OnnxModel",
     "Preprocessing",
+    "RemoteModel",
     "Scores",
+    "TfliteModel",
     "TorchModel",
     "adapt_batch_norm",
     "as_pipeline",
@@ -75,8 +81,10 @@ __all__ = [
     "from_diffusion",
     "from_dit",
     "from_function",
+    "from_http",
     "from_onnx",
     "from_robustbench",
+    "from_tflite",
     "from_timm",
     "from_torch",
     "from_torchvision",
@@ -103,6 +111,7 @@ __all__ = [
     "resizes_images",
     "save_trained",
     "save_weights",
+    "serve_model",
     "trained_metadata",
     "wanted_square",
     "weights_file",

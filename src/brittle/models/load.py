@@ -146,11 +146,16 @@ LATER = ("small_resnet", "wide_resnet")
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "FILE.onnx, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, bn-adapt:MODEL"
+    "FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, "
+    "http://HOST:PORT, bn-adapt:MODEL"
 )
 
-ENDINGS = (".onnx", ".safetensors")
-"""Suffixes of files that are models without a scheme."""
+ENDINGS = {
+    ".onnx": "onnx",
+    ".tflite": "tflite",
+    ".safetensors": "weights",
+}
+"""The scheme of files that are models without one, by their suffix."""
 
 OPTION = re.compile(r"\s*([A-Za-z_]\w*)=")
 """The start of an option in the text of a model."""
@@ -169,6 +174,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
+            FILE.tflite, http://HOST:PORT,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
             torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is returned as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
@@ -333,7 +339,7 @@ def option_value(option: str, text: str) -> Any:
         return _integer(option, text)
     if option in ("prior", "memory"):
         return _number(option, text)
-    if option in ("pretrained", "bf16"):
+    if option in ("pretrained", "bf16", "background"):
         return _yes_or_no(option, text)
     if option == "providers":
         return [word.strip() for word in text.split(",")]
@@ -383,7 +389,7 @@ def _yes_or_no(option: str, text: str) -> bool:
 def _is_model(text: str) -> bool:
     """Whether a text is unambiguously a model."""
     scheme, colon, _ = text.partition(":")
-    return (bool(colon) and (scheme in model_sources() or ".py:" in text)) or text.endswith(ENDINGS)
+    return (bool(colon) and (scheme in model_sources() or ".py:" in text)) or text.endswith(tuple(ENDINGS))
 
 
 def _is_path(text: str) -> bool:
@@ -403,10 +409,8 @@ def _is_path(text: str) -> bool:
 def _parts(spec: str | Path) -> tuple[str, str]:
     text = str(spec)
     scheme, colon, location = text.partition(":")
-    if Path(text).suffix == ".onnx" and scheme not in model_sources():
-        return "onnx", text
-    if Path(text).suffix == ".safetensors" and scheme not in model_sources():
-        return "weights", text
+    if Path(text).suffix in ENDINGS and scheme not in model_sources():
+        return ENDINGS[Path(text).suffix], text
     if ".py:" in text and scheme not in model_sources():
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive

@@ -1,0 +1,263 @@
+"""A model behind HTTP: batches go there, scores come back; see docs/how-to/remote-models.md for the protocol."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import time
+import zipfile
+from functools import wraps
+from hashlib import sha256
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from brittle._errors import BrittleError
+from brittle._identity import canonical
+from brittle._types import Image
+from brittle.models.model import Scores, model_source
+
+PROTOCOL = "brittle/1"
+IDENTITY = "X-Brittle-Model"
+"""The header of every answer: who gave it, as `identity` writes it."""
+
+FORMATS = {"npz": "application/x-npz", "png": "application/zip"}
+BATCH = 64
+"""Images of a request, if the server names no other number."""
+
+BUSY = (429, 502, 503, 504)
+"""Answers after which a request is tried again."""
+
+LARGEST = 1 << 28
+"""Bytes of an answer that are read at most."""
+
+
+def identity(name: str, version: str) -> str:
+    """A model's name and version as one header."""
+    return f"{quote(name, safe='')}/{quote(version, safe='')}"
+
+
+def packed(images: Image, form: str) -> bytes:
+    """The body of a request: an npz with the array `images`, or a zip of 000000.png, 000001.png, …"""
+    body = io.BytesIO()
+    if form == "npz":
+        np.savez(body, images=np.ascontiguousarray(images))
+        return body.getvalue()
+    from PIL import Image as Pillow
+
+    with zipfile.ZipFile(body, "w") as archive:
+        for number, image in enumerate(images):
+            picture = io.BytesIO()
+            Pillow.fromarray(image).save(picture, "PNG", compress_level=1)
+            archive.writestr(f"{number:06}.png", picture.getvalue())
+    return body.getvalue()
+
+
+class RemoteModel:
+    """A classifier behind HTTP.
+
+    The key covers the name and version that the server announces, and the format of batches, but not the
+    address. Every answer names the model again; one that is signed by another name or version is refused.
+    """
+
+    device = "remote"
+
+    def __init__(self, url: str, *, name: str | None, form: str, timeout: float, retries: int, wait: float) -> None:
+        self.url, self.format, self.timeout, self.retries, self.wait = url.rstrip("/"), form, timeout, retries, wait
+        self._connection: HTTPConnection | None = None
+        about = self._about()
+        self.announced, self.version = about["name"], about["version"]
+        self.name = name or self.announced
+        names = about.get("classes")
+        self.classes = tuple(map(str, names)) if isinstance(names, list) else ()
+        self.batch_size = int(about.get("max_batch") or BATCH)
+        described = {"protocol": PROTOCOL, "name": self.announced, "version": self.version, "format": form}
+        self.key = sha256(canonical(described).encode()).hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        return f"<RemoteModel {self.name!r}, version {self.version!r}: {self.url}>"
+
+    @property
+    def preprocessing_text(self) -> str:
+        """Where images go."""
+        return f"its own; images go to {self.url} as {self.format}"
+
+    def scores(self, images: Image) -> Scores:
+        """The scores that the server gives, batch by batch."""
+        parts = [images[start : start + self.batch_size] for start in range(0, len(images), self.batch_size)]
+        answers = [self._scores(part) for part in parts]
+        widths = {answer.shape[1] for answer in answers}
+        if len(widths) > 1:
+            raise BrittleError(f"{self.url} gave {' and '.join(map(str, sorted(widths)))} scores an image; check it")
+        return np.concatenate(answers) if answers else np.empty((0, 0), np.float32)
+
+    def _scores(self, images: Image) -> Scores:
+        body = packed(images, self.format)
+        status, headers, answer = self._request("POST", "/scores", body, FORMATS[self.format])
+        if status != 200:
+            raise BrittleError(f"{self.url} answered {status}: {_reason(answer)}")
+        signed, own = headers.get(IDENTITY), identity(self.announced, self.version)
+        if signed != own:
+            raise BrittleError(
+                f"{self.url} answers as {signed or 'nobody'} now, and was {own} when this model was loaded; results of "
+                "both would be mixed, so load it again as another model"
+            )
+        scores = _read_scores(answer, headers.get("Content-Type", ""), self.url)
+        if scores.ndim != 2 or len(scores) != len(images):
+            raise BrittleError(
+                f"{self.url} gave scores of shape {scores.shape} for {len(images)} images; it must give a row for each"
+            )
+        if not np.isfinite(scores).all():
+            raise BrittleError(f"{self.url} gave scores that are not numbers (NaN or infinite)")
+        return scores
+
+    def _about(self) -> dict[str, Any]:
+        status, _, answer = self._request("GET", "", None, None)
+        if status != 200:
+            raise BrittleError(f"{self.url} answered {status} where a model announces itself: {_reason(answer)}")
+        try:
+            about = json.loads(answer)
+        except ValueError:
+            about = None
+        if not isinstance(about, dict) or about.get("protocol") != PROTOCOL:
+            raise BrittleError(
+                f"{self.url} is no model: it must answer with JSON that has protocol {PROTOCOL!r}, name and version, "
+                f"and gave {_reason(answer)}; brittle.models.serve_model is a server that does"
+            )
+        for field in ("name", "version"):
+            if not isinstance(about.get(field), str) or not about[field]:
+                raise BrittleError(f"{self.url} announces no {field}; results are kept by name and version")
+        most = about.get("max_batch")
+        if most is not None and (not isinstance(most, int) or most < 1):
+            raise BrittleError(f"{self.url} announces max_batch {most!r}; it is a whole number of 1 or more")
+        return about
+
+    def _request(self, method: str, place: str, body: bytes | None, kind: str | None) -> tuple[int, Any, bytes]:
+        """Status, headers and body of an answer; what may pass by itself is tried again, after longer and longer."""
+        path = (urlsplit(self.url).path + place) or "/"
+        headers = {"Accept": "application/x-npz, application/json"} | ({} if kind is None else {"Content-Type": kind})
+        failure = ""
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(self.wait * 2 ** (attempt - 1))
+            try:
+                connection = self._connected()
+                connection.request(method, path, body, headers)
+                response: HTTPResponse = connection.getresponse()
+                answer = response.read(LARGEST + 1)
+                if len(answer) > LARGEST:
+                    raise BrittleError(f"{self.url} answered with more than {LARGEST >> 20} MB; is it a model?")
+            except BrittleError:
+                self._close()
+                raise
+            except TimeoutError:
+                failure = f"did not answer within {self.timeout:g} s"
+            except ConnectionRefusedError:
+                failure = "refused the connection; is the server running?"
+            except socket.gaierror:
+                failure = "has a host that cannot be found"
+            except (HTTPException, OSError) as error:
+                failure = f"broke the connection off ({type(error).__name__})"
+            else:
+                if response.status not in BUSY:
+                    return response.status, response.headers, answer
+                failure = f"answered {response.status}: {_reason(answer)}"
+            self._close()
+        tries = f" (tried {self.retries + 1} times)" if self.retries else ""
+        raise BrittleError(f"{self.url} {failure}{tries}")
+
+    def _connected(self) -> HTTPConnection:
+        if self._connection is None:
+            parts = urlsplit(self.url)
+            kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+            self._connection = kind(parts.hostname or "", parts.port, timeout=self.timeout)
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self._close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_connection": None}
+
+
+def _read_scores(answer: bytes, kind: str, url: str) -> Scores:
+    try:
+        if kind.partition(";")[0].strip() == "application/json":
+            return np.asarray(json.loads(answer)["scores"], np.float32)
+        with np.load(io.BytesIO(answer), allow_pickle=False) as arrays:
+            return np.asarray(arrays["scores"], np.float32)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise BrittleError(
+            f"{url} must answer with scores, as npz or JSON, and gave {_reason(answer)} ({kind or 'no content type'})"
+        ) from error
+
+
+def _reason(answer: bytes) -> str:
+    """The beginning of an answer, for a sentence."""
+    try:
+        given = json.loads(answer)
+        text = str(given["error"]) if isinstance(given, dict) and "error" in given else answer.decode()
+    except ValueError:
+        text = answer[:400].decode("ascii", "replace")
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return repr(text[:120] + ("…" if len(text) > 120 else "")) if text else "nothing"
+
+
+@model_source("http")
+def from_http(
+    url: str,
+    *,
+    name: str | None = None,
+    format: str = "npz",  # noqa: A002 - the option's name in a text
+    timeout: float = 60.0,
+    retries: int = 3,
+    wait: float = 0.5,
+    device: str = "auto",  # noqa: ARG001 - the server chooses its own
+) -> RemoteModel:
+    """A model behind HTTP, for those who may not hand out weights; `serve_model` is its counterpart.
+
+    Connections are kept open. A request that finds no connection, no answer in time, or a busy server
+    (429, 502, 503, 504) is tried again; then the run stops with one sentence, and resumes when it is started again.
+
+    Args:
+        url: such as "http://127.0.0.1:8000/resnet".
+        name: the name in results; by default the one that the server announces.
+        format: how images travel: "npz", fast, or "png", a zip of files that any language can read.
+        timeout: seconds to wait for an answer.
+        retries: how often a request is tried again.
+        wait: seconds before the first new try; each further one waits twice as long.
+        device: has no effect; the server computes where it likes.
+    """
+    url = f"http:{url}" if url.startswith("//") else url
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is no number
+        valid = False
+    if not valid or parts.query or parts.fragment or parts.username:
+        raise BrittleError(f"write http://HOST:PORT or http://HOST:PORT/PATH, without user, ? and #; got {url!r}")
+    if format not in FORMATS:
+        raise BrittleError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    try:
+        timeout, retries, wait = float(timeout), int(retries), float(wait)
+    except ValueError as error:
+        raise BrittleError(f"timeout, retries and wait are numbers; got {timeout!r}, {retries!r}, {wait!r}") from error
+    if not 0 < timeout < 1e6 or not 0 <= retries <= 100 or not 0 <= wait < 1e4:
+        raise BrittleError(f"timeout is above 0, retries 0 to 100, wait 0 or more; got {timeout}, {retries}, {wait}")
+    return RemoteModel(url, name=name, form=format, timeout=timeout, retries=retries, wait=wait)
+
+
+@model_source("https")
+@wraps(from_http)
+def from_https(url: str, **options: Any) -> RemoteModel:
+    """As `from_http`, encrypted."""
+    return from_http(f"https:{url}" if url.startswith("//") else url, **options)

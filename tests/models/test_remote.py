@@ -1,0 +1,151 @@
+"""A model behind HTTP gives what it gives here; one that fails says so in a sentence, and the run resumes."""
+
+import json
+import pickle
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brittle
+from brittle import BrittleError
+from brittle.models import from_http, load_model, serve_model
+from brittle.models.remote import IDENTITY, PROTOCOL, identity
+from tests.models.networks import images
+
+FAST = {"retries": 1, "wait": 0.01, "timeout": 0.3}
+ABOUT = {"protocol": PROTOCOL, "name": "far", "version": "1"}
+
+
+def colours(batch: np.ndarray) -> np.ndarray:
+    return batch.mean((1, 2)) / 255
+
+
+@contextmanager
+def odd_server(answer: Callable[[BaseHTTPRequestHandler, int], None]) -> Iterator[str]:
+    """A server that announces a model and answers each batch as it is told; calls are counted from 0."""
+    calls = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            send(self, json.dumps(ABOUT).encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            calls.append(None)
+            answer(self, len(calls) - 1)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, kind: str = "application/json", who="1"):
+    handler.send_response(status)
+    for key, value in (("Content-Type", kind), ("Content-Length", str(len(body))), (IDENTITY, identity("far", who))):
+        handler.send_header(key, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def rows(count: int, value: object = 0.5) -> bytes:
+    return json.dumps({"scores": [[value, 1.0]] * count}).encode()
+
+
+@pytest.mark.parametrize("form", ["npz", "png"])
+def test_scores_are_those_of_the_model_behind_the_address(form: str) -> None:
+    given = images(5, 8, 6)
+    with serve_model(colours, name="mine", max_batch=2) as server:
+        model = load_model(f"{server.url},format={form},timeout=5")
+        np.testing.assert_array_equal(model.scores(given), colours(given).astype(np.float32))
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.scores(given[:1]), model.scores(given[:1]))
+        assert (again.key, again.name, model.batch_size) == (model.key, "mine", 2)
+        with serve_model(colours, name="mine", version="2") as other:
+            assert from_http(other.url).key != from_http(server.url).key
+
+
+ODD = {
+    "html": (lambda h, _: send(h, b"<html>hello</html>", kind="text/html"), "<html>hello</html>"),
+    "shape": (lambda h, _: send(h, b'{"scores": [1, 2]}'), "shape (2,)"),
+    "length": (lambda h, _: send(h, rows(7)), "shape (7, 2)"),
+    "ragged": (lambda h, _: send(h, b'{"scores": [[1, 2], [3]]}'), "scores"),
+    "nan": (lambda h, _: send(h, rows(2, float("nan"))), "NaN"),
+    "pickle": (lambda h, _: send(h, pickle.dumps([1]), kind="application/x-npz"), "npz"),
+    "status": (lambda h, _: send(h, b'{"error": "no memory"}', 500), "no memory"),
+    "busy": (lambda h, _: send(h, b"", 503), "503"),
+    "changed": (lambda h, _: send(h, rows(2), who="2"), "far/2"),
+    "silent": (lambda *_: threading.Event().wait(0.8), "0.3 s"),
+    "gone": (lambda h, _: h.connection.shutdown(socket.SHUT_RDWR), "connection"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_answer_is_one_sentence(kind: str) -> None:
+    answer, named = ODD[kind]
+    with odd_server(answer) as url:
+        model = from_http(url, **FAST)
+        with pytest.raises(BrittleError) as caught:
+            model.scores(images(2, 8, 6))
+    assert named in str(caught.value)
+    assert url in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_nobody_at_the_address_and_a_page_that_is_no_model() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(BrittleError, match=f"{port} refused the connection"):
+        from_http(f"http://127.0.0.1:{port}", **FAST)
+    with odd_server(lambda *_: None) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ABOUT, "protocol", "other")
+        with pytest.raises(BrittleError, match="is no model"):
+            from_http(url, **FAST)
+    for bad in ("http://", "http://h:x", "http://u@h/", "http://h/?a"):
+        with pytest.raises(BrittleError):
+            from_http(bad)
+
+
+def test_a_short_failure_is_tried_again() -> None:
+    with odd_server(lambda h, call: send(h, b"", 503) if call == 0 else send(h, rows(2))) as url:
+        assert from_http(url, **FAST).scores(images(2, 8, 6)).shape == (2, 2)
+
+
+def test_finished_cells_are_kept_and_a_run_resumes(tmp_path: Path) -> None:
+    data = (images(4, 32, 32), [0, 1, 0, 1])
+    broken = threading.Event()
+
+    def answer(handler: BaseHTTPRequestHandler, call: int) -> None:
+        counted.append(call)
+        send(handler, b"<html>", 500) if broken.is_set() and call >= 3 else send(handler, rows(4))
+
+    counted: list[int] = []
+    broken.set()
+    with odd_server(answer) as url:
+        with pytest.raises(brittle.models.ModelError, match="500"):
+            brittle.evaluate(from_http(url, **FAST), data, "imagenet-c-extra", tmp_path / "run")
+        broken.clear()
+        kept = len(counted) - 1
+        results = brittle.evaluate(from_http(url, **FAST), data, "imagenet-c-extra", tmp_path / "run")
+    cells = 1 + len(brittle.load_benchmark("imagenet-c-extra").cells())
+    assert kept >= 2
+    assert len(counted) == cells + 1
+    assert results.rows.collect().height == 4 * cells
