@@ -50,6 +50,7 @@ _SUBPACKAGES = (
     "report",
     "sliders",
     "training",
+    "transforms",
 )
 _LAZY = {
     "Dataset": "datasets",

@@ -35,6 +35,7 @@ INSTALL = {
     "onnxruntime": "onnx",
     "matplotlib": "plots",
     "torchvision": "torchvision",
+    "albumentations": "albumentations",
     "starlette": "explore",
     "uvicorn": "explore",
     "autoattack": "git+https://github.com/fra31/auto-attack",
