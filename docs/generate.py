@@ -28,7 +28,7 @@ DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
 SETS, CLI, API = (DOCS / "reference" / name for name in ("corruptions", "cli", "api"))
 ROOMS = (
-    *("corruptions", "benchmarks", "datasets", "models", "metrics", "evaluation"),
+    *("corruptions", "transforms", "benchmarks", "datasets", "models", "metrics", "evaluation"),
     *("training", "distance", "design", "sliders", "plots", "report", "publish", "papers", "explorer"),
 )
 THUMB, GAP = 148, 6

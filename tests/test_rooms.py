@@ -17,6 +17,7 @@ import brittle
 SOURCE = Path(brittle.__file__).parent
 ROOMS = [
     "corruptions",
+    "transforms",
     "benchmarks",
     "datasets",
     "models",

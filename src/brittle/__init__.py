@@ -51,6 +51,7 @@ _SUBPACKAGES = (
     "report",
     "sliders",
     "training",
+    "transforms",
 )
 _LAZY = {
     "Dataset": "datasets",

@@ -36,6 +36,7 @@ INSTALL = {
     "ai_edge_litert": "ai-edge-litert",
     "matplotlib": "plots",
     "torchvision": "torchvision",
+    "albumentations": "albumentations",
     "starlette": "explore",
     "uvicorn": "explore",
     "autoattack": "git+https://github.com/fra31/auto-attack",

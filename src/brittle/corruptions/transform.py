@@ -96,13 +96,19 @@ class Transform:
         images.check(array)
         if getattr(array, "ndim", 3) == 4:
             raise BrittleError(f"a Transform takes one image at a time, got a batch of shape {array.shape}")
-        draws = Draws(self.seed, "brittle.Transform", sample)
-        if draws.uniform("apply") >= self.p:
+        drawn = self.draw(sample)
+        if drawn is None:
             return image
-        name = self.names[draws.integer("corruption", len(self.names))]
-        severity = draws.uniform("severity", *self.severity)
-        corrupted = corrupt(array, name, severity, seed=self.seed, sample=sample, **self.options)
+        corrupted = corrupt(array, *drawn, seed=self.seed, sample=sample, **self.options)
         return _tensor_like(image, corrupted) if _is_tensor(image) else corrupted
+
+    def draw(self, sample: Sample, *, always: bool = False) -> tuple[str, float] | None:
+        """The corruption and severity that a sample id gets; None if it is left alone, which `always` rules out."""
+        draws = Draws(self.seed, "brittle.Transform", sample)
+        if not always and draws.uniform("apply") >= self.p:
+            return None
+        name = self.names[draws.integer("corruption", len(self.names))]
+        return name, draws.uniform("severity", *self.severity)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Corrupt the first positional input, or the one named `image`; everything else passes through."""
@@ -110,15 +116,15 @@ class Transform:
         if named:
             if inputs or "image" not in named:
                 raise BrittleTypeError("call a Transform as t(image), t(image, label, …) or t(image=image, …)")
-            self._check_labels(named["image"], {key: value for key, value in named.items() if key != "image"})
+            self.check_labels(named["image"], {key: value for key, value in named.items() if key != "image"})
             return {**named, "image": self.apply(named["image"], sample)}
         if not inputs:
             raise BrittleTypeError("a Transform needs an image: t(image)")
-        self._check_labels(inputs[0], {f"input {position}": value for position, value in enumerate(inputs[1:], 2)})
+        self.check_labels(inputs[0], {f"input {position}": value for position, value in enumerate(inputs[1:], 2)})
         out = self.apply(inputs[0], sample)
         return out if len(inputs) == 1 else (out, *inputs[1:])
 
-    def _check_labels(self, image: Any, labels: dict[str, Any]) -> None:
+    def check_labels(self, image: Any, labels: dict[str, Any]) -> None:
         """Raise if there are spatial labels and a corruption may move pixels."""
         moving = [name for name in self.names if get_corruption(name).moves_pixels]
         spatial = [name for name, value in labels.items() if _is_spatial(image, name, value)] if moving else []
@@ -154,6 +160,8 @@ def _is_spatial(image: Any, name: str, value: Any) -> bool:
         return True
     if isinstance(value, dict):  # a target of a detector
         return any(_is_spatial(image, str(key), item) for key, item in value.items())
+    if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
+        return any(_is_spatial(image, "", item) for item in value)
     sides = _sides(image)
     return sides is not None and min(sides) > 1 and _sides(value) == sides
 

@@ -1,0 +1,94 @@
+"""The corruption of images as a torch module, for torchvision's transforms.v2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from brittle._errors import BrittleError
+from brittle.corruptions import Transform
+from brittle.transforms.samples import SampleIds
+from brittle.transforms.tensors import corrupted_batch, corrupted_tensor
+
+
+class CorruptImages(torch.nn.Module):
+    """What `as_torchvision` returns."""
+
+    def __init__(self, transform: Transform, sample_key: str) -> None:
+        super().__init__()
+        self.transform, self.sample_key = transform, sample_key
+        self.ids = SampleIds()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw anew for every sample; workers see it too, unless an `Indexed` dataset has an epoch of its own."""
+        self.ids.epoch.set(epoch)
+
+    def forward(self, *inputs: Any, sample: Any = None) -> Any:
+        """Corrupt the images among the inputs; all else passes through."""
+        given = inputs[0] if len(inputs) == 1 else inputs
+        leaves = list(_leaves(given))
+        images = [leaf for _, leaf in leaves if _is_image(leaf)]
+        if not images:  # as in torchvision: a plain tensor is the image if nothing else is
+            images = [leaf for _, leaf in leaves if type(leaf) is torch.Tensor and leaf.ndim in (3, 4)][:1]
+        if not images:
+            kinds = ", ".join(sorted({type(leaf).__name__ for _, leaf in leaves})) or "nothing"
+            raise BrittleError(f"no image among the inputs: give a tensor, tv_tensors.Image or PIL image; got {kinds}")
+        others = [(key, leaf) for key, leaf in leaves if not any(leaf is image for image in images)]
+        for key, leaf in others:
+            self.transform.check_labels(images[0], {key: leaf})
+            sample = leaf if sample is None and key == self.sample_key else sample
+        replaced = {id(image): self._corrupt(image, sample) for image in images}
+        return _replace(given, replaced)
+
+    def _corrupt(self, image: Any, sample: Any) -> Any:
+        if not isinstance(image, torch.Tensor):
+            return self.transform.apply(image, self.ids.of(sample, image))
+        if image.ndim != 4:
+            return corrupted_tensor(self.transform, image, lambda pixels: self.ids.of(sample, pixels))
+        if sample is not None and (not hasattr(sample, "__len__") or len(sample) != len(image)):
+            raise BrittleError(f"a batch of {len(image)} images needs {len(image)} sample ids, got {sample!r}")
+        known = [None] * len(image) if sample is None else list(sample)
+        ids = [lambda pixels, i=i, each=each: self.ids.of(each, pixels, i) for i, each in enumerate(known)]
+        plain = image.as_subclass(torch.Tensor)
+        out = torch.stack(corrupted_batch(self.transform, list(plain), ids))
+        return out if type(image) is torch.Tensor else _wrap(out, image)
+
+    def extra_repr(self) -> str:
+        """The corruptions and their settings."""
+        return repr(self.transform)
+
+
+def _wrap(out: torch.Tensor, like: Any) -> Any:
+    from sys import modules
+
+    return modules["torchvision.tv_tensors"].wrap(out, like=like)
+
+
+def _is_image(leaf: Any) -> bool:
+    if isinstance(leaf, torch.Tensor):
+        return type(leaf).__module__.startswith("torchvision.") and type(leaf).__name__ in ("Image", "Video")
+    return hasattr(leaf, "getbands") and hasattr(leaf, "convert")
+
+
+def _leaves(value: Any, key: str = "") -> Any:
+    """(name, value) of everything in nested dicts, lists and tuples."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _leaves(item, str(name))
+    elif isinstance(value, list | tuple) and not (value and all(isinstance(item, int | str | float) for item in value)):
+        for item in value:
+            yield from _leaves(item, key)
+    else:
+        yield key, value
+
+
+def _replace(value: Any, replaced: dict[int, Any]) -> Any:
+    if id(value) in replaced:
+        return replaced[id(value)]
+    if isinstance(value, dict):
+        return type(value)((key, _replace(item, replaced)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        items = [_replace(item, replaced) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
