@@ -241,7 +241,11 @@ class _Checked(NamedTuple):
             out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
         else:
             out = self._corrupt(self.severity, clean, draws)
-        return jpeg(out, 85) if self.jpeg85 else out
+        if not self.jpeg85:
+            return out
+        from brittle.corruptions.kernels.jpeg import through_jpeg  # loads Numba
+
+        return through_jpeg(out, 85)
 
     def _corrupt(self, severity: float, clean: Image, draws: Draws) -> Image:
         if severity == 0:
@@ -266,23 +270,3 @@ def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:
         raise BrittleError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]
-
-
-LONGEST_JPEG = 65_500
-
-
-def jpeg(image: Image, quality: int) -> Image:
-    """Encode and decode once in memory, with 4:2:0 chroma for colour images.
-
-    OpenCV's codec gives Pillow's pixels in about half the time.
-    """
-    import cv2
-
-    if max(image.shape) > LONGEST_JPEG:
-        raise BrittleError(f"JPEG images have sides of up to {LONGEST_JPEG} px, got {image.shape[1]}×{image.shape[0]}")
-    setting = (cv2.IMWRITE_JPEG_QUALITY, quality)
-    if image.shape[2] == 1:
-        _, data = cv2.imencode(".jpg", image, setting)
-        return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)[:, :, np.newaxis]
-    _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), setting)
-    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR_RGB), np.uint8)
