@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -208,10 +209,7 @@ def corrupt(
     how = _Checked(chosen, severity, seed, table, jpeg85, options)
     if not (isinstance(image, np.ndarray) and image.ndim == 4):
         return how.apply(image, check_sample(0 if sample is None else sample))
-    out = np.empty_like(image, order="C", subok=False)
-    for single, target, identity in zip(image, out, batch_ids(sample, len(image)), strict=True):
-        target[...] = how.apply(single, identity)
-    return out
+    return how.apply_to_batch(image, batch_ids(sample, len(image)))
 
 
 class _Checked(NamedTuple):
@@ -232,6 +230,22 @@ class _Checked(NamedTuple):
                 image = image.copy()  # kernels are compiled for contiguous, writable arrays
             return self._change(image, draws)
         return images.apply(image, lambda clean: self._change(clean, draws), self.corruption.channels)
+
+    def apply_to_batch(self, batch: NDArray[Any], samples: Sequence[Sample]) -> NDArray[Any]:
+        """Corrupt each image of a checked batch."""
+        out = np.empty_like(batch, order="C", subok=False)
+        chosen, flags = self.corruption, batch.flags
+        simple = chosen.bundled and not self.jpeg85 and not (self.severity % 1 and chosen.blends)
+        plain = type(batch) is np.ndarray and batch.dtype is BYTE and batch.shape[3] == 3
+        if simple and plain and flags.c_contiguous and flags.writeable:  # nothing is left to be done for each image
+            parameters = parameters_at(chosen, self.severity, min(batch.shape[1:3]), self.table)
+            function = partial(chosen.function, **parameters, **self.options)
+            for single, target, sample in zip(batch, out, samples, strict=True):
+                target[...] = function(single, Draws(self.seed, chosen.id, sample))
+            return out
+        for single, target, sample in zip(batch, out, samples, strict=True):
+            target[...] = self.apply(single, sample)
+        return out
 
     def _change(self, clean: Image, draws: Draws) -> Image:
         step = self.severity % 1
