@@ -43,7 +43,7 @@ def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArra
 
     def draw(first: int, end: int) -> None:
         # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
-        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares, STRIP, LANES)
+        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares, STRIP, LANES, 4)
 
     in_bands(draw, height, height * width)
     return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
@@ -55,11 +55,11 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, lanes):
+def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, lanes, quad):
     """Draw the rows from `top` on and above `bottom`, strip by strip."""
     height, width, _ = out.shape
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
-    total, starts, blend = np.empty(3 * strip, np.int32), np.empty(strip, np.int64), np.empty(lanes, np.float32)
+    total, starts, blend = np.empty(4 * strip, np.int32), np.empty(strip, np.int64), np.empty(lanes, np.float32)
     down, right = np.zeros(strip, np.float32), np.zeros(strip, np.float32)
     y_weights, x_weights = np.empty((4, strip), np.float32), np.empty((4, strip), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
@@ -67,7 +67,7 @@ def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, 
     for left in range(0, width, strip):
         columns = min(strip, width - left)
         for y in range(top, bottom):
-            for element in range(3 * columns):
+            for element in range(4 * columns):
                 total[element] = 0
             for k in range(len(shares)):
                 cosine, sine, share = cosines[k], sines[k], shares[k]
@@ -90,15 +90,15 @@ def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, 
                 for x in range(first - left, end - left):
                     _blend_rows(spline, np.uint64(starts[x]), np.uint64(stride), a[x], b[x], c[x], d[x], blend, lanes)
                     p, q, r, s = e[x], f[x], g[x], h[x]
-                    for channel in range(3):
+                    for channel in range(quad):
                         i = np.uint64(channel)
                         value = p * blend[i] + q * blend[i + np.uint64(4)]
                         value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
                         level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
-                        total[np.uint64(3 * x) + i] += level * share
+                        total[np.uint64(4 * x) + i] += level * share
             for x in range(columns):
                 for channel in range(3):
-                    out[y, left + x, channel] = total[3 * x + channel] >> 16
+                    out[y, left + x, channel] = total[4 * x + channel] >> 16
 
 
 @inlined
