@@ -11,8 +11,8 @@ from brittle.corruptions.imagenet_c import weather as frost
 from brittle.corruptions.imagenet_c.digital import smooth_noise
 from brittle.corruptions.imagenet_c.weather import _read, find_textures
 from brittle.corruptions.imagenet_c.weather import plasma as fast_plasma
-from brittle.corruptions.images import jpeg
 from brittle.corruptions.kernels.blur import gaussian, motion_blur, zoom
+from brittle.corruptions.kernels.jpeg import through_jpeg
 from brittle.corruptions.kernels.noise import count_photons
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.shapes import mud_layer, water_layer
@@ -235,11 +235,15 @@ def test_the_sixth_published_frost_photograph_is_never_drawn(tmp_path) -> None:
 @pytest.mark.parametrize("quality", [7, 25, 85])
 def test_jpeg_has_pillows_pixels(quality: int) -> None:
     image = photo("coffee", 224)
-    np.testing.assert_array_equal(jpeg(image, quality), REFERENCE["jpeg_compression"](image, None, quality=quality))
+    np.testing.assert_array_equal(
+        through_jpeg(image, quality), REFERENCE["jpeg_compression"](image, None, quality=quality)
+    )
 
 
 def test_the_storage_pass_is_a_jpeg_of_quality_85() -> None:
     image = photo("cat", 64)
     stored = brittle.corrupt(image, "imagenet-c/contrast", 3, jpeg85=True)
-    np.testing.assert_array_equal(stored, jpeg(brittle.corrupt(image, "imagenet-c/contrast", 3), 85))
-    np.testing.assert_array_equal(brittle.corrupt(image, "imagenet-c/contrast", 0, jpeg85=True), jpeg(image, 85))
+    np.testing.assert_array_equal(stored, through_jpeg(brittle.corrupt(image, "imagenet-c/contrast", 3), 85))
+    np.testing.assert_array_equal(
+        brittle.corrupt(image, "imagenet-c/contrast", 0, jpeg85=True), through_jpeg(image, 85)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -208,10 +209,7 @@ def corrupt(
     how = _Checked(chosen, severity, seed, table, jpeg85, options)
     if not (isinstance(image, np.ndarray) and image.ndim == 4):
         return how.apply(image, check_sample(0 if sample is None else sample))
-    out = np.empty_like(image, order="C", subok=False)
-    for single, target, identity in zip(image, out, batch_ids(sample, len(image)), strict=True):
-        target[...] = how.apply(single, identity)
-    return out
+    return how.apply_to_batch(image, batch_ids(sample, len(image)))
 
 
 class _Checked(NamedTuple):
@@ -233,6 +231,22 @@ class _Checked(NamedTuple):
             return self._change(image, draws)
         return images.apply(image, lambda clean: self._change(clean, draws), self.corruption.channels)
 
+    def apply_to_batch(self, batch: NDArray[Any], samples: Sequence[Sample]) -> NDArray[Any]:
+        """Corrupt each image of a checked batch."""
+        out = np.empty_like(batch, order="C", subok=False)
+        chosen, flags = self.corruption, batch.flags
+        simple = chosen.bundled and not self.jpeg85 and not (self.severity % 1 and chosen.blends)
+        plain = type(batch) is np.ndarray and batch.dtype is BYTE and batch.shape[3] == 3
+        if simple and plain and flags.c_contiguous and flags.writeable:  # nothing is left to be done for each image
+            parameters = parameters_at(chosen, self.severity, min(batch.shape[1:3]), self.table)
+            function = partial(chosen.function, **parameters, **self.options)
+            for single, target, sample in zip(batch, out, samples, strict=True):
+                target[...] = function(single, Draws(self.seed, chosen.id, sample))
+            return out
+        for single, target, sample in zip(batch, out, samples, strict=True):
+            target[...] = self.apply(single, sample)
+        return out
+
     def _change(self, clean: Image, draws: Draws) -> Image:
         step = self.severity % 1
         if step and self.corruption.blends:
@@ -241,7 +255,11 @@ class _Checked(NamedTuple):
             out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
         else:
             out = self._corrupt(self.severity, clean, draws)
-        return jpeg(out, 85) if self.jpeg85 else out
+        if not self.jpeg85:
+            return out
+        from brittle.corruptions.kernels.jpeg import through_jpeg  # loads Numba
+
+        return through_jpeg(out, 85)
 
     def _corrupt(self, severity: float, clean: Image, draws: Draws) -> Image:
         if severity == 0:
@@ -266,23 +284,3 @@ def batch_ids(sample: Any, count: int) -> Sequence[Sample]:
     if isinstance(sample, str) or not isinstance(sample, Sequence | np.ndarray) or len(sample) != count:
         raise BrittleError(f"a batch of {count} images needs a sequence of {count} sample ids, got sample={sample!r}")
     return [check_sample(i) for i in sample]
-
-
-LONGEST_JPEG = 65_500
-
-
-def jpeg(image: Image, quality: int) -> Image:
-    """Encode and decode once in memory, with 4:2:0 chroma for colour images.
-
-    OpenCV's codec gives Pillow's pixels in about half the time.
-    """
-    import cv2
-
-    if max(image.shape) > LONGEST_JPEG:
-        raise BrittleError(f"JPEG images have sides of up to {LONGEST_JPEG} px, got {image.shape[1]}×{image.shape[0]}")
-    setting = (cv2.IMWRITE_JPEG_QUALITY, quality)
-    if image.shape[2] == 1:
-        _, data = cv2.imencode(".jpg", image, setting)
-        return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)[:, :, np.newaxis]
-    _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), setting)
-    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR_RGB), np.uint8)

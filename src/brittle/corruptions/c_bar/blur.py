@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Image
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, inlined
+from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined
 from brittle.corruptions.kernels.resampling import scatter as read_nearby
 from brittle.corruptions.kernels.splines import cubic_weights, read_smoothed, spline_coefficients
 from brittle.corruptions.registry import corruption
@@ -24,19 +24,28 @@ ONE = 1 << 16
 """Shares are whole 65,536ths, so that sums are exact and a flat picture stays as it is."""
 
 
+STRIP = 128
+"""Columns that are drawn together: what 21 turned rows of so many pixels read stays in the processor's cache."""
+
+
 def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArray[np.float64]) -> Image:
     """The weighted mean of copies turned by `angles` (radians), with cubic splines and black outside the frame.
 
-    Each copy is an 8-bit picture, rounded and clipped, before it is added; the mean is truncated.
+    Each copy is an 8-bit picture, rounded and clipped, before it is added; the mean is truncated. Large pictures are
+    drawn by all processors.
     """
     height, width, channels = image.shape
     spline = spline_coefficients(image).reshape(-1)
     shares = np.rint(weights / weights.sum() * ONE).astype(np.int32)
     shares[len(shares) // 2] += ONE - shares.sum()
-    mean, buffer = np.empty((height, width, 3), np.uint8), np.empty((8, width), np.float32)
-    # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
-    turned = np.cos(angles), np.sin(angles), shares
-    _mean_of_rotations(spline, mean.reshape(height, -1), *turned, buffer[:4], buffer[4:], LANES)
+    mean = np.empty((height, width, 3), np.uint8)
+    cosines, sines = np.cos(angles), np.sin(angles)
+
+    def draw(first: int, end: int) -> None:
+        # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
+        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares, STRIP, LANES, 4)
+
+    in_bands(draw, height, height * width)
     return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
 
 
@@ -46,46 +55,50 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, out, cosines, sines, shares, y_weights, x_weights, lanes):
-    height, width = len(out), y_weights.shape[1]
+def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, lanes, quad):
+    """Draw the rows from `top` on and above `bottom`, strip by strip."""
+    height, width, _ = out.shape
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
-    total, starts, blend = np.empty(3 * width, np.int32), np.empty(width, np.int64), np.empty(lanes, np.float32)
-    down, right = np.empty(width, np.float32), np.empty(width, np.float32)
-    for x in range(width):
-        down[x] = right[x] = np.float32(0)
+    total, starts, blend = np.empty(4 * strip, np.int32), np.empty(strip, np.int64), np.empty(lanes, np.float32)
+    down, right = np.zeros(strip, np.float32), np.zeros(strip, np.float32)
+    y_weights, x_weights = np.empty((4, strip), np.float32), np.empty((4, strip), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
     e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
-    for y in range(height):
-        for element in range(3 * width):
-            total[element] = 0
-        for k in range(len(shares)):
-            cosine, sine, share = cosines[k], sines[k], shares[k]
-            y_start = cosine * (y - y_mid) + sine * x_mid + y_mid
-            x_start = sine * (y - y_mid) - cosine * x_mid + x_mid
-            first, end = 0, width
-            while first < end and not _inside(y_start - sine * first, x_start + cosine * first, height, width):
-                first += 1
-            while first < end and not _inside(y_start - sine * (end - 1), x_start + cosine * (end - 1), height, width):
-                end -= 1
-            for x in range(first, end):
-                v, u = y_start - sine * x, x_start + cosine * x
-                row, column = np.int32(v), np.int32(u)
-                starts[x] = row * stride + 4 * column
-                down[x], right[x] = np.float32(v - row), np.float32(u - column)
-            cubic_weights(down, y_weights)
-            cubic_weights(right, x_weights)
-            for x in range(first, end):
-                _blend_rows(spline, np.uint64(starts[x]), np.uint64(stride), a[x], b[x], c[x], d[x], blend, lanes)
-                p, q, r, s = e[x], f[x], g[x], h[x]
+    for left in range(0, width, strip):
+        columns = min(strip, width - left)
+        for y in range(top, bottom):
+            for element in range(4 * columns):
+                total[element] = 0
+            for k in range(len(shares)):
+                cosine, sine, share = cosines[k], sines[k], shares[k]
+                y_start = cosine * (y - y_mid) + sine * x_mid + y_mid
+                x_start = sine * (y - y_mid) - cosine * x_mid + x_mid
+                first, end = left, left + columns
+                while first < end and not _inside(y_start - sine * first, x_start + cosine * first, height, width):
+                    first += 1
+                while first < end and not _inside(
+                    y_start - sine * (end - 1), x_start + cosine * (end - 1), height, width
+                ):
+                    end -= 1
+                for x in range(first, end):
+                    v, u = y_start - sine * x, x_start + cosine * x
+                    row, column = np.int32(v), np.int32(u)
+                    starts[x - left] = row * stride + 4 * column
+                    down[x - left], right[x - left] = np.float32(v - row), np.float32(u - column)
+                cubic_weights(down, y_weights)
+                cubic_weights(right, x_weights)
+                for x in range(first - left, end - left):
+                    _blend_rows(spline, np.uint64(starts[x]), np.uint64(stride), a[x], b[x], c[x], d[x], blend, lanes)
+                    p, q, r, s = e[x], f[x], g[x], h[x]
+                    for channel in range(quad):
+                        i = np.uint64(channel)
+                        value = p * blend[i] + q * blend[i + np.uint64(4)]
+                        value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
+                        level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
+                        total[np.uint64(4 * x) + i] += level * share
+            for x in range(columns):
                 for channel in range(3):
-                    i = np.uint64(channel)
-                    value = p * blend[i] + q * blend[i + np.uint64(4)]
-                    value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
-                    level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
-                    total[np.uint64(3 * x) + i] += level * share
-        target = out[y]
-        for element in range(3 * width):
-            target[element] = total[element] >> 16
+                    out[y, left + x, channel] = total[4 * x + channel] >> 16
 
 
 @inlined

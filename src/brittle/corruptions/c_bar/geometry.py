@@ -139,40 +139,58 @@ def _bend(offset, z, square, eta2):
 def _fish_eyes(picture, key, count, radius, eta):
     height, width, channels = picture.shape
     side = 2 * math.ceil(radius) + 4
-    patch = np.zeros((side, side * channels), np.float32)  # the lens and one pixel more; black outside the frame
+    stride = side * channels
+    patch = np.zeros(side * stride, np.float32)  # the lens and one pixel more; black outside the frame
+    rows, columns = np.empty(side, np.float64), np.empty(side, np.float64)
     square, eta2 = np.float32(radius * radius), np.float32(eta * eta)
-    step = np.uint64(channels)
+    pixels = picture.reshape(-1)
     for lens in range(count):
         y_mid = np.float64(unit(word(key, 2 * lens))) * height
         x_mid = np.float64(unit(word(key, 2 * lens + 1))) * width
         top, bottom = max(math.ceil(y_mid - radius), 0), min(int(y_mid + radius), height - 1)
         left, right = max(math.ceil(x_mid - radius), 0), min(int(x_mid + radius), width - 1)
         for y in range(top - 1, bottom + 2):
-            line = patch[y - top + 1]
-            for x in range(left - 1, right + 2):
-                inside = 0 <= y < height and 0 <= x < width
-                for c in range(channels):
-                    line[(x - left + 1) * channels + c] = picture[y, x, c] if inside else np.float32(0)
+            _copy_below(picture, y, left - 1, right + 2, patch, (y - top + 1) * stride)
         for y in range(top, bottom + 1):
-            target = picture[y]
-            dy = np.float32(y - y_mid)
-            for x in range(left, right + 1):
-                dx = np.float32(x - x_mid)
-                depth = square - dy * dy - dx * dx
-                if depth > 0:
-                    z = np.sqrt(depth)
-                    sy = np.float32(y - top + 1) - _bend(dy, z, square - dx * dx, eta2)
-                    sx = np.float32(x - left + 1) - _bend(dx, z, square - dy * dy, eta2)
-                    y0, x0 = int(sy), int(sx)
-                    v, u = sy - np.float32(y0), sx - np.float32(x0)
-                    upper, lower = patch[y0], patch[y0 + 1]
-                    at = np.uint64(x0) * step
-                    for c in range(channels):
-                        i = at + np.uint64(c)
-                        a = upper[i] + u * (upper[i + step] - upper[i])
-                        b = lower[i] + u * (lower[i + step] - lower[i])
-                        target[x, c] = a + v * (b - a)
+            dy, row = np.float32(y - y_mid), np.float32(y - top + 1)
+            for i in range(right + 1 - left):  # no branch: where there is no glass, a root of less than 0 is no number
+                dx = np.float32(left + i - x_mid)
+                z = np.sqrt(square - dy * dy - dx * dx)
+                rows[i] = row - _bend(dy, z, square - dx * dx, eta2)
+                columns[i] = np.float32(i + 1) - _bend(dx, z, square - dy * dy, eta2)
+            for i in range(right + 1 - left):
+                dx = np.float32(left + i - x_mid)
+                if square - dy * dy - dx * dx > 0:
+                    to = (y * width + left + i) * channels
+                    _read_below(patch, stride, channels, rows[i], columns[i], pixels, np.uint64(to))
     return picture
+
+
+@compiled
+def _copy_below(picture, y, first, end, patch, at):
+    """One row of what lies below a lens; black outside the frame."""
+    height, width, channels = picture.shape
+    for i in range((end - first) * channels):
+        patch[at + i] = np.float32(0)
+    if 0 <= y < height:
+        source = picture.reshape(-1)
+        start, to = (y * width + max(first, 0)) * channels, at + (max(first, 0) - first) * channels
+        for i in range((min(end, width) - max(first, 0)) * channels):
+            patch[to + i] = source[start + i]
+
+
+@inlined
+def _read_below(patch, stride, channels, y, x, out, to):
+    """Read a patch bilinearly; no row is a slice, which would cost a count of references."""
+    y0, x0 = int(y), int(x)
+    v, u = y - np.float32(y0), x - np.float32(x0)
+    upper, step = np.uint64(y0 * stride + x0 * channels), np.uint64(channels)
+    lower = upper + np.uint64(stride)
+    for c in range(step):
+        i, j = upper + c, lower + c
+        a = patch[i] + u * (patch[i + step] - patch[i])
+        b = patch[j] + u * (patch[j + step] - patch[j])
+        out[to + c] = a + v * (b - a)
 
 
 LARGEST = 224

@@ -8,10 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from brittle._types import Field, Image, Key
-from brittle.corruptions.images import Draws, jpeg
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, to_byte
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation
+from brittle.corruptions.kernels.jpeg import through_jpeg
 from brittle.corruptions.kernels.random_words import uniforms
 from brittle.corruptions.kernels.resampling import jittered_square
 from brittle.corruptions.registry import corruption
@@ -420,7 +421,7 @@ def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # n
 
     Towards severity 0 the quality goes to 100, but fine colour is still lost: chroma has half the resolution.
     """
-    return jpeg(image, int(quality))
+    return through_jpeg(image, int(quality))
 
 
 @corruption(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numba import njit
 from numba.core import event
 from numpy.typing import NDArray
 
+from brittle._parallel import cores
 from brittle._types import Field, Image
 
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -54,6 +56,24 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
 
 compiled = _compiler()
 inlined = _compiler(inline="always")
+
+
+LARGE = 1 << 22
+"""From so many pixels on, one picture is worth all processors; many smaller ones are better drawn side by side."""
+
+
+def in_bands(draw: Callable[[int, int], object], height: int, pixels: int) -> None:
+    """Call draw(first, end) for all rows of a picture, in as many bands as there are processors if it is large.
+
+    Rows must not depend on each other; then neither do the pixels on the number of bands.
+    """
+    count = min(cores(), height) if pixels >= LARGE else 1
+    if count == 1:
+        draw(0, height)
+        return
+    ends = [height * i // count for i in range(count + 1)]
+    with ThreadPoolExecutor(count) as threads:
+        list(threads.map(draw, ends[:-1], ends[1:]))
 
 
 @inlined

@@ -5,9 +5,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image
-from brittle.corruptions.images import Draws, jpeg
+from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.blur import correlate
 from brittle.corruptions.kernels.colour import convert
+from brittle.corruptions.kernels.jpeg import through_jpeg
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
@@ -62,9 +63,9 @@ def jpeg_compression(image: Image, rng: Draws, *, worst: float, best: float) -> 
     """
     quality = min(int(rng.uniform("quality", worst, best + 1)), 100)
     if image.shape[2] == 1:
-        return jpeg(image, quality)
+        return through_jpeg(image, quality)
     exchanged = convert(image, cv2.COLOR_RGB2BGR)
-    return convert(jpeg(exchanged, quality), cv2.COLOR_BGR2RGB)
+    return convert(through_jpeg(exchanged, quality), cv2.COLOR_BGR2RGB)
 
 
 @corruption(
