@@ -27,15 +27,19 @@ import numpy as np
 
 TRAINING = "-d test.npz --train-data train.npz --network small:4 --batch-size 32"
 TINY = "--classes names.txt"
-RECORDS = ("calls/", "command.toml", "models/", "run.toml", ".lock", "findings.json", "index.html", "findings.md")
+RECORDS = ("calls/", "command.toml", "run.toml", ".lock", "findings.json", "index.html", "findings.md")
 """Parts of paths of what holds times, durations or the command that was given."""
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A call, in a folder of prepared files; `{out}` is what it writes, `{parts}` the demo pipeline."""
+    """A call, in a folder of prepared files; `{out}` is what it writes, `{parts}` the demo pipeline.
+
+    After its end it may be given again, unless it refuses to write over a file.
+    """
 
     call: str
+    repeatable: bool = True
 
 
 VERBS = {
@@ -45,7 +49,7 @@ VERBS = {
     "failure-points": Verb(
         "failure-points -m demo:standard -d demo --limit 60 -c fog,contrast,snow,frost -j 1 -o {out}"
     ),
-    "augment train": Verb(f"augment train {TRAINING} --epochs 12 -o {{out}}/n.safetensors"),
+    "augment train": Verb(f"augment train {TRAINING} --epochs 12 -o {{out}}/n.safetensors", repeatable=False),
     "augment distance": Verb(
         "augment distance -a augmix -b three.toml -m own.py:net -d test.npz --feature-images 24 --samples 200 "
         "--corruption-samples 8 -o {out}"
@@ -57,10 +61,12 @@ VERBS = {
     "design overlap": Verb(
         f"design overlap {TRAINING} --mode scratch --epochs 3 --candidates fog,contrast,gaussian_noise -o {{out}}"
     ),
-    "design calibrate": Verb("design calibrate -m demo:standard -d demo --limit 200 --candidates three.toml -o {out}/levels.toml"),
+    "design calibrate": Verb(
+        "design calibrate -m demo:standard -d demo --limit 200 --candidates three.toml -o {out}/levels.toml"
+    ),
     "slide train": Verb(
-        "slide train {parts}/pipeline --class 1 --class 8 --shift heavy_snow --shift heavy_fog --steps 40 --batch-size 1 "
-        "--denoising-steps 4 " + TINY + " -o {out}"
+        "slide train {parts}/pipeline --class 1 --class 8 --shift heavy_snow --shift heavy_fog --steps 40 "
+        "--batch-size 1 --denoising-steps 4 " + TINY + " -o {out}"
     ),
     "slide sample": Verb(
         "slide sample {parts}/pipeline sliders --scales 0,1,2.5 --seeds 6 --denoising-steps 4 --image-format png "
@@ -172,10 +178,15 @@ def contents(folder: Path) -> dict[str, str]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in files}
     return {
-        name: sha256(weights(path) if path.suffix == ".safetensors" else path.read_bytes()).hexdigest()
+        name: sha256(READERS.get(path.name, READERS.get(path.suffix, Path.read_bytes))(path)).hexdigest()
         for name, path in names.items()
-        if not any(part in name for part in RECORDS)
+        if not is_record(name)
     }
+
+
+def is_record(name: str) -> bool:
+    """Whether a file holds times, durations or the command that was given."""
+    return any(part in name for part in RECORDS) or ("models/" in name and name.endswith(".toml"))
 
 
 def weights(path: Path) -> bytes:
@@ -183,6 +194,15 @@ def weights(path: Path) -> bytes:
     content = path.read_bytes()
     end = 8 + int.from_bytes(content[:8], "little")
     return json.dumps(json.loads(content[8:end]), sort_keys=True).encode() + content[end:]
+
+
+def untimed(path: Path) -> bytes:
+    """What an experiment found, without the seconds that it took."""
+    return json.dumps({**json.loads(path.read_bytes()), "seconds": None}).encode()
+
+
+READERS = {".safetensors": weights, "finding.json": untimed}
+"""How files that hold more than results are compared, by their suffix or name."""
 
 
 def differences(calm: Path, torn: Path) -> list[str]:
