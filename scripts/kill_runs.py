@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -26,15 +27,19 @@ import numpy as np
 
 TRAINING = "-d test.npz --train-data train.npz --network small:4 --batch-size 32"
 TINY = "--classes names.txt"
-RECORDS = ("calls/", "command.toml", "models/", "run.toml", ".lock", "findings.json", "index.html", "findings.md")
+RECORDS = ("calls/", "command.toml", "run.toml", ".lock", "findings.json", "index.html", "findings.md")
 """Parts of paths of what holds times, durations or the command that was given."""
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A call, in a folder of prepared files; `{out}` is what it writes, `{parts}` the demo pipeline."""
+    """A call, in a folder of prepared files; `{out}` is what it writes, `{parts}` the demo pipeline.
+
+    After its end it may be given again, unless it refuses to write over a file.
+    """
 
     call: str
+    repeatable: bool = True
 
 
 VERBS = {
@@ -44,7 +49,7 @@ VERBS = {
     "failure-points": Verb(
         "failure-points -m demo:standard -d demo --limit 60 -c fog,contrast,snow,frost -j 1 -o {out}"
     ),
-    "augment train": Verb(f"augment train {TRAINING} --epochs 12 -o {{out}}/n.safetensors"),
+    "augment train": Verb(f"augment train {TRAINING} --epochs 12 -o {{out}}/n.safetensors", repeatable=False),
     "augment distance": Verb(
         "augment distance -a augmix -b three.toml -m own.py:net -d test.npz --feature-images 24 --samples 200 "
         "--corruption-samples 8 -o {out}"
@@ -56,10 +61,12 @@ VERBS = {
     "design overlap": Verb(
         f"design overlap {TRAINING} --mode scratch --epochs 3 --candidates fog,contrast,gaussian_noise -o {{out}}"
     ),
-    "design calibrate": Verb("design calibrate -m own.py:net -d test.npz --candidates three.toml -o {out}"),
+    "design calibrate": Verb(
+        "design calibrate -m demo:standard -d demo --limit 200 --candidates three.toml -o {out}/levels.toml"
+    ),
     "slide train": Verb(
-        "slide train {parts}/pipeline --class 8 --shift heavy_snow --shift heavy_fog --steps 60 --batch-size 1 "
-        "--denoising-steps 4 " + TINY + " -o {out}"
+        "slide train {parts}/pipeline --class 1 --class 8 --shift heavy_snow --shift heavy_fog --steps 40 "
+        "--batch-size 1 --denoising-steps 4 " + TINY + " -o {out}"
     ),
     "slide sample": Verb(
         "slide sample {parts}/pipeline sliders --scales 0,1,2.5 --seeds 6 --denoising-steps 4 --image-format png "
@@ -70,7 +77,7 @@ VERBS = {
     "slide filter": Verb(
         "slide filter slides --clip {parts}/clip --dino {parts}/encoder --published-thresholds -o {out}"
     ),
-    "reproduce": Verb("reproduce noc all -o {out}"),
+    "reproduce": Verb("reproduce noc fig2 fig1 --path cifar10=cifar10 --set epochs=1 -o {out}"),
 }
 
 PREPARED = {
@@ -103,7 +110,7 @@ def main(verbs: list[str], times: int, seed: int) -> int:
 def killed(folder: Path, verb: Verb, name: str, times: int, rng: random.Random) -> str:
     """One verb, in peace and killed, as a row of the table."""
     stem = "".join(letter for letter in name if letter.isalnum())
-    calm, torn = folder / f"{stem}-calm", folder / f"{stem}-torn"
+    calm, torn = folder / "calm" / stem, folder / "torn" / stem  # of one name: a data sheet has its folder's as title
     call(folder, verb.call, calm)
     steps = len(contents(calm))
     kills = placed = calls = 0
@@ -115,7 +122,7 @@ def killed(folder: Path, verb: Verb, name: str, times: int, rng: random.Random) 
         while process.poll() is None and time.monotonic() - began < 300:
             now = state(torn)
             if now != seen:
-                seen, wanted = now, wanted - 1
+                seen, wanted = now, wanted - max(1, len(now - seen))
             if wanted <= 0:
                 time.sleep(rng.uniform(0, 0.15))
                 break
@@ -171,10 +178,15 @@ def contents(folder: Path) -> dict[str, str]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in files}
     return {
-        name: sha256(weights(path) if path.suffix == ".safetensors" else path.read_bytes()).hexdigest()
+        name: sha256(READERS.get(path.name, READERS.get(path.suffix, Path.read_bytes))(path)).hexdigest()
         for name, path in names.items()
-        if not any(part in name for part in RECORDS)
+        if not is_record(name)
     }
+
+
+def is_record(name: str) -> bool:
+    """Whether a file holds times, durations or the command that was given."""
+    return any(part in name for part in RECORDS) or ("models/" in name and name.endswith(".toml"))
 
 
 def weights(path: Path) -> bytes:
@@ -182,6 +194,15 @@ def weights(path: Path) -> bytes:
     content = path.read_bytes()
     end = 8 + int.from_bytes(content[:8], "little")
     return json.dumps(json.loads(content[8:end]), sort_keys=True).encode() + content[end:]
+
+
+def untimed(path: Path) -> bytes:
+    """What an experiment found, without the seconds that it took."""
+    return json.dumps({**json.loads(path.read_bytes()), "seconds": None}).encode()
+
+
+READERS = {".safetensors": weights, "finding.json": untimed}
+"""How files that hold more than results are compared, by their suffix or name."""
 
 
 def differences(calm: Path, torn: Path) -> list[str]:
@@ -203,10 +224,10 @@ def prepare(folder: Path) -> None:
         labels = np.arange(count) % 4
         images = np.clip(tints[labels][:, None, None] + rng.normal(0, 25, (count, 32, 32, 3)), 0, 255).astype(np.uint8)
         np.savez(folder / f"{name}.npz", images=images, labels=labels, classes=list("abcd"))
-    for number in range(12):
+    for number in range(48):
         place = folder / "photos" / "ab"[number % 2]
         place.mkdir(parents=True, exist_ok=True)
-        Pil.fromarray(rng.integers(0, 256, (64, 64, 3), np.uint8)).save(place / f"{number}.png")
+        Pil.fromarray(rng.integers(0, 256, (96, 96, 3), np.uint8)).save(place / f"{number}.png")
     code = "from brittle.models import build_network, from_torch\n\n\ndef net():\n"
     code += '    network = build_network("small:4", 4)\n'
     (folder / "own.py").write_text(code + '    return from_torch(network, name="net", device="cpu")\n')
@@ -214,6 +235,21 @@ def prepare(folder: Path) -> None:
         f'[[corruption]]\nid = "imagenet-c/{name}"\n' for name in ("gaussian_noise", "contrast", "brightness")
     )
     (folder / "three.toml").write_text(f'name = "three"\nlevels = [1, 3, 5]\n{entries}')
+    small_cifar10(folder / "cifar10")
+
+
+def small_cifar10(folder: Path) -> None:
+    """The bundled images as batches of CIFAR-10, which the paper's experiments train on."""
+    from brittle.datasets import load_dataset
+
+    folder.mkdir()
+    demo = load_dataset("demo")
+    images, labels = np.stack(list(demo.images())), np.asarray(demo.labels)
+    order = np.random.default_rng(0).permutation(len(images))
+    names = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
+    for name, part in zip(names, np.split(order, [160, 320, 480, 640, 800]), strict=True):
+        data = images[part].transpose(0, 3, 1, 2).reshape(len(part), 3072)
+        (folder / name).write_bytes(pickle.dumps({b"data": data, b"labels": labels[part].tolist()}))
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from brittle._errors import BrittleError
 from brittle._identity import as_data
-from brittle._parts import part, shortened
+from brittle._parts import part, shortened, sweep
 
 if sys.platform != "win32":
     import fcntl
@@ -45,6 +46,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     The content is flushed to disk before the rename, so a power cut leaves the old file or the new one. Many small
     files may skip that (`durable=False`), if `flush` follows and `is_complete` is checked before reuse.
     """
+    _sweep_once(path.parent)
     temporary = part(path)
     try:
         yield temporary
@@ -52,6 +54,12 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@lru_cache(maxsize=1000)
+def _sweep_once(folder: Path) -> None:
+    """Remove what killed processes left half-written, before this process first writes to a folder."""
+    sweep(folder)
 
 
 def atomic_rename(temporary: Path, path: Path, *, durable: bool = True) -> None:
@@ -89,6 +97,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def create(path: Path, text: str) -> bool:
     """Write a file unless it exists; whether it was written. Of concurrent processes exactly one gets True."""
+    _sweep_once(path.parent)
     temporary = part(path)
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -366,7 +375,10 @@ def _is_array(path: Path, size: int) -> bool:
     with path.open("rb") as file:
         major, _ = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(file)
+        try:
+            shape, _, dtype = read(file)
+        except (TokenError, SyntaxError):  # NumPy tries to read a garbled header as one of Python 2
+            return False
         return size == file.tell() + int(np.prod(shape, dtype=object)) * dtype.itemsize
 
 

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.markup import escape
-from rich.text import Text
 
-from brittle.cli.progress import NameSafeConsole
 from brittle.evaluation import evaluate
 from tests.cli.conftest import Run
 from tests.evaluation.test_run_folders import RECIPE, squares
@@ -39,18 +36,3 @@ def test_a_model_with_brackets_in_its_name_has_scores_and_a_report(folder: Path,
         shown = run(*verb)
         assert shown.exit_code == 0, shown.output
     assert "[/red]" in run("compare", folder).output
-
-
-@pytest.mark.parametrize("name", ["[/red].png", "[link=x]", "a[/]b", "[bold", "[1]", "[/]", "plain"])
-def test_brackets_in_names_are_text_and_never_fail(name: str) -> None:
-    shown = NameSafeConsole().render_str(f"[dim]such as[/] {name}")
-    assert isinstance(shown, Text)
-    assert name in shown.plain
-
-
-def test_escaped_brackets_and_text_without_markup_get_no_backslash() -> None:
-    screen = NameSafeConsole()
-    for name in ("[0.1, 0.2]", "[foo]", "[red]"):
-        assert screen.render_str(f"[dim]gap {escape(name)}[/]").plain == f"gap {name}"
-    assert screen.render_str("gap \\[0.1, 0.2]").plain == "gap [0.1, 0.2]"
-    assert screen.render_str("photos[1]", markup=False).plain == "photos[1]"

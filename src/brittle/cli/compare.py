@@ -12,6 +12,7 @@ from brittle.cli.console import console, print_json, split_numbers, tell_files
 from brittle.cli.options import CorruptionMeasure, RankBy, TableFormat, option
 from brittle.cli.scores import added_metrics, cell, new_table, print_corruptions, print_published, print_reference
 from brittle.cli.slide.inputs import has_slides, print_slides
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -273,7 +274,7 @@ def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> N
     console().print(table)
     note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
     simultaneous = "; their intervals hold for all models at once" if len(differences) > 1 else ""
-    console().print(f"[dim]{note}{simultaneous}[/]")
+    console().print(f"{DIM}{note}{simultaneous}{END}")
 
 
 def _gap(gap: Estimate) -> Text:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from brittle.cli.console import console, tell_files
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -74,7 +75,7 @@ def print_tables(
     elif results is not None:
         tables = [*tables_of_slides(request, results, reference, slides or SlideInputs()), *tables]
         if reference is None:
-            console(stderr=True).print("[dim]No rCE: name the model that divides it, --reference MODEL.[/]")
+            console(stderr=True).print(f"{DIM}No rCE: name the model that divides it, --reference MODEL.{END}")
     tables = _named_apart(tables)
     if request.output is not None:
         tell_files(*_write(tables, form, request.output, request.intervals))

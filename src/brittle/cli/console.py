@@ -17,6 +17,7 @@ import typer
 from brittle._errors import BrittleError
 from brittle._optional import is_taken, run_file
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,7 +85,7 @@ def _json_value(value: Any) -> Any:
 def hint(text: str, *, wrap: bool = False) -> None:
     """Print a hint, unless --quiet; one to be copied is not wrapped."""
     if not QUIET.get():
-        console().print(f"[dim]{text}[/]", soft_wrap=not wrap)
+        console().print(f"{DIM}{text}{END}", soft_wrap=not wrap)
 
 
 def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
@@ -96,7 +97,7 @@ def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
     screen.quiet = QUIET.get()
     if corruptions is None:
         if _never_compiled():
-            screen.print("[dim]First use: loops are compiled now and kept, which takes up to a minute, once.[/]")
+            screen.print(f"{DIM}First use: loops are compiled now and kept, which takes up to a minute, once.{END}")
         return
     from brittle.corruptions import compile_corruptions, uncompiled
 
@@ -104,7 +105,7 @@ def compile_first(corruptions: Iterable[Corruption] | None = None) -> None:
     if not missing:
         return
     count = missing[0].id if len(missing) == 1 else f"{len(missing)} corruptions"
-    screen.print(f"[dim]First use: compiling {count}; this is done once.[/]")
+    screen.print(f"{DIM}First use: compiling {count}; this is done once.{END}")
     if len(missing) == 1:  # it compiles itself, as soon elsewhere as here
         return
     with resumable_progress() as bar:
@@ -268,7 +269,7 @@ def known_part(overlap: OverlapMatrix) -> OverlapMatrix:
     known = without_masked(overlap)
     left_out = [name for name in overlap.names if name not in known.names]
     if left_out:
-        console().print(f"[yellow]left out, all their overlaps are masked:[/] {', '.join(left_out)}")
+        console().print(f"{YELLOW}left out, all their overlaps are masked:{END} {', '.join(left_out)}")
     return known
 
 

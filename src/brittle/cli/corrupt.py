@@ -18,6 +18,7 @@ from brittle.cli.console import (
     split_numbers,
 )
 from brittle.cli.options import ImageFormat, option
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -100,7 +101,7 @@ def corrupt_verb(
         levels = levels or [USUAL_SEVERITY] * len(names)
         shown = ", ".join(f"{name} {level:g}" for name, level in zip(names, levels, strict=True)) or "clean"
         height, width = picture.shape[:2]
-        console().print(f"{destination}  [dim]{width}×{height} px, {shown}, seed {seed or 0}[/]", soft_wrap=True)
+        console().print(f"{destination}  {DIM}{width}×{height} px, {shown}, seed {seed or 0}{END}", soft_wrap=True)
         return
     for name, given in {"--sample": sample, "--image-size": image_size}.items():
         if given is not None:

@@ -10,6 +10,7 @@ from brittle.cli.console import OUTPUT_FOLDER, compile_first, console, hint, res
 from brittle.cli.inputs import follow
 from brittle.cli.options import option
 from brittle.cli.scores import print_scores
+from brittle.cli.styles import BOLD, DIM, END
 
 EXAMPLES = (
     ("brittle demo", "to demo/report.html, in a few minutes"),
@@ -41,8 +42,8 @@ def demo_verb(
         demo = run_demo(output, limit=limit, quick=quick, progress=follow(bar, "images"))
         report = write_report(demo.results, output / "report.html", title="Two small ResNets on CIFAR-10-C and C-bar")
     print_scores(demo.results)
-    console().print("\n[bold]two rules, checked[/]")
+    console().print(f"\n{BOLD}two rules, checked{END}")
     print_outcomes(demo.outcomes)
-    console().print(f"\n{report}  [dim]open it in a browser[/]", soft_wrap=True)
+    console().print(f"\n{report}  {DIM}open it in a browser{END}", soft_wrap=True)
     hint(f"brittle compare {output} has the tables")
     hint(f"brittle check {output} --rules {demo.rules} checks again; change a bound and see")

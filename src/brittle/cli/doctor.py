@@ -64,4 +64,4 @@ def print_health(health: RunHealth) -> None:
     counts = f"{models}, {health.cells:,} whole cells, {health.rows:,} rows on {health.data or 'unknown data'}"
     damaged = sum(one.kind == "damage" for one in health.findings)
     state = "nothing is damaged" if not damaged else f"{damaged} damaged" + (", all set right" if health.sound else "")
-    screen.print(f"{health.folder}: {counts}; {state}", soft_wrap=True, markup=False)
+    screen.print(f"{health.folder}: {counts}; {state}", soft_wrap=True)

@@ -10,6 +10,7 @@ import typer
 from brittle._errors import BrittleError
 from brittle.cli.console import compile_first, console
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END, YELLOW
 
 EXAMPLES = (
     ("brittle explore", "the bundled models, photographs and data; nothing to fetch"),
@@ -51,11 +52,11 @@ def explore_verb(
     texts = [text for model in models or [] for text in model_texts(model)]
     explorer = brittle.explore(texts or None, photos, data, runs, host=host, port=port, open_browser=not no_browser)
     screen = console()
-    screen.print(f"{explorer.url}  [dim]Ctrl+C ends it[/]", soft_wrap=True)
+    screen.print(f"{explorer.url}  {DIM}Ctrl+C ends it{END}", soft_wrap=True)
     if not is_loopback(host):
         elsewhere = explorer.url.replace("127.0.0.1", gethostname())
         warning = f"Whoever can reach this machine and has the token can use it: {elsewhere}"
-        screen.print(f"[yellow]{warning}[/]", soft_wrap=True)
+        screen.print(f"{YELLOW}{warning}{END}", soft_wrap=True)
     try:
         while explorer.running and not explorer.state.loaded.wait(0.2):
             pass

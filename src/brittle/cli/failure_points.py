@@ -33,6 +33,7 @@ from brittle.cli.inputs import (
     tell_models,
 )
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from brittle.evaluation import FailureSummary, SearchedFolder
@@ -128,7 +129,7 @@ def failure_points_verb(
     console().print()
     for path in files:
         content = "the failure point of every image" if path.suffix == ".csv" else "images at their failure points"
-        console().print(f"{path}  [dim]{content}[/]", soft_wrap=True)
+        console().print(f"{path}  {DIM}{content}{END}", soft_wrap=True)
     say_next("report", output, after=output)
 
 
@@ -168,7 +169,7 @@ def _print(summaries: list[FailureSummary], searched: SearchedFolder) -> None:
         f"{evaluations:.0f} evaluations per image over {len(summaries)} corruptions; a grid as fine takes {grid} "
         f"({grid / evaluations:.0f}×)"
     )
-    screen.print(f"[dim]{note}[/]")
+    screen.print(f"{DIM}{note}{END}")
     if first.early is not None and np.isfinite(first.early.value):
         name = first.corruption.rpartition("/")[2]
         screen.print(
@@ -202,7 +203,7 @@ def _print_changes(summaries: list[FailureSummary], searched: SearchedFolder) ->
     if table.row_count:
         console().print()
         console().print(table)
-        console().print("[dim]at the severity of the 5 % column, else of the next or the end; means over images[/]")
+        console().print(f"{DIM}at the severity of the 5 % column, else of the next or the end; means over images{END}")
 
 
 def _severity(severity: Estimate | None, last: float, between: str = "\n") -> str:
@@ -211,4 +212,4 @@ def _severity(severity: Estimate | None, last: float, between: str = "\n") -> st
         return "–"
     low, high = (f"{end:.2f}" if end <= last else f"> {last:g}" for end in (severity.low, severity.high))
     value = f"{severity.value:.2f}" if severity.value <= last else f"> {last:g}"
-    return f"{value}{between}[dim]({low}–{high})[/]"
+    return f"{value}{between}{DIM}({low}–{high}){END}"

@@ -10,6 +10,7 @@ import typer
 from brittle.cli.console import OUTPUT_FOLDER, console, progress_bar
 from brittle.cli.inputs import follow
 from brittle.cli.options import Download, option
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle fetch cifar10", "to ./cifar10, then: --data cifar10:cifar10"),
@@ -37,4 +38,4 @@ def fetch_verb(
     with progress_bar() as bar:
         folder = fetch_dataset(name, output, mirror=mirror, progress=follow(bar))
     about = f"all images, checksums right; use it as {name}:{folder}"
-    console().print(f"{folder}  [dim]{about}[/]", soft_wrap=True)
+    console().print(f"{folder}  {DIM}{about}{END}", soft_wrap=True)

@@ -230,11 +230,9 @@ class TrainingData:
 
 def tell_deviations(config: TrainingConfig, preset: str) -> None:
     """Print in one line how a training differs from a published one."""
-    from rich.markup import escape
-
     from brittle.training import deviations_text
 
-    hint(escape(deviations_text(config, preset)), wrap=True)
+    hint(deviations_text(config, preset), wrap=True)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import typer
 
 from brittle.cli.console import console, print_json
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END
 from brittle.corruptions import Corruption
 
 if TYPE_CHECKING:
@@ -105,13 +106,15 @@ def list_verb(
         tables = {source: _table(members, side, screen.width) for source, members in sets.items()}
         for source, table in tables.items():
             count = len(sets[source])
-            screen.print(f"\n[bold]{source}[/] [dim]· {count} of its corruptions, for images of {side} px[/]")
+            screen.print(f"\n{BOLD}{source}{END} {DIM}· {count} of its corruptions, for images of {side} px{END}")
             screen.print(table)
         if any(corruption.moves_pixels for corruption in chosen):
-            screen.print(f"[dim]{MOVES.strip()} moves pixels: masks, boxes and keypoints no longer fit the picture.[/]")
-        screen.print(f"[dim]{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.[/]")
-        screen.print(f"[dim]Benchmarks: {', '.join(brittle.list_benchmarks())}.[/]")
-        screen.print(f"[dim]Streams: {', '.join(list_streams())}.[/]")
+            screen.print(
+                f"{DIM}{MOVES.strip()} moves pixels: masks, boxes and keypoints no longer fit the picture.{END}"
+            )
+        screen.print(f"{DIM}{len(chosen)} corruptions. `brittle list {chosen[0].id}` shows one in detail.{END}")
+        screen.print(f"{DIM}Benchmarks: {', '.join(brittle.list_benchmarks())}.{END}")
+        screen.print(f"{DIM}Streams: {', '.join(list_streams())}.{END}")
 
 
 def number(value: float) -> str:
@@ -160,7 +163,7 @@ def _table(members: list[Corruption], size: int, width: int) -> Table:
                 (corruption.family, FAMILY_COLOURS.get(corruption.family, "")), MOVES if corruption.moves_pixels else ""
             ),
             *([corruption.source] if wide else []),
-            "\n".join(_lines(corruption, size)) or "[dim]on or off[/]",
+            "\n".join(_lines(corruption, size)) or f"{DIM}on or off{END}",
             *([corruption.summary] if width >= 150 else []),
             end_section=index + 1 < len(members) and members[index + 1].family != corruption.family,
         )
@@ -170,4 +173,4 @@ def _table(members: list[Corruption], size: int, width: int) -> Table:
 def _lines(corruption: Corruption, size: int) -> list[str]:
     largest = corruption.max_severity
     levels = [corruption.parameters(largest * step / 5, size) for step in SHOWN]
-    return [f"{name} [dim]{' / '.join(number(level[name]) for level in levels)}[/]" for name in corruption.levels]
+    return [f"{name} {DIM}{' / '.join(number(level[name]) for level in levels)}{END}" for name in corruption.levels]

@@ -10,6 +10,7 @@ import typer
 from brittle.cli.console import QUIET, choose_benchmark, compile_first, console, print_json, progress_bar
 from brittle.cli.inputs import DEVICE, MEAN, STD, load_models, tell_models
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def probe_verb(
         sheet = flip_sheet(probed, photo=Path(photo).name)
         save_picture(sheet, output)
         size = f"{sheet.width}×{sheet.height} px"
-        console().print(f"{output}  [dim]{size}, of {', '.join(probed.probes)}[/]", soft_wrap=True)
+        console().print(f"{output}  {DIM}{size}, of {', '.join(probed.probes)}{END}", soft_wrap=True)
 
 
 def _tell_size(model: Model, side: int, *, given: bool) -> None:
@@ -102,15 +103,19 @@ def _tell_size(model: Model, side: int, *, given: bool) -> None:
     screen.quiet = QUIET.get() and (trained in (None, side) or resizes_images(model))
     if trained is None:
         why = "" if given else f", as {model.name} does not say its input size (--image-size sets another)"
-        screen.print(f"[dim]The photograph is shown at {side}×{side} px{why}.[/]", soft_wrap=True)
+        screen.print(f"{DIM}The photograph is shown at {side}×{side} px{why}.{END}", soft_wrap=True)
     elif trained == side:
-        screen.print(f"[dim]The photograph is shown at {side}×{side} px, the size of {model.name}.[/]", soft_wrap=True)
+        screen.print(
+            f"{DIM}The photograph is shown at {side}×{side} px, the size of {model.name}.{END}", soft_wrap=True
+        )
     elif resizes_images(model):
         note = f"The photograph is corrupted at {side}×{side} px; {model.name} then resizes it to {trained} px itself."
-        screen.print(f"[dim]{note}[/]", soft_wrap=True)
+        screen.print(f"{DIM}{note}{END}", soft_wrap=True)
     else:
         warning = f"{model.name} was trained on {trained}×{trained} px and is shown {side}×{side} px"
-        screen.print(f"[yellow]{warning}: its predictions mean little.[/] --image-size {trained} fits.", soft_wrap=True)
+        screen.print(
+            f"{YELLOW}{warning}: its predictions mean little.{END} --image-size {trained} fits.", soft_wrap=True
+        )
 
 
 def _print(model: str, probed: Probe, names: Sequence[str]) -> None:
@@ -133,4 +138,4 @@ def _print(model: str, probed: Probe, names: Sequence[str]) -> None:
         to = "" if flip.becomes is None else class_name(flip.becomes, names)
         table.add_row(flip.corruption.rpartition("/")[2], at, "" if low == high else f"{low} … {high}", to)
     console().print(table)
-    console().print(f"[dim]median and range over {probed.draws} draws; the most brittle first[/]")
+    console().print(f"{DIM}median and range over {probed.draws} draws; the most brittle first{END}")

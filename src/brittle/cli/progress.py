@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
 from rich.console import Console
-from rich.errors import MarkupError
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+from brittle.cli.styles import styled
 
 FIRST, EVERY, TENTH = 5.0, 30.0, 5.0
 """Seconds without a terminal: until the first line, between lines, and before the line of another tenth."""
@@ -19,24 +19,15 @@ PERIOD = 120.0
 """Seconds over which the speed is taken: corruptions differ in theirs, and the time left should not jump with each."""
 
 
-MARKUP = re.compile(r"(?<!\\)\[(?!/?\]|(?:bold |dim )?(?:bold|dim|italic|red|green|yellow|blue|magenta|cyan|white)\])")
-"""An opening bracket that begins none of the styles that verbs use, and that is not escaped already."""
-
-
 class NameSafeConsole(Console):
-    """A console that prints names with brackets, such as [/red].png, as they are, and never fails on them.
-
-    A name that is one of our styles, such as [red].png, has to be escaped or given as a `Text`.
-    """
+    """A console that prints names with brackets, such as [red].png and [/red].png, as they are."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """A text with our few styles; all other brackets are text."""
-        if options.get("markup") is False:
-            return super().render_str(text, **options)
-        try:
-            return super().render_str(MARKUP.sub(r"\\[", text), **options)
-        except MarkupError:  # a name that closes what nobody opened
-            return super().render_str(text, **{**options, "markup": False})
+        """A text with the styles of `brittle.cli.styles`; brackets are text."""
+        shown = styled(text)
+        plain = super().render_str(shown.plain, **{**options, "markup": False})
+        plain.spans.extend(shown.spans)
+        return plain
 
 
 class Counts(ProgressColumn):

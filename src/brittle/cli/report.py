@@ -10,6 +10,7 @@ import typer
 from brittle._errors import BrittleError
 from brittle.cli.console import console
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle report run", "to run/report.html"),
@@ -57,4 +58,4 @@ def report_verb(
             write_failure_report(searched, output, title=title)
         else:
             write_report(results, output, title=title, reference=reference)
-    console().print(f"{output}  [dim]{output.stat().st_size / 1e6:.1f} MB, open it in a browser[/]", soft_wrap=True)
+    console().print(f"{output}  {DIM}{output.stat().st_size / 1e6:.1f} MB, open it in a browser{END}", soft_wrap=True)

@@ -11,6 +11,7 @@ from brittle._errors import BrittleError
 from brittle.cli.console import OUTPUT_FOLDER, console, print_json, resumable_progress
 from brittle.cli.inputs import follow
 from brittle.cli.options import Engine, PaperScale, option
+from brittle.cli.styles import BOLD, DIM, END, GREEN
 
 if TYPE_CHECKING:
     from brittle.papers import Experiment, Finding
@@ -87,7 +88,7 @@ def reproduce_verb(
         print_json(found)
     else:
         _print_found(found)
-    console(stderr=True).print(f"{output / 'index.html'}  [dim]all tables and figures of this folder[/]")
+    console(stderr=True).print(f"{output / 'index.html'}  {DIM}all tables and figures of this folder{END}")
 
 
 def _pairs(texts: list[str] | None, form: str) -> dict[str, str]:
@@ -134,7 +135,7 @@ def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None
         if not of_paper:
             continue
         table = Table(
-            title=f"[bold]{paper}[/]  {title}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+            title=f"{BOLD}{paper}{END}  {title}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
         )
         table.add_column("", no_wrap=True)
         table.add_column("shows", overflow="fold", ratio=5)
@@ -145,13 +146,13 @@ def _print_list(experiments: list[Experiment], done: dict[str, Finding]) -> None
             small = f"{60 * one.minutes:.0f} s" if one.minutes < 1 else f"{one.minutes:.0f} min"
             small += "\nafter " + "\nand ".join(one.after) if one.after else ""
             needs = "; ".join(part for part in (", ".join(one.needs), one.cost) if part) or "the same"
-            state = f"[green]{done[one.id].scale}[/]" if one.id in done else "[dim]–[/]"
+            state = f"{GREEN}{done[one.id].scale}{END}" if one.id in done else f"{DIM}–{END}"
             table.add_row(one.name, one.title, small, needs, state)
         console().print(table)
         total = sum(one.minutes for one in of_paper)
         console().print(
-            f"[dim]{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first to run "
-            "trains what others share, and takes the time of those that it comes after, too[/]\n"
+            f"{DIM}{len(of_paper)} experiments, about {total:.0f} min at small scale on two cores; the first to run "
+            f"trains what others share, and takes the time of those that it comes after, too{END}\n"
         )
 
 

@@ -38,6 +38,7 @@ from brittle.cli.inputs import (
 from brittle.cli.options import Engine, option
 from brittle.cli.report import report_verb
 from brittle.cli.scores import print_scores, scores_as_json
+from brittle.cli.styles import END, YELLOW
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -227,5 +228,5 @@ def tell_skipped(results: Results) -> None:
         if run.skipped:
             first, reason = next(iter(run.skipped.items()))
             count = len(run.skipped)
-            warning = f"[yellow]{count} images could not be read and were left out[/], such as {first}: {reason}"
+            warning = f"{YELLOW}{count} images could not be read and were left out{END}, such as {first}: {reason}"
             console().print(warning, soft_wrap=True)

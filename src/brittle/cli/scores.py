@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from brittle.cli.console import console
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def print_table(name: str, rows: list[Scores], beside: Comparable, recipe: Bench
         cells = [cell(getattr(row, field)) for field, _ in columns]
         table.add_row(row.model, *cells, *(cell(row.more.get(field)) for field, _ in added))
     console().print(table)
-    console().print("[dim]percent, with 95 % intervals over images[/]")
+    console().print(f"{DIM}percent, with 95 % intervals over images{END}")
     uneven = uneven_clean_warning(rows)
     if uneven is not None:
         console().print(uneven, style="yellow")
@@ -236,6 +237,6 @@ def _print_cells(results: Results) -> None:
         table.add_column(title, justify="left" if title in ("model", "corruption") else "right")
     for model, corruption, level, count, share in results.accuracy().rows():
         low, high = wilson(round(share * count), count)
-        interval = f"{100 * share:.1f} [dim][{100 * float(low):.1f}, {100 * float(high):.1f}][/]"
+        interval = f"{100 * share:.1f} {DIM}[{100 * float(low):.1f}, {100 * float(high):.1f}]{END}"
         table.add_row(model, corruption, f"{level:g}", f"{count:,}", interval)
     console().print(table)

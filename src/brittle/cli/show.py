@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import compile_first, console, progress_bar, split_commas, split_numbers
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
@@ -65,4 +66,4 @@ def show_verb(
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     save_picture(sheet, output)
-    console().print(f"{output}  [dim]{sheet.width}×{sheet.height} px[/]", soft_wrap=True)
+    console().print(f"{output}  {DIM}{sheet.width}×{sheet.height} px{END}", soft_wrap=True)

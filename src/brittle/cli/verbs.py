@@ -18,6 +18,7 @@ from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, 
 from brittle._io import COMMAND, FULL, DamagedFile, atomic_write, make_way, toml_text
 from brittle._types import printable
 from brittle.cli.console import CALLED, IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console, long_flags, with_options
+from brittle.cli.styles import DIM, END
 
 MISTAKES = (BrittleError, OSError, ImportError, MemoryError)
 """What is raised when something was asked for that cannot be, or cannot be here: exit code 2 and one sentence."""
@@ -209,7 +210,7 @@ def print_settings(ctx: Any) -> None:
 
     screen = console(stderr=True)
     for name, value in all_settings(ctx).items():
-        screen.print(f"[dim]{name} = {value}[/]", soft_wrap=True, markup=True)
+        screen.print(f"{DIM}{name} = {value}{END}", soft_wrap=True)
 
 
 def print_cost(seconds: float) -> None:
@@ -217,7 +218,7 @@ def print_cost(seconds: float) -> None:
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-    console(stderr=True).print(f"[dim]{seconds:.1f} s, {peak:,.0f} MiB of memory at most[/]")
+    console(stderr=True).print(f"{DIM}{seconds:.1f} s, {peak:,.0f} MiB of memory at most{END}")
 
 
 def show_warnings() -> None:

@@ -32,7 +32,7 @@ from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.evaluation.cell import checked_scores
-from brittle.evaluation.records import IMAGES, READ, decoded_files, decoded_images
+from brittle.evaluation.records import IMAGES, READ, decoded_files, decoded_images, listed_digest
 from brittle.models.load import wrap_model
 from brittle.models.model import Model
 from brittle.models.preprocessing import wanted_square
@@ -130,6 +130,7 @@ def _read_all(dataset: Dataset, folder: Path, progress: Callable[[int, int], Non
     ids = [dataset.ids[i] for i in kept]
     about = {"data_key": dataset.key, "kept": kept, "ids": ids, "skipped": skipped}
     about["pixels"] = pixels_digest(folder, len(kept))
+    about["listed"] = listed_digest(about)
     with atomic_write(folder / READ) as path:
         path.write_text(json.dumps(about), encoding="utf-8")
 

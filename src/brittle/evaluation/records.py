@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_origin, 
 import numpy as np
 
 from brittle._errors import BrittleError, CallbackFailed
-from brittle._identity import as_data, settings
+from brittle._identity import as_data, digest, settings
 from brittle._io import COMMAND, atomic_write, is_complete, make_folder, make_way, missing_or_damaged, warn_damaged
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Cell
@@ -267,6 +267,12 @@ class DecodedFiles:
     ids: tuple[str | int, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
     pixels: str = ""
+    listed: str = ""
+
+
+def listed_digest(about: Mapping[str, Any]) -> str:
+    """A digest of all else that images.json says: a changed id would give a report other pictures, or none."""
+    return digest({key: about[key] for key in ("data_key", "kept", "ids", "skipped", "pixels") if key in about})
 
 
 def decoded_files(folder: Path) -> DecodedFiles | None:
@@ -284,7 +290,9 @@ def _read_decoded(path: Path) -> DecodedFiles | None:
         return None
     about = json.loads(path.read_text(encoding="utf-8"))
     named = isinstance(about, dict) and {"data_key", "kept", "ids", "skipped"} <= about.keys()
-    return read_record(DecodedFiles, about) if named and fits(DecodedFiles, about) else None
+    if not named or not fits(DecodedFiles, about) or about.get("listed", "") not in ("", listed_digest(about)):
+        return None
+    return read_record(DecodedFiles, about)
 
 
 def decoded_for(folder: Path, data_key: str | None) -> bool:

@@ -18,6 +18,7 @@ from brittle.cli.augment.inputs import (
 from brittle.cli.console import console, print_json, resumable_progress, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option, with_groups
+from brittle.cli.styles import BOLD, DIM, END, RED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +87,8 @@ def distance_verb(
         for scheme in distances.values():
             _print(scheme)
         console().print(
-            "[dim]clean: the distance of the clean images; covered: the share of it that the nearest augmentation "
-            "goes[/]"
+            f"{DIM}clean: the distance of the clean images; covered: the share of it that the nearest augmentation "
+            f"goes{END}"
         )
     print_speed([(scheme.computed, scheme.images_per_second) for scheme in measured.values()], len(loaded.images))
     _write(list(distances.values()), output)
@@ -232,19 +233,19 @@ def _print_leak(check: LeakCheck, name: str) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
     for leak in sorted(check.leaks, key=lambda leak: -leak.covered):
-        verdict = "[red]leaked[/]" if leak.leaked else "nearer" if leak.nearer else ""
+        verdict = f"{RED}leaked{END}" if leak.leaked else "nearer" if leak.nearer else ""
         p = "< 0.001" if leak.p_leaked < 0.001 else f"{leak.p_leaked:.3f}"
         covered = f"{100 * leak.covered:.0f} %"
         corruption = leak.corruption.rpartition("/")[2]
         table.add_row(corruption, f"{leak.msd:.2f}", f"{leak.reference_msd:.2f}", covered, p, verdict)
     console().print(table)
-    summary = f"[bold]{name} leaks {len(check.leaked)} of {len(check.leaks)} corruptions[/]"
+    summary = f"{BOLD}{name} leaks {len(check.leaked)} of {len(check.leaks)} corruptions{END}"
     if check.leaked:
         summary += f": {', '.join(corruption.rpartition('/')[2] for corruption in check.leaked)}"
     console().print(summary)
     console().print(
-        f"[dim]leaked: not {check.margin:g} × as far as the nearest neutral augmentation; p is for that, corrected for "
-        f"{len(check.leaks)} corruptions. nearer: nearer than it, if only a little.[/]"
+        f"{DIM}leaked: not {check.margin:g} × as far as the nearest neutral augmentation; p is for that, corrected for "
+        f"{len(check.leaks)} corruptions. nearer: nearer than it, if only a little.{END}"
     )
 
 

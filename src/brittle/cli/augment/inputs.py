@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from brittle.cli.console import choose_benchmark, compile_first, console, split_commas
 from brittle.cli.inputs import check_features, load_training, tell_models
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -111,4 +112,4 @@ def print_speed(speeds: Iterable[tuple[int, float]], images: int) -> None:
         count = sum(count for count, _ in computed)
         seconds = sum(count * images / speed for count, speed in computed)
         line = f"{count:,} augmentations of {images} images at {count * images / seconds:,.0f} images/s"
-    console().print(f"[dim]{line}[/]\n")
+    console().print(f"{DIM}{line}{END}\n")

@@ -10,6 +10,7 @@ import typer
 from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from brittle.design import SingleScores
@@ -75,15 +76,15 @@ def _print(balances: dict[str, SingleScores]) -> None:
             table.add_row(name, f"{score.value:.1f}", f"{score.low:.1f}–{score.high:.1f}")
         console().print(table)
         spread = ", ".join(
-            f"{statistic.name} [bold]{statistic.value:.1f}[/] [{statistic.low:.1f}, {statistic.high:.1f}]"
+            f"{statistic.name} {BOLD}{statistic.value:.1f}{END} [{statistic.low:.1f}, {statistic.high:.1f}]"
             for statistic in (balance.range, balance.std)
         )
         console().print(f"{spread}, {len(balance.scores)} models")
         if balance.left_out:
             reason = f"they add next to nothing to the error of {balance.reference}"
-            console().print(f"[yellow]left out, {reason}:[/] {', '.join(balance.left_out)}")
+            console().print(f"{YELLOW}left out, {reason}:{END} {', '.join(balance.left_out)}")
         console().print(
-            f"[dim]relative mCE in percent, divided by the errors of {balance.reference}; 95 % over images[/]\n"
+            f"{DIM}relative mCE in percent, divided by the errors of {balance.reference}; 95 % over images{END}\n"
         )
 
 

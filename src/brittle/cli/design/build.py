@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import OVERLAP, check_ending, console, figure_path, print_json, split_numbers, tell_files
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END, YELLOW
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,9 +149,9 @@ def balanced_verb(
     for category, group in groups.members.items():
         members = [corruption for corruption in group if corruption in chosen]
         if members:
-            console().print(f"[bold]{category}[/]  {', '.join(members)}")
+            console().print(f"{BOLD}{category}{END}  {', '.join(members)}")
     which = "the first" if overlap is None else "the one whose same-category corruptions overlap least"
-    console().print(f"[dim]{which} of {summary}[/]")
+    console().print(f"{DIM}{which} of {summary}{END}")
     _save(recipe, output)
     tell_files(output)
 
@@ -197,18 +198,18 @@ def _print_sweep(table: pl.DataFrame, chosen: float) -> None:
         members = ", ".join(short[member] for member in row["members"])
         shown.add_row(f"{row['threshold']:g}", str(row["size"]), mean, count, members, style=style)
     console().print(shown)
-    console().print("[dim]mean: of the overlaps of its pairs; sets: how many there are of that size[/]\n")
+    console().print(f"{DIM}mean: of the overlaps of its pairs; sets: how many there are of that size{END}\n")
 
 
 def _print_members(clique: NonOverlapping) -> None:
     screen = console()
-    screen.print(f"[bold]{clique.size} corruptions[/]  {', '.join(clique.members)}")
+    screen.print(f"{BOLD}{clique.size} corruptions{END}  {', '.join(clique.members)}")
     others = clique.ties[1:4]
     if others:
         rest = clique.count - 1
-        screen.print(f"[dim]{rest} other set{'s' if rest > 1 else ''} of that size, first:[/]")
+        screen.print(f"{DIM}{rest} other set{'s' if rest > 1 else ''} of that size, first:{END}")
     for tie in others:
         gone, new = sorted(set(clique.members) - set(tie)), sorted(set(tie) - set(clique.members))
-        screen.print(f"  [dim]{', '.join(new)} for {', '.join(gone)}[/]")
+        screen.print(f"  {DIM}{', '.join(new)} for {', '.join(gone)}{END}")
     for note in clique.notes:
-        screen.print(f"[yellow]{note}[/]")
+        screen.print(f"{YELLOW}{note}{END}")

@@ -19,6 +19,7 @@ from brittle.cli.console import (
 )
 from brittle.cli.inputs import DATA, DEVICE, PREPARE, load_data, tell_models
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,14 +120,14 @@ def _print(calibrations: Sequence[Calibration], shares: Sequence[float]) -> None
     table.add_column("")
     for calibration in calibrations:
         low, high = min(calibration.severities), max(calibration.severities)
-        note = "[yellow]not reached[/]" if not all(calibration.reached) else "beyond" if calibration.beyond else ""
+        note = f"{YELLOW}not reached{END}" if not all(calibration.reached) else "beyond" if calibration.beyond else ""
         robustness = " … ".join(f"{value:.2f}" for value in calibration.robustness)
         evaluations = str(len(calibration.evaluations) - 1)
         table.add_row(calibration.corruption, f"{low:.2f}", f"{high:.2f}", robustness, evaluations, note)
     console().print(table)
     console().print(
-        f"[dim]R is the share of the clean accuracy that is left; asked for {shares[0]:g} and {shares[1]:g}[/]\n"
+        f"{DIM}R is the share of the clean accuracy that is left; asked for {shares[0]:g} and {shares[1]:g}{END}\n"
     )
     outside = [calibration.corruption for calibration in calibrations if calibration.beyond]
     if outside:
-        console().print(f"[yellow]beyond the strongest published level:[/] {', '.join(outside)}\n")
+        console().print(f"{YELLOW}beyond the strongest published level:{END} {', '.join(outside)}\n")

@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import FIGURE, OVERLAP, check_ending, console, figure_path, known_part, print_json, tell_files
 from brittle.cli.options import ClusteringMethod, option
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from brittle.design import Categories
@@ -118,7 +119,7 @@ def _compare_matrices(first: str, others: list[str], as_json: bool) -> None:
         estimates = (str(one).removeprefix(f"{one.name} ") for one in (agreed.spearman, agreed.mean_absolute))
         table.add_row(other, str(agreed.pairs), *estimates)
     console().print(table)
-    console().print("[dim]intervals draw corruptions again; pairs that one of the two masks are left out[/]\n")
+    console().print(f"{DIM}intervals draw corruptions again; pairs that one of the two masks are left out{END}\n")
 
 
 def _print(categories: Categories) -> None:
@@ -133,4 +134,4 @@ def _print(categories: Categories) -> None:
         table.add_row(name, str(len(group)), ", ".join(group))
     console().print(table)
     steps = ", ".join(f"{step.count}: {step.scc:.2f} / {step.dcc:.2f}" for step in categories.path)
-    console().print(f"[dim]mean correlation within / across, by number of categories: {steps}[/]\n")
+    console().print(f"{DIM}mean correlation within / across, by number of categories: {steps}{END}\n")

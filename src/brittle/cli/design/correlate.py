@@ -11,6 +11,7 @@ from brittle._errors import BrittleError
 from brittle.cli.console import FIGURE, check_ending, console, figure_path, print_json, split_commas, tell_files
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +128,7 @@ def _print(table: pl.DataFrame, rows: pl.DataFrame) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    console().print("[bold]mean Pearson correlation of accuracy drops, over models[/]")
+    console().print(f"{BOLD}mean Pearson correlation of accuracy drops, over models{END}")
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, name in enumerate(table.columns):
         shown.add_column(name, justify="right" if index else "left", overflow="fold")
@@ -137,6 +138,6 @@ def _print(table: pl.DataFrame, rows: pl.DataFrame) -> None:
     worst = rows.row(int(rows["mean_p"].arg_max() or 0), named=True)
     models = int(rows["models"][0])
     console().print(
-        f"[dim]over {models} models; largest mean p-value {worst['mean_p']:.3g} ({worst['group']}, {worst['natural']})"
-        + ("; so few models say next to nothing[/]" if models < 6 else "[/]")
+        f"{DIM}over {models} models; largest mean p-value {worst['mean_p']:.3g} ({worst['group']}, {worst['natural']})"
+        + (f"; so few models say next to nothing{END}" if models < 6 else f"{END}")
     )

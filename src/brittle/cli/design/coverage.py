@@ -16,6 +16,7 @@ from brittle.cli.console import (
 )
 from brittle.cli.inputs import save_table
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END, RED, YELLOW
 
 if TYPE_CHECKING:
     from brittle.design import Coverage
@@ -81,11 +82,10 @@ def _print(coverage: Coverage, members: tuple[str, ...]) -> None:
         if name in members:
             continue
         first = max(by.values(), default=0.0)
-        covering = (
-            ", ".join(by) if by else "[yellow]unknown, masked[/]" if name in coverage.unknown else "[red]nothing[/]"
-        )
+        none = f"{YELLOW}unknown, masked{END}" if name in coverage.unknown else f"{RED}nothing{END}"
+        covering = ", ".join(by) or none
         table.add_row(name, f"{first:.2f}" if by else "–", covering)
     if table.row_count:
         console().print(table)
     inside = sum(name in members for name in coverage.covered_by)
-    console().print(f"[bold]{coverage}[/][dim], {inside} of them as members of the benchmark[/]")
+    console().print(f"{BOLD}{coverage}{END}{DIM}, {inside} of them as members of the benchmark{END}")

@@ -30,6 +30,7 @@ from brittle.cli.inputs import (
     tell_models,
 )
 from brittle.cli.options import option
+from brittle.cli.styles import BOLD, DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from brittle.benchmarks import Benchmark
@@ -112,7 +113,7 @@ def dissimilar_verb(
     test, training = load_data(data, limit=limit), load_training(data, train_data, labelled=False)
     if train_data is None and not has_training_part(data):
         console().print(
-            f"[dim]{training.name} has no training part: features are those of test images (--train-data)[/]"
+            f"{DIM}{training.name} has no training part: features are those of test images (--train-data){END}"
         )
     images = repeated_images(
         loaded, training, feature_models=extractors, feature_images=feature_images, repeats=repeats, seed=seed
@@ -185,10 +186,10 @@ def _print(farthest: Dissimilar, published: set[str], baseline: str) -> None:
     console().print(table)
     if farthest.unfit:
         unfit = ", ".join(name.rpartition("/")[2] for name in farthest.unfit)
-        console().print(f"[yellow]left out, at none of its levels as hard as is needed:[/] {unfit}")
+        console().print(f"{YELLOW}left out, at none of its levels as hard as is needed:{END} {unfit}")
     errors = f"mean error {100 * farthest.error:.2f} %, that of {baseline} is {100 * farthest.target:.2f} %"
-    console().print(f"[bold]{len(farthest.picked)} of {len(farthest.candidates)} candidates[/], {errors}")
+    console().print(f"{BOLD}{len(farthest.picked)} of {len(farthest.candidates)} candidates{END}, {errors}")
     if published:
         same = len(published & set(farthest.picked))
-        console().print(f"[bold]{same} of the {len(published)} published ones are among them[/]")
+        console().print(f"{BOLD}{same} of the {len(published)} published ones are among them{END}")
     console().print()

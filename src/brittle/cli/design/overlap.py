@@ -10,6 +10,7 @@ from brittle._errors import BrittleError
 from brittle.cli.console import compile_first, console, print_json, resumable_progress, say_next, tell_files
 from brittle.cli.inputs import DEVICE, TrainingOptions, follow
 from brittle.cli.options import Engine, OverlapAveraging, OverlapForm, option, with_groups
+from brittle.cli.styles import DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,14 +139,14 @@ def _print_uneven(correct: NDArray[Any], recipe: Benchmark) -> None:
     if uneven:
         listed = ", ".join(f"{name} ({ratio:.0%})" for name, ratio in uneven.items())
         console().print(
-            "[yellow]clean accuracies differ by more than 5 % of the standard model's, which robustness scores and "
-            f"overlaps then show too:[/] {listed}; train longer, or with a lower --lr"
+            f"{YELLOW}clean accuracies differ by more than 5 % of the standard model's, which robustness scores and "
+            f"overlaps then show too:{END} {listed}; train longer, or with a lower --lr"
         )
 
 
 def _print_masked(names: Sequence[str]) -> None:
     if names:
-        warning = f"[yellow]masked, hardly learned by the models trained with them:[/] {', '.join(names)}"
+        warning = f"{YELLOW}masked, hardly learned by the models trained with them:{END} {', '.join(names)}"
         console().print(f"{warning}; train longer, make them more severe or leave them out\n")
 
 
@@ -191,8 +192,8 @@ def _print(overlap: OverlapMatrix, most: int = 10) -> None:
         console().print(table)
     if overlap.high is not None and np.isinf(overlap.high[~np.isnan(overlap.high)]).any():
         note = "∞: in some resamples of the test images a model gains nothing on its corruption, so that they set no "
-        console().print(f"[dim]{note}upper bound; test on more images, or train longer[/]")
+        console().print(f"{DIM}{note}upper bound; test on more images, or train longer{END}")
     under = sum(score < 0.1 for score, _, _ in known)
     summary = f"{len(overlap)} corruptions, {len(pairs)} pairs: {under} under 0.1, {len(pairs) - len(known)} masked"
     summary += f", mean {np.mean([score for score, _, _ in known]):.2f}" if known else ""
-    console().print(f"[dim]{summary}[/]\n")
+    console().print(f"{DIM}{summary}{END}\n")

@@ -12,6 +12,7 @@ from brittle.cli.options import option
 from brittle.cli.slide.filter import filter_table, quality_table, roc_files, score_figure
 from brittle.cli.slide.measure import print_curves
 from brittle.cli.slide.train import print_sliders
+from brittle.cli.styles import BOLD, DIM, END, YELLOW
 
 if TYPE_CHECKING:
     from brittle.sliders import ImageScores
@@ -143,11 +144,11 @@ def _filter(pipeline: DemoPipeline, scores: ImageScores, output: Path) -> list[s
     try:
         kept, files = filter_table(scores.table, limits, folder, least=least)
     except ValueError as error:
-        console().print(f"[yellow]nothing is filtered:[/] {error}")
+        console().print(f"{YELLOW}nothing is filtered:{END} {error}")
         return None
     console().print(
-        "[yellow]Real labels are made by hand[/] (`brittle slide label --page`). Here an oracle classifier labels the "
-        "images: it was trained on clothes in shifts too, and is tested in no other step."
+        f"{YELLOW}Real labels are made by hand{END} (`brittle slide label --page`). Here an oracle classifier labels "
+        "the images: it was trained on clothes in shifts too, and is tested in no other step."
     )
     labels = oracle_labels(cns_bench(output / "slides"), pipeline.classifier(ORACLE, device="cpu"))
     write_labels(labels, folder / "labels.csv")
@@ -158,7 +159,7 @@ def _filter(pipeline: DemoPipeline, scores: ImageScores, output: Path) -> list[s
         files.append(score_figure(scores.table, labels, limits, folder))
         files += roc_files(scores.table, labels, folder, least=least)
     except ValueError as error:
-        console().print(f"[dim]the filter is not put to the test here: {error}[/]")
+        console().print(f"{DIM}the filter is not put to the test here: {error}{END}")
     tell_files(*files)
     return kept
 
@@ -183,8 +184,8 @@ def _report(output: Path) -> None:
     results = brittle.load_results(output / "run")
     print_slides(results)
     page = write_report(results, output / "report.html", title="Three classifiers of clothes along sliders")
-    console().print(f"\n{page}  [dim]open it in a browser[/]", soft_wrap=True)
+    console().print(f"\n{page}  {DIM}open it in a browser{END}", soft_wrap=True)
 
 
 def _print_step(number: int, step: str) -> None:
-    console().print(f"\n[bold]{number}/{STEPS}[/] {step}")
+    console().print(f"\n{BOLD}{number}/{STEPS}{END} {step}")

@@ -12,6 +12,7 @@ from brittle.cli.inputs import DEVICE, save_table
 from brittle.cli.options import PartialLabels, Prompts, option
 from brittle.cli.slide.inputs import CLIP
 from brittle.cli.slide.measure import SLIDES, load_scores
+from brittle.cli.styles import BOLD, DIM, END
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,13 +32,13 @@ def filter_table(
     kept = filtered.filter("kept")
     groups = filtered.group_by(TRAJECTORY).agg(pl.col("kept").any())
     conditions = ", ".join(f"{name} > {value:.4g}" for name, value in limits.items())
-    console().print(f"[dim]at least {least} of {conditions}[/]", soft_wrap=True)
+    console().print(f"{DIM}at least {least} of {conditions}{END}", soft_wrap=True)
     console().print(
-        f"[bold]{int(groups['kept'].sum()):,} of {len(groups):,} trajectories kept[/], "
+        f"{BOLD}{int(groups['kept'].sum()):,} of {len(groups):,} trajectories kept{END}, "
         f"{len(kept):,} of {len(filtered):,} images"
     )
     for shift, count, total in _by_shift(groups):
-        console().print(f"  {shift}  [dim]{count} of {total}[/]")
+        console().print(f"  {shift}  {DIM}{count} of {total}{END}")
     console().print()
     return samples, [
         save_table(kept.select("sample", "shift", "label", "name", "seed", "scale"), output / "kept.csv"),
@@ -71,12 +72,12 @@ def quality_table(quality: pl.DataFrame, output: Path, method: str = "", *, labe
     images, out_of_class = quality["images"][0], quality["out_of_class"][0]
     note = f"percent of {images:,} images, {out_of_class:,} of them labelled out of class{labelled_by}; "
     note += "TPR: removed of these, FPR: removed of the others"
-    console().print(f"[dim]{note}{method and '; '}{method}[/]")
+    console().print(f"{DIM}{note}{method and '; '}{method}{END}")
     rows = {row["filter"]: row for row in quality.iter_rows(named=True)}
     if (naive := rows.get("CLIP_class")) is not None and naive["fpr_gap"] is not None:
         gap, low, high = (100 * naive[key] for key in ("fpr_gap", "fpr_gap_low", "fpr_gap_high"))
         than = f"FPR of CLIP_class alone minus that of {quality['filter'][0]}, on the same images"
-        console().print(f"[dim]{than}: {gap:.1f} \\[{low:.1f}, {high:.1f}] points[/]")
+        console().print(f"{DIM}{than}: {gap:.1f} [{low:.1f}, {high:.1f}] points{END}")
     console().print()
     figure = save_figure(plot_filter(quality), output / "quality.svg")
     return [save_table(quality, output / "quality.csv"), figure]

@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import console
 from brittle.cli.options import Dtype, Engine, option
+from brittle.cli.styles import DIM, END
 
 if TYPE_CHECKING:
     from brittle.evaluation import Results
@@ -80,7 +81,7 @@ def print_slides(results: Results, models: list[str] | None = None) -> None:
     complete = sum(part["trajectories"][0] for part in table.partition_by("shift") if part["shift"][0] != "mean")
     incomplete = sum(scores.dropped.values())
     note = f"percent right at each scale, 95 % intervals; {complete:,} trajectories"
-    console().print(f"[dim]{note}{f', {incomplete:,} incomplete ones left out' if incomplete else ''}[/]")
+    console().print(f"{DIM}{note}{f', {incomplete:,} incomplete ones left out' if incomplete else ''}{END}")
 
 
 def _print_unshifted(results: Results) -> None:
@@ -89,5 +90,5 @@ def _print_unshifted(results: Results) -> None:
 
     for model, _, _, count, share in results.accuracy().rows():
         low, high = wilson(round(share * count), count)
-        interval = f"[dim]\\[{100 * float(low):.1f}, {100 * float(high):.1f}][/]"
+        interval = f"{DIM}[{100 * float(low):.1f}, {100 * float(high):.1f}]{END}"
         console().print(f"{model}  {100 * share:.1f} {interval} percent right of {count:,} images without a shift")

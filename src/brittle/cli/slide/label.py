@@ -10,6 +10,7 @@ from brittle.cli.console import console, hint, print_json, resumable_progress, s
 from brittle.cli.inputs import follow, save_table
 from brittle.cli.options import MergeRule, PartialLabels, UnlabelledAs, option
 from brittle.cli.slide.measure import SLIDES
+from brittle.cli.styles import BOLD, DIM, END, YELLOW
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,10 +103,10 @@ def _page(
             dataset, page, samples=samples, progress=lambda done, total: progress("pictures", done, total)
         )
     if unreadable:
-        console().print(f"[yellow]{len(unreadable)} images could not be read and are not on the page[/]")
+        console().print(f"{YELLOW}{len(unreadable)} images could not be read and are not on the page{END}")
     note = f"{len(samples) - len(unreadable):,} of {len(dataset):,} images; pictures in {page.stem}_files beside it; "
     note += "open it, label with the keys 1, 2, 3, and save labels.csv"
-    console().print(f"{page}  [dim]{note}[/]", soft_wrap=True)
+    console().print(f"{page}  {DIM}{note}{END}", soft_wrap=True)
 
 
 def _merge(
@@ -154,7 +155,7 @@ def _merge(
         files.append(save_table(pl.DataFrame({"sample": kept}), output / "kept.csv"))
     except BrittleError as error:
         kept = []
-        console().print(f"[yellow]nothing is kept:[/] {error}", soft_wrap=True)
+        console().print(f"{YELLOW}nothing is kept:{END} {error}", soft_wrap=True)
     if as_json:
         print_json({"labels": merged, "counts": counts, "agreement": agreement, "kept": kept, "accuracy": accuracy})
         return
@@ -163,7 +164,7 @@ def _merge(
     left_out = annotations["sample"].n_unique() - len(merged)
     more = f"; {left_out:,} without one by the rule {rule!r} left out" if left_out else ""
     console().print(
-        f"[bold]{len(merged):,} images labelled[/]{more}; {len(kept):,} images of whole trajectories kept\n"
+        f"{BOLD}{len(merged):,} images labelled{END}{more}; {len(kept):,} images of whole trajectories kept\n"
     )
     if accuracy is not None:
         _print_accuracy(accuracy)
@@ -186,11 +187,11 @@ def _print_agreement(agreement: pl.DataFrame) -> None:
     for row in agreement.iter_rows(named=True):
         pair = f"{row['first']} and {row['second']}, {row['labels']}"
         if row["agreement"] is None:
-            console().print(f"{pair}: [dim]no image labelled by both[/]")
+            console().print(f"{pair}: {DIM}no image labelled by both{END}")
             continue
         kappa = "κ undefined"
         if row["kappa"] is not None:
-            kappa = f"κ {row['kappa']:.3f} [dim]\\[{row['low']:.3f}, {row['high']:.3f}][/]"
+            kappa = f"κ {row['kappa']:.3f} {DIM}[{row['low']:.3f}, {row['high']:.3f}]{END}"
         console().print(f"{pair}: {kappa}, agree on {100 * row['agreement']:.1f} % of {row['images']:,} images")
 
 
@@ -215,4 +216,4 @@ def _print_accuracy(accuracy: pl.DataFrame) -> None:
         ]
         shown.add_row(str(model), f"{scale:g}", *cells)
     console().print(shown)
-    console().print("[dim]percent right of labelled images, 95 % intervals, number of images[/]\n")
+    console().print(f"{DIM}percent right of labelled images, 95 % intervals, number of images{END}\n")

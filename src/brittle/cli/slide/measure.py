@@ -12,6 +12,7 @@ from brittle.cli.console import console, print_json, resumable_progress, say_nex
 from brittle.cli.inputs import DEVICE, follow, save_table
 from brittle.cli.options import CurvesBy, Prompts, option
 from brittle.cli.slide.inputs import CLIP
+from brittle.cli.styles import DIM, END, YELLOW
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +59,7 @@ def measure_verb(
     else:
         print_curves(curves)
     note = f"{'every' if rises_throughout(curves) else 'not every'} ΔCLIP shift rises from each scale to the next"
-    console().print(f"[dim]{note}; 100 × cosine, 95 % intervals over trajectories[/]\n")
+    console().print(f"{DIM}{note}; 100 × cosine, 95 % intervals over trajectories{END}\n")
     tell_files(
         save_table(scores.table, output / "scores.csv"),
         save_table(curves, output / "curves.csv"),
@@ -88,7 +89,7 @@ def load_scores(
         )
     if scores.unreadable:
         first, reason = next(iter(scores.unreadable.items()))
-        warning = f"[yellow]{len(scores.unreadable)} images could not be read and were left out[/]"
+        warning = f"{YELLOW}{len(scores.unreadable)} images could not be read and were left out{END}"
         console().print(f"{warning}, such as {first}: {reason}", soft_wrap=True)
     return scores
 

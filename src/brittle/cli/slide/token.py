@@ -8,6 +8,7 @@ from brittle.cli.console import console, print_json, resumable_progress, say_nex
 from brittle.cli.inputs import DATA, DEVICE, follow
 from brittle.cli.options import option
 from brittle.cli.slide import inputs as shared
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle slide token sd2/ -d imagenet:val --class random:2 -o my-tokens", "as the tokens of IN* were trained"),
@@ -77,7 +78,7 @@ def token_verb(
         note = (
             f"{row['steps']} steps, loss {row['first_loss']:.3g} in the first tenth, {row['last_loss']:.3g} in the last"
         )
-        console().print(f"<{row['name']}-{row['class']}>  [dim]{note}[/]")
+        console().print(f"<{row['name']}-{row['class']}>  {DIM}{note}{END}")
     new = len(trained.classes) - trained.existing
     console().print(f"{new} token{'' if new == 1 else 's'} trained, {trained.existing} existed")
     numbers = ",".join(str(one.number) for one in trained.classes[:SHOWN])
