@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Thread
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -55,13 +57,19 @@ def ray_cluster(address: str | None) -> Iterator[Any]:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
         except ConnectionError as error:
             raise ConnectionError(f"there is no Ray cluster at {address!r}: {error}") from error
+    patience = None
     try:
         yield ray
+    except LostHeadError:
+        patience = PROBE_TIMEOUT
+        raise
     except ray.exceptions.RayError as error:  # outside any task: while submitting or waiting
         raise ray_error(ray, error, "the work of this run", 1) from error
     finally:
         if started:
-            ray.shutdown()
+            answer_within(patience, ray.shutdown)
+            if patience is not None:
+                atexit.unregister(ray.shutdown)  # it would wait for the head once more
 
 
 def map_on_ray(
@@ -117,6 +125,26 @@ def map_on_ray(
             ray.cancel(task)
 
 
+class LostHeadError(RunError):
+    """The head of a cluster does not answer, so that Ray's own calls may wait for minutes."""
+
+
+def answer_within(seconds: float | None, call: Callable[[], Any]) -> Any:
+    """What a call returns; None if it fails or takes longer, in which case a thread is left behind with it."""
+    answers: list[Any] = []
+
+    def ask() -> None:
+        with suppress(Exception):
+            answers.append(call())
+
+    if seconds is None:
+        return call()
+    asking = Thread(target=ask, name="ask Ray", daemon=True)
+    asking.start()
+    asking.join(seconds)
+    return answers[0] if answers else None
+
+
 class Watch:
     """Whether the head and the nodes of a cluster still answer, as this process sees them.
 
@@ -145,8 +173,9 @@ class Watch:
         if monotonic() < self._next:
             return
         head = self._answers("head", self.head)
+        nodes = answer_within(PROBE_TIMEOUT, self._ray.nodes) if head else None
         silent = [] if head else ["head"]
-        for address, place in self._nodes().items() if head else ():
+        for address, place in self._alive(nodes or ()).items():
             if not self._answers(address, place):
                 silent.append(address)
         self._next = monotonic() + (WAIT if not silent else 1.0)
@@ -156,18 +185,20 @@ class Watch:
             if seconds >= SILENCE:
                 self.is_connected = name != "head"
                 what = f"head of the Ray cluster at {self.head}" if name == "head" else f"Ray node {name}"
-                raise RunError(
+                raise (RunError if self.is_connected else LostHeadError)(
                     f"the {what} has not answered for {seconds:.0f} s, after {done} of {total} tasks; look at it with "
                     f"`ray status`, or start the cluster again without it; {RESUMES}"
                 )
 
-    def _nodes(self) -> dict[str, str]:
+    def _alive(self, known: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """The nodes that Ray takes for alive, by address, each with the address and port where it answers."""
         nodes = {
             str(node["NodeManagerAddress"]): f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
-            for node in self._ray.nodes()
+            for node in known
             if node["Alive"]
         }
+        if not known:  # Ray did not answer
+            return nodes
         for gone in self.answered - nodes.keys() - {"head"}:  # Ray knows, and does its tasks again elsewhere
             self.answered.discard(gone)
             self._silent_since.pop(gone, None)
