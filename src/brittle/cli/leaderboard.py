@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import console
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle leaderboard run-a run-b -o site", "a page for each benchmark, and site/index.html"),
@@ -34,4 +35,4 @@ def leaderboard_verb(
     with console(stderr=True).status("ranking the models"):
         page = write_leaderboard(results, output, benchmark, title=title)
     count = len([path for path in output.glob("*.html") if path != page])
-    console().print(f"{page}  [dim]and {count} page{'s' * (count > 1)}, open it in a browser[/]", soft_wrap=True)
+    console().print(f"{page}  {DIM}and {count} page{'s' * (count > 1)}, open it in a browser{END}", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 from brittle.cli.console import console, split_commas, split_numbers
 from brittle.cli.export.scores import RUNS
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 EXAMPLES = (
     ("brittle export fiftyone run -b cifar10-c -c fog,snow -s 3,5 --limit 50 -o dataset", "some of its pictures"),
@@ -27,8 +28,6 @@ def fiftyone_verb(
 
     The pictures are drawn again by the recipe from the images in the run's folder.
     """
-    from rich.markup import escape
-
     from brittle.evaluation import load_results
     from brittle.publish import write_fiftyone
 
@@ -45,4 +44,4 @@ def fiftyone_verb(
         )
     count = sum(1 for _ in (output / "data").rglob("*.png"))
     how = f"fo.Dataset.from_dir({str(output)!r}, dataset_type=fo.types.FiftyOneDataset)"
-    console().print(f"{output}  [dim]{count:,} pictures[/]\n[dim]{escape(how)}[/]", soft_wrap=True)
+    console().print(f"{output}  {DIM}{count:,} pictures{END}\n{DIM}{how}{END}", soft_wrap=True)

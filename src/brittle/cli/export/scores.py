@@ -9,6 +9,7 @@ import typer
 
 from brittle.cli.console import console, tell_files
 from brittle.cli.options import option
+from brittle.cli.styles import DIM, END
 
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders that `brittle run` wrote.")]
 MODEL = Annotated[str | None, option("--model-name", show_default="the only one")]
@@ -72,4 +73,6 @@ def robustbench_verb(
     results = load_results(*runs)
     tell_files(*write_robustbench(results, output, publish_as, benchmark, model_name=model_name, paper=entry))
     if entry.missing:
-        console().print(f"[dim]to be filled in, by hand or with --paper: {', '.join(entry.missing)}[/]", soft_wrap=True)
+        console().print(
+            f"{DIM}to be filled in, by hand or with --paper: {', '.join(entry.missing)}{END}", soft_wrap=True
+        )
