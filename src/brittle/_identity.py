@@ -82,8 +82,8 @@ def code_digest(function: Callable[..., Any], *, state: bool = True) -> str | No
 
     It covers the file that defines the callable, its bytecode, and, followed name by name, the files of the functions,
     classes and modules that it uses, as far as they are user code and not installed packages. With `state` also the
-    values that it uses: closures, defaults, attributes and globals. It misses files that the code reads at run time,
-    and the content of objects that cannot be pickled.
+    values that it uses: closures, defaults, attributes and globals, of which a model counts by its key. It misses files
+    that the code reads at run time, and the content of objects that cannot be pickled.
     """
     collector = _Collector(state)
     collector.callable_(function)
@@ -211,7 +211,9 @@ class _Collector:
         if not self.state:
             return
         torch = sys.modules.get("torch")
-        if torch is not None and isinstance(value, torch.nn.Module):
+        if (key := _model_key(value)) is not None:  # a pickle of its weights is another one in every process
+            self._parts.add(f"{name} model {key}")
+        elif torch is not None and isinstance(value, torch.nn.Module):
             for layer in value.modules():
                 self.class_(type(layer))
             self._value(name, dict(value.state_dict()))
@@ -273,6 +275,14 @@ def _methods(cls: type) -> list[FunctionType]:
 
 def _is_user_class(cls: type) -> bool:
     return any(is_user_code(function.__code__.co_filename) for function in _methods(cls))
+
+
+def _model_key(value: Any) -> str | None:
+    """The key of a model, which changes with all that its scores depend on; None of anything else."""
+    if not callable(getattr(type(value), "scores", None)) or not isinstance(getattr(value, "name", None), str):
+        return None
+    key = getattr(value, "key", None)
+    return key if isinstance(key, str) else None
 
 
 def _closure(function: FunctionType) -> Iterator[tuple[str, Any]]:

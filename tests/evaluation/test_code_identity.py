@@ -55,6 +55,24 @@ def make():
     return Net()
 """
 
+OF_A_MODEL = """
+from brittle.models import from_callable, load_model
+
+MODEL = load_model("demo:standard")
+CALLED = from_callable(MODEL.scores, name="called")
+
+class Halved:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, images):
+        return self.model.scores(images // 2)
+
+def made():
+    halved = Halved(MODEL)
+    return lambda images: MODEL.scores(images) + CALLED.scores(images) + halved(images)
+"""
+
 
 def code(folder: Path, name: str, text: str) -> str:
     folder.mkdir(exist_ok=True)
@@ -81,6 +99,25 @@ def test_the_key_of_a_function_follows_its_file_and_what_it_uses(tmp_path: Path)
         code(tmp_path, file, text)
         keys.append(key_elsewhere(place))
     assert len(set(keys)) == 4
+
+
+def test_a_model_that_a_function_uses_counts_by_its_key_in_every_process(tmp_path: Path) -> None:
+    place = f"{code(tmp_path, 'models', OF_A_MODEL)}:made"
+    assert key_elsewhere(place) == key_elsewhere(place) == load_model(place).key
+
+    class Keyed:
+        name = "keyed"
+
+        def __init__(self, key: str, seen: int) -> None:
+            self.key, self.seen = key, seen
+
+        def scores(self, images: np.ndarray) -> np.ndarray:
+            return images.mean((1, 2))
+
+    def key(model: Keyed) -> str:
+        return from_callable(lambda images: model.scores(images), name="m").key
+
+    assert key(Keyed("1", 0)) == key(Keyed("1", 7)) != key(Keyed("2", 0))
 
 
 def test_the_place_of_a_file_is_no_part_of_the_key(tmp_path: Path) -> None:
