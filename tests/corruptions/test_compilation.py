@@ -71,7 +71,7 @@ def run(script: Path, code: str, *arguments: str, **environment: str) -> dict[st
 def test_what_was_compiled_is_only_loaded_later(jobs: int, tmp_path: Path) -> None:
     kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
     first = run(tmp_path / "first.py", COMPILE, str(jobs), *SOME, **kept)
-    assert first["missing"] == [brittle.get_corruption(name).id for name in SOME[:4]]  # a translation has no loop of ours
+    assert first["missing"] == [brittle.get_corruption(name).id for name in SOME[:4]]  # a translation has none
     assert (first["count"], first["left"]) == (4, [])
     assert first["seen"] == sorted(first["seen"])
     assert first["seen"][-1] == [4, 4]

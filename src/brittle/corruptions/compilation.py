@@ -111,6 +111,8 @@ def _draw(corruption: Corruption) -> None:
     for table in {None, TABLE if TABLE in corruption.table_sides else None}:
         for severity in (NEARLY_CLEAN, *range(1, corruption.max_severity + 1)):
             corrupt(image, corruption, severity, table=table)
+    if corruption.channels != "rgb":
+        corrupt(image[..., :1], corruption, 1)  # some have a loop of their own for grey images
 
 
 def _loops(corruption: Corruption) -> list[Any]:
