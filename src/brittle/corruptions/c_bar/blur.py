@@ -12,16 +12,12 @@ from brittle._types import Image
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined
 from brittle.corruptions.kernels.resampling import scatter as read_nearby
-from brittle.corruptions.kernels.splines import cubic_weights, read_smoothed, spline_coefficients
+from brittle.corruptions.kernels.splines import add_spline_levels, cubic_weights, read_smoothed, spline_coefficients
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
-LANES = 16
-"""A read takes four neighbours of four channels from each of four rows."""
-
-
 ONE = 1 << 16
-"""Shares are whole 65,536ths, so that sums are exact and a flat picture stays as it is."""
+"""Shares are whole 65,536ths: sums of levels times shares stay below 2²⁴, so single precision holds them exactly."""
 
 
 STRIP = 128
@@ -36,14 +32,13 @@ def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArra
     """
     height, width, channels = image.shape
     spline = spline_coefficients(image).reshape(-1)
-    shares = np.rint(weights / weights.sum() * ONE).astype(np.int32)
+    shares = np.rint(weights / weights.sum() * ONE).astype(np.float32)
     shares[len(shares) // 2] += ONE - shares.sum()
     mean = np.empty((height, width, 3), np.uint8)
     cosines, sines = np.cos(angles), np.sin(angles)
 
     def draw(first: int, end: int) -> None:
-        # The number of lanes is an argument, because a loop of known length would be unrolled instead of vectorised.
-        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares, STRIP, LANES, 4)
+        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares)
 
     in_bands(draw, height, height * width)
     return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
@@ -55,22 +50,22 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, lanes, quad):
+def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares):
     """Draw the rows from `top` on and above `bottom`, strip by strip."""
     height, width, _ = out.shape
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
-    total, starts, blend = np.empty(4 * strip, np.int32), np.empty(strip, np.int64), np.empty(lanes, np.float32)
-    down, right = np.zeros(strip, np.float32), np.zeros(strip, np.float32)
-    y_weights, x_weights = np.empty((4, strip), np.float32), np.empty((4, strip), np.float32)
+    total, starts = np.empty(4 * STRIP, np.float32), np.empty(STRIP, np.int32)
+    down, right = np.empty(STRIP, np.float32), np.empty(STRIP, np.float32)
+    y_weights, x_weights = np.empty((4, STRIP), np.float32), np.empty((4, STRIP), np.float32)
     a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
     e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
-    for left in range(0, width, strip):
-        columns = min(strip, width - left)
+    row_length = np.int32(stride)
+    for left in range(0, width, STRIP):
+        columns = min(STRIP, width - left)
         for y in range(top, bottom):
-            for element in range(4 * columns):
-                total[element] = 0
+            total[: 4 * columns] = 0
             for k in range(len(shares)):
-                cosine, sine, share = cosines[k], sines[k], shares[k]
+                cosine, sine = cosines[k], sines[k]
                 y_start = cosine * (y - y_mid) + sine * x_mid + y_mid
                 x_start = sine * (y - y_mid) - cosine * x_mid + x_mid
                 first, end = left, left + columns
@@ -80,34 +75,25 @@ def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares, strip, 
                     y_start - sine * (end - 1), x_start + cosine * (end - 1), height, width
                 ):
                     end -= 1
-                for x in range(first, end):
-                    v, u = y_start - sine * x, x_start + cosine * x
+                count = end - first
+                if count <= 0:
+                    continue
+                base = np.int32(y_start - sine * first)  # places are counted from its row, so 32 bits hold them
+                for i in range(count):
+                    along = np.float64(np.int32(first + i))  # there are vectors of 32-bit numbers to convert
+                    v, u = y_start - sine * along, x_start + cosine * along
                     row, column = np.int32(v), np.int32(u)
-                    starts[x - left] = row * stride + 4 * column
-                    down[x - left], right[x - left] = np.float32(v - row), np.float32(u - column)
-                cubic_weights(down, y_weights)
-                cubic_weights(right, x_weights)
-                for x in range(first - left, end - left):
-                    _blend_rows(spline, np.uint64(starts[x]), np.uint64(stride), a[x], b[x], c[x], d[x], blend, lanes)
-                    p, q, r, s = e[x], f[x], g[x], h[x]
-                    for channel in range(quad):
-                        i = np.uint64(channel)
-                        value = p * blend[i] + q * blend[i + np.uint64(4)]
-                        value += r * blend[i + np.uint64(8)] + s * blend[i + np.uint64(12)]
-                        level = np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
-                        total[np.uint64(4 * x) + i] += level * share
+                    starts[i] = (row - base) * row_length + np.int32(4) * column
+                    down[i], right[i] = np.float32(v - row), np.float32(u - column)
+                cubic_weights(down, count, a, b, c, d)
+                cubic_weights(right, count, e, f, g, h)
+                origin, place = base * stride, 4 * (first - left)
+                for i in range(count):
+                    start = origin + starts[i]
+                    add_spline_levels(spline, start, stride, y_weights, x_weights, i, shares[k], total, place + 4 * i)
             for x in range(columns):
                 for channel in range(3):
-                    out[y, left + x, channel] = total[4 * x + channel] >> 16
-
-
-@inlined
-def _blend_rows(spline, start, stride, a, b, c, d, blend, lanes):
-    """The weighted sum of `lanes` values from each of four rows."""
-    p, q, r, s = start, start + stride, start + stride + stride, start + stride + stride + stride
-    for lane in range(lanes):
-        i = np.uint64(lane)
-        blend[i] = a * spline[p + i] + b * spline[q + i] + c * spline[r + i] + d * spline[s + i]
+                    out[y, left + x, channel] = np.int32(total[4 * x + channel]) >> 16
 
 
 @corruption(
