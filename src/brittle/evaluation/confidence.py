@@ -23,6 +23,7 @@ from brittle.metrics import (
     Estimate,
     bootstrap,
     brier_scores,
+    calibration_interval,
     confidence_bins,
     deal_into_groups,
     equal_mass_bins,
@@ -169,7 +170,7 @@ class MeanConfidences:
         found, place = {}, 0
         for one in wanted:
             if one.is_gap:
-                ends = gap_ends(self.values[one.field], self.drawn[one.field], level)
+                ends = calibration_interval(self.values[one.field], self.drawn[one.field], level)
                 method = f"bootstrap, {len(self.drawn[one.field])} resamples, seed {self.seed}, on both sides"
             else:
                 bounded = one.field == "top5"
@@ -185,16 +186,6 @@ class MeanConfidences:
         return found
 
 
-def gap_ends(value: float, drawn: FloatArray, level: float) -> tuple[float, float]:
-    """The interval of a calibration error from its resamples: the percentiles, and those mirrored at the value.
-
-    Absolute gaps of resamples are larger than those of the sample, as those of the sample are larger than those of all
-    images. The percentiles alone would only tell how much too large the value can be.
-    """
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return float(min(low, 2 * value - high)), float(max(high, 2 * value - low))
-
-
 def difference_of(
     metric: ConfidenceMetric, first: MeanConfidences, second: MeanConfidences, *, level: float = 0.95
 ) -> Estimate:
@@ -204,7 +195,9 @@ def difference_of(
     if metric.is_gap:
         drawn = first.drawn[field_name] - second.drawn[field_name]
         method = f"paired bootstrap, {len(drawn)} resamples, seed {first.seed}, on both sides"
-        return Estimate(name, value, *gap_ends(value, drawn, level), level, first.samples, method, metric.percent)
+        return Estimate(
+            name, value, *calibration_interval(value, drawn, level), level, first.samples, method, metric.percent
+        )
     gaps = first.smooth[field_name] - second.smooth[field_name]
     how: dict[str, Any] = {"seed": first.seed, "resamples": first.resamples, "bounded": False}
     return bootstrap(gaps, name=name, level=level, percent=metric.percent, **how)

@@ -17,6 +17,8 @@ from brittle.metrics import (
     Calibration,
     Estimate,
     calibration_bins,
+    calibration_interval,
+    confidence_bins,
     failure_points,
     gap_interval,
     mean_interval,
@@ -386,10 +388,9 @@ def model_calibration(results: Results, benchmark: Benchmark | None, model: str)
 def _ece(bins: Calibration, confidence: FloatArray, correct: NDArray[np.bool_], samples: NDArray[np.intp]) -> Estimate:
     """The ECE with its bootstrap interval over images, whose corrupted copies stay together."""
     size, images = len(bins.counts), int(samples.max()) + 1
-    place = np.clip(np.ceil(confidence * size).astype(np.int64) - 1, 0, size - 1)
+    place = confidence_bins(confidence, bins=size)
     gaps = np.bincount(samples * size + place, correct - confidence, images * size).reshape(images, size)
     drawn = np.abs(resampled_means(gaps * images / len(confidence), resamples=RESAMPLES)).sum(axis=1)
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    value = bins.ece
+    low, high = calibration_interval(bins.ece, drawn, LEVEL)
     method = f"bootstrap, {RESAMPLES} resamples"
-    return Estimate("ECE", value, min(float(low), value), max(float(high), value), n=images, method=method)
+    return Estimate("ECE", bins.ece, max(low, 0.0), min(high, 1.0), n=images, method=method)

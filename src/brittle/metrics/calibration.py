@@ -113,6 +113,16 @@ def adaptive_calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bin
     return adaptive_calibration_bins(confidence, correct, bins=bins).ece
 
 
+def calibration_interval(value: float, drawn: FloatArray, level: float) -> tuple[float, float]:
+    """The interval of a calibration error from its resamples: the percentiles, and those mirrored at the value.
+
+    Absolute gaps of resamples are larger than those of the sample, as those of the sample are larger than those of all
+    images. The percentiles alone would only tell how much too large the value can be.
+    """
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(min(low, 2 * value - high)), float(max(high, 2 * value - low))
+
+
 def brier_scores(label_probability: ArrayLike, square_sum: ArrayLike) -> FloatArray:
     """The Brier score of each prediction over all classes: 1 − 2 p(label) + Σ p², from 0 (sure and right) to 2.
 
