@@ -10,8 +10,10 @@ from brittle import BrittleError
 from brittle._identity import as_data
 from brittle._io import DamagedFile
 from brittle.corruptions import Draws
+from brittle.datasets import arrays
+from brittle.models import load_weights
 from brittle.models.small_resnet import SmallResNet
-from brittle.training import TrainingConfig, adapt_batchnorm, train
+from brittle.training import TrainingConfig, adapt_batchnorm, train, train_network
 from brittle.training.augmentation import BASES, COLOUR, GEOMETRIC, AugMix, jsd_loss, powerset, some_schemes
 from brittle.training.loading import batches
 from tests.errors import naming
@@ -79,6 +81,23 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     np.testing.assert_array_equal(weights(fresh), weights(whole))
     with pytest.raises(BrittleError, match=naming("state.pt", '"epochs":3')):
         train(network(), IMAGES, LABELS, TrainingConfig(epochs=9, batch_size=16), checkpoint=tmp_path / "state.pt")
+
+
+def test_a_training_cut_off_before_its_checkpoint_was_removed_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = arrays(IMAGES, LABELS, classes=list("abc"), name="colours")
+    output = tmp_path / "net.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        train_network(data, output, RECIPE, network="small:4")
+    assert len(list(tmp_path.glob("net.*.pt"))) == 1
+    written = load_weights(output)
+    train_network(data, output, RECIPE, network="small:4")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
+    assert all(torch.equal(value, written[name]) for name, value in load_weights(output).items())
+    with pytest.raises(BrittleError, match=naming("net.safetensors")):
+        train_network(data, output, RECIPE, network="small:4")
 
 
 def test_each_image_is_flipped_and_cropped_by_its_own_draws() -> None:

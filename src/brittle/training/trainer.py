@@ -312,8 +312,6 @@ def train_network(
     path = Path(output)
     if path.suffix != ".safetensors":
         raise BrittleError(f"a network is a .safetensors file, got {str(path)!r}; change the ending")
-    if path.exists():
-        raise BrittleError(f"{str(path)!r} exists already; remove it or choose another name")
     config = training_config(start=start) if config is None else config
     scheme = scheme_by_name(augmentation)
     if config.jsd and augmentation == "none":
@@ -336,6 +334,8 @@ def train_network(
     about |= {} if network_key(spec) is None else {"network_file": network_key(spec)}
     about |= {} if mix is None else {"mix": mix.key, "mix_share": mix_share}
     checkpoint = path.with_suffix(f".{digest(about, length=8)}.pt")  # of this training and no other
+    if path.exists() and not checkpoint.exists():  # with it, this training was cut off at its very end, and resumes
+        raise BrittleError(f"{str(path)!r} exists already; remove it or choose another name")
     folder = cache_folder(cache, path.with_suffix(".images"))
     images, labels = training_images(training, config, folder, workers=workers, progress=decoding), training.labels
     assert labels is not None
