@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import compiled, inlined
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, nearest_level
 
 
 @compiled
@@ -39,7 +39,7 @@ def mirror(i, length):
     return i if i < length else 2 * length - 2 - i
 
 
-def read_smoothed(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
+def read_smoothed(image: Pixels, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Pixels:
     """Channel c at rows[c] × columns[c], rounded; pixels are taken for coefficients, which blurs by (1, 4, 1)/6."""
     height, width = image.shape[:2]
     out, plane, line = np.empty_like(image), np.empty((height, width), np.float32), np.empty(width, np.float32)
@@ -86,14 +86,14 @@ def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights,
                 line[x] = a * p[x] + b * q[x] + d * r[x] + e * s[x]
             for x in range(width):
                 value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
-                out[y, x, c] = np.uint8(np.int32(value + np.float32(0.5)))
+                out[y, x, c] = nearest_level(value, out)
 
 
 POLE = math.sqrt(3) - 2
 """The pole of the filter that turns samples into spline coefficients."""
 
 
-def spline_coefficients(image: Image) -> Field:
+def spline_coefficients(image: Pixels) -> Field:
     """The spline's coefficients, (H+3)×(W+3)×4, mirrored by 1 before and 2 after.
 
     Channels that the image does not have are 0.
