@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -83,6 +83,11 @@ def is_pil(image: object) -> bool:
     return hasattr(image, "getbands") and hasattr(image, "convert")
 
 
+def is_suspicious(channels: int, sides: Sequence[int]) -> bool:
+    """Whether so many channels are rather a side of the picture or the images of a batch: more than half a side."""
+    return channels > 4 and 2 * channels > min(sides)
+
+
 def check(image: object, reading: Reading = PLAIN) -> None:
     """Raise unless the image is of a type listed in ACCEPTED, with values in the range of its reading."""
     shape: tuple[int, ...]
@@ -98,7 +103,7 @@ def check(image: object, reading: Reading = PLAIN) -> None:
         shape = image.shape
         if len(shape) not in (2, 3, 4):
             raise BrittleError(f"got an array of shape {shape}; {ACCEPTED}{_advice(image)}")
-        if len(shape) > 2 and 2 * shape[-1] > max(8, min(shape[-3:-1])) and not reading.bands and 0 not in shape:
+        if len(shape) > 2 and 0 not in shape and is_suspicious(shape[-1], shape[-3:-1]) and not reading.bands:
             raise BrittleError(
                 f"got an array of shape {shape}, which would be {shape[-1]} bands of {shape[-3]}×{shape[-2]} pixels"
                 f"{_advice(image)}; if that is what it is, give bands=True"

@@ -97,7 +97,7 @@ class Transform:
 
     def apply(self, image: Any, sample: Sample) -> Any:
         """Corrupt one image; the same sample id always gets the same corruption, severity and noise."""
-        array = _array(image) if _is_tensor(image) else image
+        array = _array(image, self.reading.bands) if _is_tensor(image) else image
         inputs.check(array, self.reading)
         if getattr(array, "ndim", 3) == 4:
             raise BrittleError(f"a Transform takes one image at a time, got a batch of shape {array.shape}")
@@ -182,10 +182,13 @@ def _sides(picture: Any) -> tuple[int, int] | None:
     return (shape[-2], shape[-1]) if spatial_axes_last else (shape[0], shape[1])
 
 
-def _array(tensor: Any) -> Any:
+def _array(tensor: Any, bands: bool) -> Any:
     """A torch image as H×W×C."""
-    if tensor.ndim != 3:
-        raise BrittleError(f"a tensor image is C×H×W, got shape {tuple(tensor.shape)}")
+    if tensor.ndim != 3 or (inputs.is_suspicious(tensor.shape[0], tensor.shape[1:]) and not bands):
+        raise BrittleError(
+            f"a tensor image is C×H×W with 1, 3 or 4 channels or a few bands, got shape {tuple(tensor.shape)}; if the "
+            "first axis are bands, give bands=True"
+        )
     return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(1, 2, 0))
 
 
