@@ -129,7 +129,8 @@ def corrupt(
         chosen.check_table(table)
     reading = PLAIN if data_range is None and bands is False else inputs.reading_of(data_range, bands)
     inputs.check(image, reading)
-    inputs.check_colour(chosen, image, reading)
+    if chosen.channels == "rgb":
+        inputs.check_colour(chosen, image, reading)
     if severity == 0 and not jpeg85:
         return np.array(image, order="C") if isinstance(image, np.ndarray) else image.copy()
     how = _Checked(chosen, severity, seed, table, jpeg85, reading, options)

@@ -89,8 +89,32 @@ def _level(value, out):  # noqa: ARG001 - Numba asks by the types of the argumen
     return lambda value, out: np.float32(min(max(value, np.float32(0)), np.float32(255)))  # noqa: ARG005
 
 
-def nearest_level(value: Any, out: Any) -> Any:
+def cut_level(value: Any, out: Any) -> Any:
+    """Likewise, of a value that is within 0…255 by itself: bytes are truncated, and nothing is clipped."""
+    raise NotImplementedError
+
+
+@overload(cut_level, inline="always")
+def _cut_level(value, out):  # noqa: ARG001
+    if out.dtype == types.uint8:
+        return lambda value, out: np.uint8(np.int32(value))  # noqa: ARG005
+    return lambda value, out: np.float32(value)  # noqa: ARG005
+
+
+def round_level(value: Any, out: Any) -> Any:
     """Likewise, but bytes are rounded to nearest, halves up."""
+    raise NotImplementedError
+
+
+@overload(round_level, inline="always")
+def _round_level(value, out):  # noqa: ARG001
+    if out.dtype == types.uint8:
+        return lambda value, out: np.uint8(np.int32(value + np.float32(0.5)))  # noqa: ARG005
+    return lambda value, out: np.float32(value)  # noqa: ARG005
+
+
+def nearest_level(value: Any, out: Any) -> Any:
+    """As `level`, but bytes are rounded to nearest, halves up."""
     raise NotImplementedError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image, Pixels
-from brittle.corruptions.kernels.arithmetic import compiled, level, mix, nearest_bytes, to_byte, to_nearest_byte
+from brittle.corruptions.kernels.arithmetic import compiled, cut_level, mix, nearest_bytes, to_byte, to_nearest_byte
 
 
 def shift_value(image: Pixels, shift: float) -> Pixels:
@@ -67,9 +67,9 @@ def _change_saturation(image, factor, shift):
                 r, g, b = v - (v - r) * gain, v - (v - g) * gain, v - (v - b) * gain
             else:
                 g = b = v * (1 - changed)
-            out[y, x, 0] = level(r, out)
-            out[y, x, 1] = level(g, out)
-            out[y, x, 2] = level(b, out)
+            out[y, x, 0] = cut_level(max(r, 0.0), out)
+            out[y, x, 1] = cut_level(max(g, 0.0), out)
+            out[y, x, 2] = cut_level(max(b, 0.0), out)
     return out
 
 
@@ -126,17 +126,21 @@ def through_table(image: Image, values: NDArray[Any]) -> Image:
 
 
 def through_curve(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
-    """Replace grey level g by curve(g), clipped; bytes are truncated.
+    """Replace grey level g by curve(g), clipped; bytes are truncated."""
+    if image.dtype == np.uint8:
+        return through_table(image, curve(GREYS))
+    return np.clip(curve(image), 0, 255).astype(image.dtype)
 
-    The curve gets all grey levels as 256×1, or the image, H×W×C; with C numbers in it each channel has its own.
-    """
+
+def through_curves(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
+    """Likewise with one curve for each channel: C numbers in it meet all grey levels as 256×1, or an image H×W×C."""
     if image.dtype == np.uint8:
         return through_table(image, curve(GREYS[:, np.newaxis]))
     return np.clip(curve(image), 0, 255).astype(image.dtype)
 
 
 def through_nearest(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
-    """Likewise with one curve for all channels; bytes are rounded to nearest, halves up."""
+    """As `through_curve`, but bytes are rounded to nearest, halves up."""
     if image.dtype == np.uint8:
         return look_up(image, nearest_bytes(curve(GREYS)))
     return np.clip(curve(image), 0, 255).astype(image.dtype)

@@ -67,13 +67,14 @@ def shift(image: Pixels, dy: int, dx: int) -> Pixels:
     return out
 
 
-def resized(image: Pixels, height: int, width: int) -> Pixels:
-    """Resized by Pillow, bilinearly, over all pixels where it shrinks; bytes as one picture, fractions band by band."""
-    if image.shape[2] != 1 and image.dtype != np.uint8:
-        return np.concatenate([resized(band, height, width) for band in np.split(image, image.shape[2], axis=2)], 2)
-    picture = Pil.fromarray(image if image.shape[2] == 3 else np.ascontiguousarray(image[:, :, 0]))
-    out = np.array(picture.resize((width, height), Pil.Resampling.BILINEAR))
-    return out.reshape(height, width, image.shape[2])
+def resized(image: Pixels, *sizes: tuple[int, int]) -> Pixels:
+    """Resized to each size (height, width) in turn by Pillow, bilinearly, over all pixels where it shrinks."""
+    if image.shape[2] != 1 and image.dtype != np.uint8:  # Pillow has no pictures of several channels of fractions
+        return np.concatenate([resized(channel, *sizes) for channel in np.split(image, image.shape[2], axis=2)], 2)
+    picture = Pil.fromarray(image if image.shape[2] == 3 else image[:, :, 0])
+    for height, width in sizes:
+        picture = picture.resize((width, height), Pil.Resampling.BILINEAR)
+    return np.array(picture).reshape(*sizes[-1], image.shape[2])
 
 
 @inlined

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Pixels
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, nearest_level
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, round_level
 
 
 @compiled
@@ -86,7 +86,7 @@ def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights,
                 line[x] = a * p[x] + b * q[x] + d * r[x] + e * s[x]
             for x in range(width):
                 value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
-                out[y, x, c] = nearest_level(value, out)
+                out[y, x, c] = round_level(value, out)
 
 
 POLE = math.sqrt(3) - 2

@@ -143,8 +143,7 @@ def thumbnail_resize(image: Pixels, rng: Draws, *, factor: float, weight: float)
     severity 1 the result for f = 1.1 is mixed with the clean image, because ⌊side/f⌋ would jump.
     """
     height, width = image.shape[:2]
-    small = resized(image, max(int(height / factor), 1), max(int(width / factor), 1))
-    large = resized(small, height, width)
+    large = resized(image, (max(int(height / factor), 1), max(int(width / factor), 1)), (height, width))
     return large if weight == 1 else mix(image, large, weight)
 
 

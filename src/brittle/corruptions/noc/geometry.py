@@ -18,7 +18,7 @@ def elastic(image: Pixels, rng: Draws, *, pixels: float) -> Pixels:
     height, width = image.shape[:2]
     cut = round(pixels)
     part = image[min(cut, height - 1) :] if rng.integer("axis", 2) else image[:, min(cut, width - 1) :]
-    return resized(part, height, width)
+    return resized(part, (height, width))
 
 
 @corruption(family="geometry", source="noc", full_depth=True, degrees=integers(7, 50, clean=0, furthest=180))

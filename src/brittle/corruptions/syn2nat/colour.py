@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_level
-from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_curve, through_table
+from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_curve, through_curves, through_table
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, levels
 
@@ -39,7 +39,7 @@ def channel_dropout(image: Pixels, rng: Draws, *, dimmed: float) -> Pixels:
     """Red, green or blue goes missing: one channel, drawn at equal odds, fades to 0."""
     kept = np.ones(3)
     kept[rng.integer("channel", 3)] -= dimmed
-    return through_curve(image, lambda greys: greys * kept)
+    return through_curves(image, lambda greys: greys * kept)
 
 
 ORDERS = tuple(itertools.permutations(range(4)))
@@ -166,7 +166,7 @@ def rgb_shift(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     count = image.shape[2]
     names = ("red", "green", "blue")[:count] if count in (1, 3) else [f"band {i}" for i in range(count)]
     shifts = np.array([rng.uniform(name, -limit, limit) for name in names])
-    return through_curve(image, lambda greys: greys + shifts)
+    return through_curves(image, lambda greys: greys + shifts)
 
 
 @corruption(
