@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, cut_level, inlined, level
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, level
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
@@ -39,7 +39,7 @@ def _colour_by_luma(image, colours, smoothness, amount):
                 straight = low + u * (high - low)
                 smooth = low + step * ((high - low) & 255)
                 colour = straight + smoothness * (smooth - straight)
-                out[y, x, c] = level(np.float64(image[y, x, c]) + amount * (colour - image[y, x, c]), out)
+                out[y, x, c] = level(np.float64(image[y, x, c]) + amount * (colour - image[y, x, c]))
     return out
 
 
@@ -156,11 +156,11 @@ def _turn_colour_wheel(image, sixths):
             sector = min(int(hue), 5)
             # Rising or falling between the two, and never one level short of a whole number by a rounding error.
             f = hue - sector if sector % 2 == 0 else sector + 1 - hue
-            between = cut_level(low + chroma * f + 1e-9, out)
+            between = low + chroma * f + 1e-9
             top, bottom = (sector + 1) // 2 % 3, ((sector + 4) // 2) % 3
             out[y, x, 0] = out[y, x, 1] = out[y, x, 2] = between
-            out[y, x, top] = cut_level(high, out)
-            out[y, x, bottom] = cut_level(low, out)
+            out[y, x, top] = high
+            out[y, x, bottom] = low
     return out
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, cut_level, inlined, truncate
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.layers import enlarge
 from brittle.corruptions.kernels.random_words import unit, word
@@ -61,7 +61,7 @@ def _read(image, y, x, out, oy, ox):
             a, b = np.float64(image[ya, xa, c]), np.float64(image[ya, xb, c])
             p, q = np.float64(image[yb, xa, c]), np.float64(image[yb, xb, c])
             upper, lower = a + (b - a) * u, p + (q - p) * u
-            out[oy, ox, c] = cut_level(upper + (lower - upper) * v, out)
+            out[oy, ox, c] = upper + (lower - upper) * v
 
 
 @compiled

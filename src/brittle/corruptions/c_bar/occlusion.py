@@ -8,7 +8,7 @@ import numpy as np
 
 from brittle._types import Key, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, cut_level, inlined
+from brittle.corruptions.kernels.arithmetic import compiled, inlined
 from brittle.corruptions.kernels.noise import blue_noise
 from brittle.corruptions.kernels.random_words import unit, word
 from brittle.corruptions.registry import corruption
@@ -55,7 +55,7 @@ def _draw_lines(image, key, count, angle, spread, reach, grey):
                     y, x = (p, q) if steep else (q, p)
                     for c in range(channels):
                         value = np.float64(image[y, x, c])
-                        image[y, x, c] = cut_level(value + cover * (grey - value), image)
+                        image[y, x, c] = value + cover * (grey - value)
     return image
 
 

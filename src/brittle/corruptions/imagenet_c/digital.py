@@ -75,12 +75,12 @@ def _join(planes, pixels, start):
         r, g, b = planes[0], planes[1], planes[2]
         one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
         for i in range(count):
-            pixels[to + three * i] = level(r[i], pixels)
-            pixels[to + three * i + one] = level(g[i], pixels)
-            pixels[to + three * i + two] = level(b[i], pixels)
+            pixels[to + three * i] = level(r[i])
+            pixels[to + three * i + one] = level(g[i])
+            pixels[to + three * i + two] = level(b[i])
     else:
         for i in range(count):
-            pixels[to + i] = level(planes[0, i], pixels)
+            pixels[to + i] = level(planes[0, i])
 
 
 @compiled

@@ -205,12 +205,12 @@ def _add_and_scale(image, layer, gain, strength):
             if channels == 3:
                 for x in range(count):
                     cloud, i = gain * row[x], at + three * x
-                    target[i] = level((np.float32(source[i]) + cloud) * scale, target)
-                    target[i + one] = level((np.float32(source[i + one]) + cloud) * scale, target)
-                    target[i + two] = level((np.float32(source[i + two]) + cloud) * scale, target)
+                    target[i] = level((np.float32(source[i]) + cloud) * scale)
+                    target[i + one] = level((np.float32(source[i + one]) + cloud) * scale)
+                    target[i + two] = level((np.float32(source[i + two]) + cloud) * scale)
             else:
                 for x in range(count):
-                    target[at + x] = level((np.float32(source[at + x]) + gain * row[x]) * scale, target)
+                    target[at + x] = level((np.float32(source[at + x]) + gain * row[x]) * scale)
     return out
 
 

@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.core import event
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from brittle._parallel import cores
@@ -77,54 +76,16 @@ def in_bands(draw: Callable[[int, int], object], height: int, pixels: int) -> No
         list(threads.map(draw, ends[:-1], ends[1:]))
 
 
-def level(value: Any, out: Any) -> Any:
-    """In loops: a grey level for an array, clipped to 0…255; truncated to a byte, as published, if it holds bytes."""
-    raise NotImplementedError
+@inlined
+def level(value):
+    """A grey level, clipped to 0…255; an array of bytes truncates it, as the published code does."""
+    return min(max(value, np.float32(0)), np.float32(255))
 
 
-@overload(level, inline="always")
-def _level(value, out):  # noqa: ARG001 - Numba asks by the types of the arguments
-    if out.dtype == types.uint8:
-        return lambda value, out: np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))  # noqa: ARG005
-    return lambda value, out: np.float32(min(max(value, np.float32(0)), np.float32(255)))  # noqa: ARG005
-
-
-def cut_level(value: Any, out: Any) -> Any:
-    """Likewise, of a value that is within 0…255 by itself: bytes are truncated, and nothing is clipped."""
-    raise NotImplementedError
-
-
-@overload(cut_level, inline="always")
-def _cut_level(value, out):  # noqa: ARG001
-    if out.dtype == types.uint8:
-        return lambda value, out: np.uint8(np.int32(value))  # noqa: ARG005
-    return lambda value, out: np.float32(value)  # noqa: ARG005
-
-
-def round_level(value: Any, out: Any) -> Any:
-    """Likewise, but bytes are rounded to nearest, halves up."""
-    raise NotImplementedError
-
-
-@overload(round_level, inline="always")
-def _round_level(value, out):  # noqa: ARG001
-    if out.dtype == types.uint8:
-        return lambda value, out: np.uint8(np.int32(value + np.float32(0.5)))  # noqa: ARG005
-    return lambda value, out: np.float32(value)  # noqa: ARG005
-
-
-def nearest_level(value: Any, out: Any) -> Any:
-    """As `level`, but bytes are rounded to nearest, halves up."""
-    raise NotImplementedError
-
-
-@overload(nearest_level, inline="always")
-def _nearest_level(value, out):  # noqa: ARG001
-    if out.dtype == types.uint8:
-        return lambda value, out: np.uint8(  # noqa: ARG005
-            np.int32(min(max(value, np.float32(0)), np.float32(255)) + np.float32(0.5))
-        )
-    return lambda value, out: np.float32(min(max(value, np.float32(0)), np.float32(255)))  # noqa: ARG005
+@inlined
+def rounding(out):
+    """What is added to a level so that an array of bytes rounds it, halves up; nothing for floats."""
+    return np.float32(0.5) if out.itemsize == 1 else np.float32(0)
 
 
 @inlined
@@ -189,8 +150,9 @@ def _mix(image, other, weight):
     out = np.empty(image.shape, image.dtype)
     a, b, target = image.reshape(-1), other.reshape(-1), out.reshape(-1)
     kept = np.float32(1) - weight
+    half = rounding(target)
     for i in range(target.size):
-        target[i] = nearest_level(kept * np.float32(a[i]) + weight * np.float32(b[i]), target)
+        target[i] = level(kept * np.float32(a[i]) + weight * np.float32(b[i])) + half
     return out
 
 

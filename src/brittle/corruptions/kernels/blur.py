@@ -17,7 +17,7 @@ from brittle.corruptions.kernels.arithmetic import (
     compiled,
     level,
     mix,
-    nearest_level,
+    rounding,
     to_byte,
     truncate,
 )
@@ -329,6 +329,7 @@ def correlate(image: Pixels, kernel: NDArray[np.float64]) -> Pixels:
 @compiled
 def _correlate(rows, dy, starts, weights, height, length):
     out = np.empty((height, length), rows.dtype)
+    half = rounding(out)
     total = np.empty(length, np.float32)
     for y in range(height):
         total[:] = np.float32(0)
@@ -337,7 +338,7 @@ def _correlate(rows, dy, starts, weights, height, length):
             add_scaled(total, weights[i], source)
         target = out[y]
         for x in range(length):
-            target[x] = nearest_level(total[x], target)
+            target[x] = level(total[x]) + half
     return out
 
 
@@ -432,7 +433,7 @@ def _mean_of_zooms(image, channels, factors, clean):
                 row[i] = a + v * (np.float32(lower[i]) - a)
             _add_stretched(row, x_lower[z], x_weight[z], channels, total)
         for i in range(length):
-            out[y, i] = level(total[i] * share, out)
+            out[y, i] = level(total[i] * share)
     return out
 
 

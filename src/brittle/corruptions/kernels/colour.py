@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Image, Pixels
-from brittle.corruptions.kernels.arithmetic import compiled, cut_level, mix, nearest_bytes, to_byte, to_nearest_byte
+from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_bytes, to_byte, to_nearest_byte
 
 
 def shift_value(image: Pixels, shift: float) -> Pixels:
@@ -67,9 +67,9 @@ def _change_saturation(image, factor, shift):
                 r, g, b = v - (v - r) * gain, v - (v - g) * gain, v - (v - b) * gain
             else:
                 g = b = v * (1 - changed)
-            out[y, x, 0] = cut_level(max(r, 0.0), out)
-            out[y, x, 1] = cut_level(max(g, 0.0), out)
-            out[y, x, 2] = cut_level(max(b, 0.0), out)
+            out[y, x, 0] = max(r, 0.0)
+            out[y, x, 1] = max(g, 0.0)
+            out[y, x, 2] = max(b, 0.0)
     return out
 
 

@@ -18,7 +18,7 @@ def _weighted_sum(image, texture, image_weight, texture_weight):
     out = np.empty(image.shape, image.dtype)
     source, other, target = image.reshape(-1), texture.reshape(-1), out.reshape(-1)
     for i in range(np.uint64(target.size)):
-        target[i] = level(image_weight * np.float32(source[i]) + texture_weight * np.float32(other[i]), target)
+        target[i] = level(image_weight * np.float32(source[i]) + texture_weight * np.float32(other[i]))
     return out
 
 
@@ -35,7 +35,7 @@ def _tint(image, layer, colour, hide):
             cover = layer[y, x]
             kept = np.float32(1) - hide * cover
             for c in range(image.shape[2]):
-                out[y, x, c] = level(np.float32(image[y, x, c]) * kept + cover * colour[c], out)
+                out[y, x, c] = level(np.float32(image[y, x, c]) * kept + cover * colour[c])
     return out
 
 
@@ -55,7 +55,7 @@ def _add_layer(image, planes, gain, keep):
         for c in range(channels):
             row = planes[c if per_channel else 0, y]
             for x in range(width):
-                target[x, c] = level(keep * np.float32(source[x, c]) + gain * row[x], out)
+                target[x, c] = level(keep * np.float32(source[x, c]) + gain * row[x])
     return out
 
 
@@ -73,7 +73,7 @@ def _fade_to_white(image, kept):
         for x in range(image.shape[1]):
             share = row[x]
             for c in range(image.shape[2]):
-                target[x, c] = level(white - share * (white - np.float32(source[x, c])), out)
+                target[x, c] = level(white - share * (white - np.float32(source[x, c])))
     return out
 
 

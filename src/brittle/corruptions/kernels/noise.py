@@ -29,9 +29,9 @@ def _add_normal(image, key, constant, gain, table):
         bits = word(key, block)
         for q in range(4):
             grey = _noisy(source[4 * block + q], table[quarter(bits, q)], constant, gain)
-            target[4 * block + q] = level(grey, target)
+            target[4 * block + q] = level(grey)
     for i in range(count // 4 * 4, count):
-        target[i] = level(_noisy(source[i], table[quarter(word(key, i // 4), i % 4)], constant, gain), target)
+        target[i] = level(_noisy(source[i], table[quarter(word(key, i // 4), i % 4)], constant, gain))
     return out
 
 
@@ -71,7 +71,7 @@ def _multiply_pixels(image, key, low, span):
         for x in range(width):
             factor = low + span * unit(word(key, y * width + x))
             for c in range(channels):
-                out[y, x, c] = level(np.float32(image[y, x, c]) * factor, out)
+                out[y, x, c] = level(np.float32(image[y, x, c]) * factor)
     return out
 
 
@@ -288,7 +288,7 @@ def _poisson_sums(image, key, first, cumulative, start, photons_per_grey):
                 more += 1
                 share *= rate / more
             count += more
-        target[i] = level(np.float32(count / (photons_per_grey * 255.0) * 255.0), target)
+        target[i] = level(np.float32(count / (photons_per_grey * 255.0) * 255.0))
     return out
 
 
@@ -300,7 +300,7 @@ def _normal_counts(image, key, photons, table):
         u = (word(key, i // 2) >> np.uint64(32 * (i % 2))) & np.uint64(0xFFFFFFFF)
         rate = photons * source[i] / 255.0
         count = np.rint(rate + np.sqrt(rate) * table[u >> np.uint64(16)])
-        target[i] = level(np.float32(count / photons * 255.0), target)
+        target[i] = level(np.float32(count / photons * 255.0))
     return out
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pil
 
 from brittle._types import Field, Pixels
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, level, nearest_level, sine
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, level, rounding, sine
 
 Matrix = tuple[float, float, float, float]
 
@@ -144,7 +144,7 @@ def _inside(i, length, replicate):
 
 
 @inlined
-def _read(image, out, y, x, sy, sx, replicate):
+def _read(image, out, y, x, sy, sx, replicate, half):
     height, width, channels = image.shape
     sy, sx = min(max(sy, -FAR), FAR), min(max(sx, -FAR), FAR)
     y0, x0 = int(np.floor(sy)), int(np.floor(sx))
@@ -156,20 +156,21 @@ def _read(image, out, y, x, sy, sx, replicate):
         p, q = np.float32(image[yb, xa, c]), np.float32(image[yb, xb, c])
         upper = a + u * (b - a)
         value = upper + v * ((p + u * (q - p)) - upper)
-        out[y, x, c] = nearest_level(value, out)
+        out[y, x, c] = level(value) + half
 
 
 @compiled
 def _project(image, m, replicate):
     height, width, _ = image.shape
     out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             w = m[2, 0] * x + m[2, 1] * y + m[2, 2]
             share = 1 / w if w != 0 else FAR
             sx = (m[0, 0] * x + m[0, 1] * y + m[0, 2]) * share
             sy = (m[1, 0] * x + m[1, 1] * y + m[1, 2]) * share
-            _read(image, out, y, x, sy, sx, replicate)
+            _read(image, out, y, x, sy, sx, replicate, half)
     return out
 
 
@@ -177,13 +178,14 @@ def _project(image, m, replicate):
 def _undistort(image, k1, k2, cy, cx):
     height, width, _ = image.shape
     out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         dy = y - cy
         for x in range(width):
             dx = x - cx
             square = (dx / width) ** 2 + (dy / height) ** 2
             factor = 1 + k1 * square + k2 * square * square
-            _read(image, out, y, x, cy + dy * factor, cx + dx * factor, False)
+            _read(image, out, y, x, cy + dy * factor, cx + dx * factor, False, half)
     return out
 
 
@@ -191,6 +193,7 @@ def _undistort(image, k1, k2, cy, cx):
 def _read_axes(image, channels, rows, columns):
     height, width = image.shape[0], image.shape[1] // channels
     out = np.empty((len(rows), len(columns) * channels), image.dtype)
+    half = rounding(out)
     left, right = np.empty(len(columns), np.uint32), np.empty(len(columns), np.uint32)
     weight = np.empty(len(columns), np.float32)
     for x in range(len(columns)):
@@ -212,7 +215,7 @@ def _read_axes(image, channels, rows, columns):
             for c in range(channels):
                 a = line[left[x] + np.uint32(c)]
                 value = a + weight[x] * (line[right[x] + np.uint32(c)] - a)
-                target[x * channels + c] = nearest_level(value, out)
+                target[x * channels + c] = level(value) + half
     return out
 
 
@@ -264,7 +267,7 @@ def _scatter(image, seed, radius):
         for x in range(width):
             sy, sx = min(max(rows[x], 0.0), height - 1.0), min(max(columns[x], 0.0), width - 1.0)
             for c in range(channels):
-                out[y, x, c] = level(bilinear_or_black(image, sy, sx, c), out)
+                out[y, x, c] = level(bilinear_or_black(image, sy, sx, c))
     return out
 
 
@@ -291,7 +294,7 @@ def _ring_waves(image, y_mid, x_mid, wavelength, phase, amplitude, reach):
             if 0 < distances[x] <= reach:
                 sy, sx = y + pushes[x] * dy, x + pushes[x] * (x - x_mid)
                 for c in range(channels):
-                    out[y, x, c] = level(bilinear_or_black(image, sy, sx, c), out)
+                    out[y, x, c] = level(bilinear_or_black(image, sy, sx, c))
     return out
 
 
@@ -307,5 +310,5 @@ def _read_grid(image, rows, columns):
     for y in range(height):
         for x in range(width):
             for c in range(channels):
-                out[y, x, c] = level(bilinear_or_black(image, rows[y], columns[x], c), out)
+                out[y, x, c] = level(bilinear_or_black(image, rows[y], columns[x], c))
     return out

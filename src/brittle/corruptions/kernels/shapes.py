@@ -13,8 +13,8 @@ from brittle.corruptions.kernels.arithmetic import (
     compiled,
     inlined,
     level,
-    nearest_level,
     rounded_to,
+    rounding,
     to_byte,
     to_nearest_byte,
 )
@@ -217,12 +217,13 @@ def _stamp_whitening(image, runs, key, count, pixel):
     for layer in range(10):
         shares[layer] = np.float32(0.5) ** layer
     out = image.copy()
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             if layers[y, x]:
                 share = shares[layers[y, x]]
                 for c in range(channels):
-                    out[y, x, c] = nearest_level(white - share * (white - np.float32(image[y, x, c])), out)
+                    out[y, x, c] = level(white - share * (white - np.float32(image[y, x, c]))) + half
     return out
 
 
@@ -337,11 +338,11 @@ def _whiten_and_add(image, layer, mix):
             )
             grey = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
             white = np.float32(1.5) * grey + np.float32(127.5)
-            target[three * i] = level(mix * r + rest * max(r, white) + fallen, target)
-            target[three * i + one] = level(mix * g + rest * max(g, white) + fallen, target)
-            target[three * i + two] = level(mix * b + rest * max(b, white) + fallen, target)
+            target[three * i] = level(mix * r + rest * max(r, white) + fallen)
+            target[three * i + one] = level(mix * g + rest * max(g, white) + fallen)
+            target[three * i + two] = level(mix * b + rest * max(b, white) + fallen)
         else:
             value = np.float32(source[i])
             white = np.float32(1.5) * value + np.float32(127.5)
-            target[i] = level(mix * value + rest * max(value, white) + fallen, target)
+            target[i] = level(mix * value + rest * max(value, white) + fallen)
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._types import Field, Pixels
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, round_level
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, rounding
 
 
 @compiled
@@ -70,6 +70,7 @@ def _find_taps(positions, length, taps, weights, share):
 @compiled
 def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights, x_weights, share, out):
     height, width, channels = image.shape
+    half = rounding(out)
     x0, x1, x2, x3 = x_taps[0], x_taps[1], x_taps[2], x_taps[3]
     u0, u1, u2, u3 = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
     for c in range(channels):
@@ -86,7 +87,7 @@ def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights,
                 line[x] = a * p[x] + b * q[x] + d * r[x] + e * s[x]
             for x in range(width):
                 value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
-                out[y, x, c] = round_level(value, out)
+                out[y, x, c] = value + half
 
 
 POLE = math.sqrt(3) - 2

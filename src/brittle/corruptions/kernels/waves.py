@@ -125,5 +125,5 @@ def _refract(image, slope, lens, light):
                 sx += np.rint(reach * gx * 1000) / 1000
             glow = light * (down[x] - across[x])
             for c in range(channels):
-                target[x, c] = level(bilinear_or_black(image, sy, sx, c) + glow, out)
+                target[x, c] = level(bilinear_or_black(image, sy, sx, c) + glow)
     return out

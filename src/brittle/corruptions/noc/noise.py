@@ -6,7 +6,7 @@ import numpy as np
 
 from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_level
+from brittle.corruptions.kernels.arithmetic import compiled, level, mix, rounding
 from brittle.corruptions.kernels.noise import replace_with_extremes
 from brittle.corruptions.kernels.random_words import normal_table, quarter, word
 from brittle.corruptions.kernels.shapes import DISC, stamp_whitening
@@ -93,15 +93,15 @@ def add_half_normal(image: Pixels, key: Key, scale: float) -> Pixels:
 def _add_half_normal(image, key, scale, table):
     out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
-    count = source.size
+    count, half = source.size, rounding(out)
     for block in range(count // 4):
         bits = word(key, block)
         for q in range(4):
             i = 4 * block + q
-            target[i] = nearest_level(np.float32(source[i]) + scale * abs(table[quarter(bits, q)]), target)
+            target[i] = level(np.float32(source[i]) + scale * abs(table[quarter(bits, q)])) + half
     for i in range(count // 4 * 4, count):
         normal = table[quarter(word(key, i // 4), i % 4)]
-        target[i] = nearest_level(np.float32(source[i]) + scale * abs(normal), target)
+        target[i] = level(np.float32(source[i]) + scale * abs(normal)) + half
     return out
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_level
+from brittle.corruptions.kernels.arithmetic import compiled, level, mix, rounding
 from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_curve, through_curves, through_table
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, levels
@@ -25,12 +25,13 @@ def mix_channels(image: Pixels, matrix: NDArray[np.float64]) -> Pixels:
 def _mix_channels(image, matrix):
     height, width, _ = image.shape
     out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             r, g, b = np.float32(image[y, x, 0]), np.float32(image[y, x, 1]), np.float32(image[y, x, 2])
             for c in range(3):
                 mixed = matrix[c, 0] * r + matrix[c, 1] * g + matrix[c, 2] * b
-                out[y, x, c] = nearest_level(mixed, out)
+                out[y, x, c] = level(mixed) + half
     return out
 
 
