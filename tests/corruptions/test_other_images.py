@@ -315,4 +315,4 @@ def test_adapters_take_them_too() -> None:
     np.testing.assert_array_equal(images[0].transpose(1, 2, 0), expected)
     alone = as_torchvision("gaussian_noise", 3, data_range=4095)  # no id: that of the content
     one, other = alone(torch.from_numpy(planes)), alone(torch.from_numpy(planes + np.int16(1)))
-    assert not torch.equal(one + 1, other)
+    assert (other - one - 1).abs().max() > 50  # other pixels have other draws
