@@ -172,7 +172,8 @@ def _advice(image: object) -> str:
     if isinstance(image, np.ndarray):
         if image.ndim in (3, 4) and image.shape[-3] in (1, 3, 4):
             return "; its channels are first, so transpose it"
-        return "; a batch of grey images needs a last axis, array[..., None]" if image.ndim == 3 else ""
+        grey = "a batch of grey images needs a last axis, array[..., None], and " if image.ndim == 3 else ""
+        return f"; {grey}bands come last, np.moveaxis(array, -3, -1)" if image.ndim in (3, 4) else ""
     if isinstance(image, str | PurePath):
         return "; open the file first, PIL.Image.open(path)"
     if isinstance(image, list | tuple):
