@@ -153,26 +153,41 @@ def gallery() -> list[str]:
     return lines
 
 
-def inputs() -> dict[str, Any]:
-    """The bundled photograph as every type of image that is accepted."""
+def inputs() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """The bundled photograph as every type of image that is accepted, and the options that it needs."""
     rgb = photo("cat", 32)
     grey = np.asarray(Pil.fromarray(rgb).convert("L"))
     alpha = np.concatenate([rgb, np.full_like(rgb[..., :1], 200)], axis=2)
+    bands = np.concatenate([rgb, rgb[::-1], rgb[:, ::-1, :1]], axis=2)
     return {
-        "uint8 RGB": rgb,
-        "float RGB": (rgb / 255).astype(np.float32),
-        "grey": grey,
-        "RGBA": alpha,
-        "PIL RGB": Pil.fromarray(rgb),
-        "batch": np.stack([rgb, rgb]),
-        "1×1": rgb[:1, :1],
+        "uint8 RGB": (rgb, {}),
+        "float RGB": ((rgb / 255).astype(np.float32), {}),
+        "grey": (grey, {}),
+        "RGBA": (alpha, {}),
+        "7 bands": (bands, {}),
+        "uint16": (rgb.astype(np.uint16) * 257, {"data_range": 65535}),
+        "float of any range": (bands[..., 4:] * np.float32(0.2) - 10, {"data_range": (-10, 41)}),
+        "PIL RGB": (Pil.fromarray(rgb), {}),
+        "batch": (np.stack([rgb, rgb]), {}),
+        "1×1": (rgb[:1, :1], {}),
     }
 
 
-def verdict(corruption: Corruption, image: Any) -> str:
+def depth(corruption: Corruption) -> str:
+    """How many values a ramp of 16 bits still has, tried out: "full", or "8 bit" for 256 at most."""
+    ramp = np.linspace(6000, 60000, 64 * 64).astype(np.uint16).reshape(64, 64)
+    image = np.stack([ramp, ramp.T, ramp[::-1]], axis=2)
+    values = max(len(np.unique(corruption(image, s, data_range=65535))) for s in (0.1, 1, corruption.max_severity))
+    tried = "full" if values > 256 else "8 bit"
+    if (tried == "full") != corruption.full_depth:
+        raise AssertionError(f"{corruption.id} leaves {values} values, and is registered with {corruption.full_depth=}")
+    return tried
+
+
+def verdict(corruption: Corruption, image: Any, options: dict[str, Any]) -> str:
     """What becomes of one input, tried out: ✓, or that nothing changes, or that it is refused."""
     try:
-        changed = corruption(image, corruption.max_severity)
+        changed = corruption(image, corruption.max_severity, **options)
     except brittle.BrittleError:
         return "refused"
     before, after = np.asarray(image), np.asarray(changed)
@@ -193,18 +208,23 @@ def support() -> list[str]:
         "severity: ✓ means that the result differs from the input and has its type and shape. *No effect*: it is "
         "accepted and comes back as it was, such as a colour shift on a grey image. Alpha is kept as it is.",
         "",
+        "*Refused*: the corruption means colour, and bands of data have none. **Depth**: what is left of a ramp of 16 "
+        "bits with `data_range=`. *Full* keeps the depth; *8 bit* has 256 levels at most. See [images that are not "
+        "8-bit RGB](../../how-to/other-images.md).",
+        "",
         "*As RGB*: a grey image is shown to the corruption as RGB, and the luminance of the result is returned. "
         "**Moves pixels**: masks, boxes and keypoints do not fit afterwards, so `brittle.Transform` refuses them.",
     ]
     for source in dict.fromkeys(c.source for c in brittle.list_corruptions()):
         lines += [
             f"\n## {source}\n",
-            f"| corruption | {' | '.join(kinds)} | severity | monotone | moves pixels |",
-            "|---|" + "---|" * (len(kinds) + 3),
+            f"| corruption | {' | '.join(kinds)} | depth | severity | monotone | moves pixels |",
+            "|---|" + "---|" * (len(kinds) + 4),
         ]
         for corruption in brittle.list_corruptions(source=source):
-            cells = [verdict(corruption, image) for image in kinds.values()]
+            cells = [verdict(corruption, image, options) for image, options in kinds.values()]
             cells += [
+                depth(corruption),
                 f"0–{corruption.max_severity}",
                 "yes" if corruption.monotone else "no",
                 "yes" if corruption.moves_pixels else "no",

@@ -219,6 +219,7 @@ USERS: dict[str, Callable[[Path], object]] = {
     "cns_bench": cns_folder,
     "photos": photos,
     "frost": lambda path: (path.mkdir(), Pil.fromarray(photo("coffee", 256)).save(path / "1.png")),
+    "scene.npy": lambda path: np.save(path, np.full((64, 64, 13), 2000, np.uint16)),
     "photo.jpg": lambda path: Pil.fromarray(photo("cat", 256)).save(path),
     "net.onnx": net,
     "models.py": lambda path: path.write_text(MODELS),

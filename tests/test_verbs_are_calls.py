@@ -69,7 +69,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         "evaluation.clean_accuracies",
         "evaluation.nuisance_table",
     ),
-    "corrupt": ("datasets.write_corrupted", "datasets.corrupt_picture", *BENCHMARK),
+    "corrupt": ("datasets.write_corrupted", "datasets.corrupt_picture", "datasets.corrupt_values", *BENCHMARK),
     "demo": ("evaluation.run_demo", "report.write_report"),
     "design agree": ("design.agreement", "design.load_categories", "design.load_drops"),
     "design balance": ("design.folder_balance",),

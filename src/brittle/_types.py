@@ -14,6 +14,9 @@ from brittle._errors import BrittleError, BrittleTypeError
 Image = NDArray[np.uint8]
 """An 8-bit image, H×W×C with C = 1 (grey) or 3 (RGB) in every corruption."""
 
+Pixels = NDArray[Any]
+"""An image in grey levels 0 … 255: 8-bit, or float32 with fractions where a corruption keeps the full depth."""
+
 Progress = Callable[[str, int, int], None]
 """Called with (task, steps done, steps in all)."""
 

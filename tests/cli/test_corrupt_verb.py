@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image as Pil
@@ -174,6 +175,65 @@ def test_one_picture_of_data_is_named_by_its_sample(run: Run, tmp_path: Path) ->
     assert result.exit_code == 0, result.stderr
     expected = brittle.corrupt(square(data.image(7), 24), "fog", 2.5, sample=data.ids[7])
     assert np.array_equal(np.asarray(Pil.open(tmp_path / "b.png")), expected)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".tif", ".png"])
+def test_an_image_of_16_bits_keeps_its_depth(run: Run, tmp_path: Path, ending: str) -> None:
+    image = (photo("cat", 40).astype(np.uint16) * 16)[:, :, :3]
+    source, target = tmp_path / f"a{ending}", tmp_path / "out" / f"b{ending}"
+    np.save(source, image) if ending == ".npy" else cv2.imwrite(str(source), image[:, :, ::-1])
+    result = run("corrupt", source, target, "-c", "fog,saturate", "-s", "2,1", "--seed", 3, "--data-range", 4095)
+    assert result.exit_code == 0, result.stderr
+    expected = brittle.corrupt(image, "fog", 2, seed=3, sample=source.name, data_range=4095)
+    expected = brittle.corrupt(expected, "saturate", 1, seed=3, sample=source.name, data_range=4095)
+    out = np.load(target) if ending == ".npy" else cv2.imread(str(target), cv2.IMREAD_UNCHANGED)[:, :, ::-1]
+    assert out.dtype == np.uint16
+    np.testing.assert_array_equal(out, expected)
+    assert "40×40×3 uint16" in result.stdout
+
+
+def test_bands_and_batches_of_floats_are_arrays(run: Run, tmp_path: Path) -> None:
+    scenes = np.random.default_rng(0).uniform(-3, 5, (2, 32, 32, 6)).astype(np.float32)
+    np.save(tmp_path / "a.npy", scenes)
+    result = run("corrupt", tmp_path / "a.npy", tmp_path / "b.npy", "-c", "fog", "--data-range", "-3,5")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), brittle.corrupt(scenes, "fog", 3, data_range=(-3, 5)))
+    four = np.random.default_rng(0).integers(0, 256, (32, 32, 4), np.uint8)
+    np.save(tmp_path / "c.npy", four)
+    result = run("corrupt", tmp_path / "c.npy", tmp_path / "d.npy", "-c", "contrast", "-s", 3, "--bands")
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "d.npy"), brittle.corrupt(four, "contrast", 3, bands=True))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("a.npy", "out", "-c", "fog", "--data-range", "9"), ("out", ".npy", ".tif")),
+        (("a.npy", "b.jpg", "-c", "fog", "--data-range", "9"), ("b.jpg", ".npy")),
+        (("a.npy", "b.png", "-c", "fog", "--data-range", "9"), ("float32", ".png", ".npy")),
+        (("a.npy", "b.npy", "-c", "fog", "--data-range", "1"), ("5", "1")),
+        (("a.npy", "b.npy", "-c", "fog", "--data-range", "few"), ("few",)),
+        (("a.npy", "b.npy", "-c", "fog", "--bands"), ("data_range",)),
+        (("a.npy", "b.npy", "-c", "saturate", "--data-range", "9"), ("saturate", "5 bands")),
+        (("a.npy", "b.npy", "-c", "fog", "--data-range", "9", "--image-size", "8"), ("--image-size",)),
+        (("a.npy", "b.npy", "-c", "fog", "--data-range", "9", "--prepare", "imagenet"), ("--prepare",)),
+        (("none.npy", "b.npy", "-c", "fog", "--data-range", "9"), ("none.npy",)),
+        (("a.txt", "b.npy", "-c", "fog", "--data-range", "9"), ("a.txt", ".npy")),
+        (("bad.npy", "b.npy", "-c", "fog", "--data-range", "9"), ("bad.npy",)),
+        (("bad.tif", "b.npy", "-c", "fog", "--data-range", "9"), ("bad.tif", "np.save")),
+    ],
+)
+def test_what_one_image_of_values_cannot_be_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.full((16, 16, 5), 5, np.float32))
+    for name in ("a.txt", "bad.npy", "bad.tif"):
+        Path(name).write_text("no image")
+    result = run("corrupt", *arguments)
+    assert result.exit_code == 2
+    assert all(value in " ".join(result.stderr.split()) for value in named), result.stderr
+    assert not Path("b.npy").exists()
 
 
 @pytest.mark.parametrize(

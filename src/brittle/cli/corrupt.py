@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,7 @@ EXAMPLES = (
         "two corruptions, other severities",
     ),
     ("brittle corrupt photo.jpg foggy.png -c fog,snow -s 3.5,2", "one picture, with snow over the fog"),
+    ("brittle corrupt scene.npy foggy.npy -c fog --data-range 4095", "one image of bands, of 12 bits"),
     ("brittle corrupt test.npz cifar10-c/", "CIFAR-10-C from arrays called images and labels"),
     ("brittle corrupt photos/ out/ -b my_recipe.toml -j 8", "your own recipe, 8 processes"),
 )
@@ -68,6 +70,8 @@ def corrupt_verb(
     array_labels: Annotated[Path | None, option("--array-labels")] = None,
     sample: Annotated[str | None, option("--sample", show_default="the file's name")] = None,
     image_size: Annotated[int | None, option("--image-size", show_default="as it is")] = None,
+    data_range: Annotated[str | None, option("--data-range", show_default="8 bits")] = None,
+    bands: Annotated[bool, option("--bands")] = False,
     overwrite: Annotated[bool, option("--overwrite")] = False,
 ) -> None:
     """Corrupt a data set, in the layout of the published ones.
@@ -81,27 +85,36 @@ def corrupt_verb(
     left out.
 
     A DST such as foggy.png is one picture of one photograph, or of the image of a data set that --sample names. Then
-    each corruption has its own severity, and each is laid over the one before.
+    each corruption has its own severity, and each is laid over the one before. With --data-range or --bands, SRC and
+    DST are .npy, .tif or .png files of one image, which keeps its depth and its bands.
     """
-    from brittle.datasets import USUAL_SEVERITY, corrupt_picture, is_picture, source_benchmark, write_corrupted
+    from brittle.datasets import corrupt_picture, corrupt_values, is_picture, source_benchmark, write_corrupted
 
-    if is_picture(destination):
-        for_folders = {
+    deep = data_range is not None or bands
+    if deep or is_picture(destination):
+        not_here: dict[str, Any] = {
             "--benchmark": benchmark,
             "--textures": textures,
             "--image-format": image_format,
             "--array-labels": array_labels,
         }
-        for name, value in for_folders.items():
+        if deep:
+            not_here |= {"--image-size": image_size, "--prepare": None if prepare == "none" else prepare}
+        for name, value in not_here.items():
             if value is not None:
-                raise BrittleError(f"{name} is for folders and arrays, and {str(destination)!r} is one picture")
+                what = "is not for --data-range and --bands" if deep else "is for folders and arrays"
+                raise BrittleError(f"{name} {what}, and {str(destination)!r} is one picture")
         names, levels = split_commas(corruptions, repeats=True), split_numbers(severities, "severities", repeats=True)
-        options: dict[str, Any] = {"sample": sample, "image_size": image_size, "prepare": prepare}
-        picture = corrupt_picture(source, destination, names, levels, seed=seed or 0, **options)
-        levels = levels or [USUAL_SEVERITY] * len(names)
-        shown = ", ".join(f"{name} {level:g}" for name, level in zip(names, levels, strict=True)) or "clean"
-        height, width = picture.shape[:2]
-        console().print(f"{destination}  {DIM}{width}×{height} px, {shown}, seed {seed or 0}{END}", soft_wrap=True)
+        options: dict[str, Any] = {"seed": seed or 0, "sample": sample}
+        if deep:
+            options |= {"data_range": _ends(data_range), "bands": bands}
+            values = corrupt_values(source, destination, names, levels, **options)
+            what = f"{'×'.join(map(str, values.shape))} {values.dtype}"
+        else:
+            options |= {"image_size": image_size, "prepare": prepare}
+            height, width = corrupt_picture(source, destination, names, levels, **options).shape[:2]
+            what = f"{width}×{height} px"
+        _print_picture(destination, what, names, levels, seed or 0)
         return
     for name, given in {"--sample": sample, "--image-size": image_size}.items():
         if given is not None:
@@ -124,6 +137,22 @@ def corrupt_verb(
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     _summary(destination, recipe, account)
+
+
+def _ends(data_range: str | None) -> Any:
+    """A range as `brittle.corrupt` takes it."""
+    if data_range is None:
+        return None
+    ends = split_numbers([data_range], "--data-range", repeats=True)
+    return ends[0] if len(ends) == 1 else tuple(ends)
+
+
+def _print_picture(destination: Path, what: str, names: Sequence[str], severities: Sequence[float], seed: int) -> None:
+    from brittle.datasets import USUAL_SEVERITY
+
+    levels = severities or [USUAL_SEVERITY] * len(names)
+    shown = ", ".join(f"{name} {level:g}" for name, level in zip(names, levels, strict=True)) or "clean"
+    console().print(f"{destination}  {DIM}{what}, {shown}, seed {seed}{END}", soft_wrap=True)
 
 
 def _summary(destination: Path, recipe: Benchmark, account: Written) -> None:

@@ -154,6 +154,11 @@ OPTIONS = {
     "--sample": Meaning(
         "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
     ),
+    "--data-range": Meaning(
+        "Values of black and white of an image of 16 bits or floats, as LOW,HIGH, or the white's alone, such as 4095.",
+        metavar="VALUES",
+    ),
+    "--bands": Meaning("All channels of an image are bands of data: four are not RGBA, three are not RGB."),
     "--mirror": Meaning("Place to download from.", metavar="PLACE", choices=Download),
     # the explorer
     "--port": Meaning("Port that the server listens on.", metavar="PORT"),

@@ -2,6 +2,7 @@
 
 from brittle.corruptions.compilation import compile_corruptions, uncompiled
 from brittle.corruptions.images import Draws, Sample, batch_ids, check_sample, corrupt
+from brittle.corruptions.inputs import DataRange
 from brittle.corruptions.registry import (
     FAMILIES,
     Corruption,
@@ -17,6 +18,7 @@ from brittle.corruptions.transform import Transform
 __all__ = [
     "FAMILIES",
     "Corruption",
+    "DataRange",
     "Draws",
     "Sample",
     "Transform",

@@ -1,11 +1,10 @@
-"""Corrupt images of all accepted types: check, convert, corrupt with addressed random draws, convert back."""
+"""Corrupt images of all accepted types, with addressed random draws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,24 +12,16 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import Image, Key, check_seed
-from brittle.corruptions import images
+from brittle.corruptions import inputs
+from brittle.corruptions.inputs import BYTE, PLAIN, DataRange, Reading
 from brittle.corruptions.registry import Corruption, get_corruption, parameters_at
 from brittle.corruptions.severity import check_severity
-
-LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
-
-ACCEPTED = (
-    "an image is H×W, H×W×1, H×W×3 or H×W×4 (RGBA), a batch N×H×W×C, as uint8, or as float32 or 64 in [0, 1]; "
-    "or a PIL image of mode L, RGB or RGBA"
-)
-
 
 Sample = int | str
 """The id of an image: its index in a dataset, or its file name."""
 
 
 UINT64 = np.dtype("<u8")
-BYTE = np.dtype(np.uint8)
 
 
 def address_bytes(text: str) -> bytes:
@@ -89,79 +80,6 @@ def check_sample(sample: object) -> Sample:
     raise BrittleTypeError(f"a sample id is a whole number or a string, got {sample!r} ({type(sample).__name__})")
 
 
-def is_pil(image: object) -> bool:
-    """Whether it is a PIL image, without importing PIL."""
-    return hasattr(image, "getbands") and hasattr(image, "convert")
-
-
-def check(image: object) -> None:
-    """Raise unless the image is of a type listed in ACCEPTED."""
-    shape: tuple[int, ...]
-    if type(image) is np.ndarray and image.dtype is BYTE and image.ndim == 3 and image.shape[2] == 3 and image.size:
-        return  # what most images are
-    if isinstance(image, np.ndarray):
-        if isinstance(image, np.ma.MaskedArray | np.matrix):
-            raise BrittleTypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
-        if image.dtype.char not in "Bfd":  # uint8, float32, float64
-            raise BrittleTypeError(f"got an array of {image.dtype}; {ACCEPTED}")
-        shape = image.shape
-        if len(shape) not in (2, 3, 4) or (len(shape) > 2 and shape[-1] not in (1, 3, 4)):
-            raise BrittleError(f"got an array of shape {shape}; {ACCEPTED}{_advice(image)}")
-    elif is_pil(image):
-        mode = image.mode  # type: ignore[attr-defined]
-        if mode not in ("L", "RGB", "RGBA"):
-            raise BrittleError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
-        shape = (image.height, image.width)  # type: ignore[attr-defined]
-    else:
-        raise BrittleTypeError(f"got {type(image).__name__}; {ACCEPTED}{_advice(image)}")
-    if 0 in shape:
-        raise BrittleError(f"got an empty array of shape {shape}; give at least one image, each side at least 1")
-    if isinstance(image, np.ndarray) and image.dtype.char != "B":
-        low, high = float(image.min()), float(image.max())
-        if not (low >= 0 and high <= 1):
-            hint = "; divide by 255" if 1 < high <= 255 and low >= 0 else ""
-            raise BrittleError(f"a float image has values in [0, 1]; got values from {low:g} to {high:g}{hint}")
-
-
-def _advice(image: object) -> str:
-    """How to fix common mistakes."""
-    if isinstance(image, np.ndarray):
-        if image.ndim in (3, 4) and image.shape[-3] in (1, 3, 4):
-            return "; this one has its channels first, so transpose it"
-        return "; a batch of grey images needs a last axis, array[..., None]" if image.ndim == 3 else ""
-    if isinstance(image, str | PurePath):
-        return "; open the file first, PIL.Image.open(path)"
-    if isinstance(image, list | tuple):
-        return "; np.stack makes a batch of several images"
-    if type(image).__module__.startswith("torch"):
-        return "; brittle.Transform takes tensors, or give tensor.permute(1, 2, 0).numpy()"
-    return ""
-
-
-def apply(image: Any, change: Callable[[Image], Image], channels: str) -> Any:
-    """Call `change` with one checked image as H×W×C uint8, and return the result in the type of the input."""
-    if not isinstance(image, np.ndarray):
-        from PIL import Image as Pil
-
-        return Pil.fromarray(apply(np.asarray(image), change, channels))
-    if image.ndim == 2:
-        return apply(image[:, :, np.newaxis], change, channels)[:, :, 0]
-    if image.shape[2] == 4:
-        return np.concatenate([apply(image[:, :, :3], change, channels), image[:, :, 3:]], axis=2)
-    if image.dtype.char != "B":
-        changed: NDArray[Any] = apply(np.rint(image * 255).astype(np.uint8), change, channels)
-        return (changed.astype(image.dtype) / image.dtype.type(255)).astype(image.dtype, copy=False)
-    if image.shape[2] == 1 and channels == "rgb":
-        return _luminance(change(np.repeat(image, 3, axis=2)))
-    if not (image.flags.c_contiguous and image.flags.writeable):
-        image = image.copy()  # kernels are compiled for contiguous, writable arrays
-    return change(image)
-
-
-def _luminance(image: Image) -> Image:
-    return np.asarray(np.rint(image @ LUMINANCE), np.uint8)[:, :, np.newaxis]
-
-
 def corrupt(
     image: Any,
     corruption: str | Corruption,
@@ -171,6 +89,8 @@ def corrupt(
     sample: Sample | Sequence[Sample] | None = None,
     table: int | None = None,
     jpeg85: bool = False,
+    data_range: DataRange | None = None,
+    bands: bool = False,
     **options: Any,
 ) -> Any:
     """Corrupt an image, or a batch of images, and return it in the type of the input.
@@ -185,15 +105,19 @@ def corrupt(
     True
 
     Args:
-        image: H×W, H×W×1, H×W×3 or H×W×4 (alpha is kept) as uint8 or as float in [0, 1]; a PIL image (L, RGB,
-            RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first, because corruptions are
-            defined on 8-bit images. Subclasses of arrays and memory maps come back as plain arrays.
+        image: H×W, H×W×3 or H×W×4 (alpha is kept) or H×W×C with any number of bands, as uint8 or as float in [0, 1];
+            a PIL image (L, RGB, RGBA); or a batch N×H×W×C. Float images are rounded to 8 bit first, because
+            corruptions are defined on 8-bit images. Subclasses of arrays and memory maps come back as plain arrays.
         corruption: an id such as "imagenet-c/fog", or "fog" if only one set has it.
         severity: any real number from 0 (clean) to the largest published level, usually 5.
         seed: the benchmark's seed.
         sample: the id of this image, an index or a file name; for a batch one for each image (by default 0, 1, 2 …).
         table: use the published parameters for this image side (32, 64, 224, 299) at any size of the image.
         jpeg85: end with a JPEG pass of quality 85, as in the files of the released ImageNet-C.
+        data_range: the values of black and white, (low, high), or one number for (0, number); needed for uint16, int16
+            and floats outside [0, 1]. The result has the same range. What most corruptions do is then computed at full
+            depth; the others round to 256 levels between the two (`Corruption.full_depth`).
+        bands: all channels are bands of data: four are not RGBA, three are not RGB. Each is corrupted as a grey image.
         options: options of the corruption, such as `textures=` of frost.
     """
     chosen = get_corruption(corruption)
@@ -203,10 +127,13 @@ def corrupt(
         chosen.check_options(options)
     if table is not None:
         chosen.check_table(table)
-    images.check(image)
+    reading = PLAIN if data_range is None and bands is False else inputs.reading_of(data_range, bands)
+    inputs.check(image, reading)
+    if chosen.channels == "rgb":
+        inputs.check_colour(chosen, image, reading)
     if severity == 0 and not jpeg85:
         return np.array(image, order="C") if isinstance(image, np.ndarray) else image.copy()
-    how = _Checked(chosen, severity, seed, table, jpeg85, options)
+    how = _Checked(chosen, severity, seed, table, jpeg85, reading, options)
     if not (isinstance(image, np.ndarray) and image.ndim == 4):
         return how.apply(image, check_sample(0 if sample is None else sample))
     return how.apply_to_batch(image, batch_ids(sample, len(image)))
@@ -220,23 +147,28 @@ class _Checked(NamedTuple):
     seed: int
     table: int | None
     jpeg85: bool
+    reading: Reading
     options: dict[str, Any]
 
     def apply(self, image: Any, sample: Sample) -> Any:
         """Corrupt one checked image of any accepted type."""
         draws = Draws(self.seed, self.corruption.id, sample)
-        if type(image) is np.ndarray and image.dtype is BYTE and image.ndim == 3 and image.shape[2] == 3:
+        plain = type(image) is np.ndarray and image.dtype is BYTE and self.reading is PLAIN
+        if plain and image.ndim == 3 and image.shape[2] == 3:
             if not (image.flags.c_contiguous and image.flags.writeable):
                 image = image.copy()  # kernels are compiled for contiguous, writable arrays
             return self._change(image, draws)
-        return images.apply(image, lambda clean: self._change(clean, draws), self.corruption.channels)
+        full = self.corruption.full_depth and not self.jpeg85
+        return inputs.apply(
+            image, lambda clean: self._change(clean, draws), self.corruption, self.reading, full_depth=full
+        )
 
     def apply_to_batch(self, batch: NDArray[Any], samples: Sequence[Sample]) -> NDArray[Any]:
         """Corrupt each image of a checked batch."""
         out = np.empty_like(batch, order="C", subok=False)
         chosen, flags = self.corruption, batch.flags
         simple = chosen.bundled and not self.jpeg85 and not (self.severity % 1 and chosen.blends)
-        plain = type(batch) is np.ndarray and batch.dtype is BYTE and batch.shape[3] == 3
+        plain = type(batch) is np.ndarray and batch.dtype is BYTE and self.reading is PLAIN and batch.shape[3] == 3
         if simple and plain and flags.c_contiguous and flags.writeable:  # nothing is left to be done for each image
             parameters = parameters_at(chosen, self.severity, min(batch.shape[1:3]), self.table)
             function = partial(chosen.function, **parameters, **self.options)
@@ -252,7 +184,8 @@ class _Checked(NamedTuple):
         if step and self.corruption.blends:
             below = self.severity - step
             weak, strong = self._corrupt(below, clean, draws), self._corrupt(below + 1, clean, draws)
-            out = np.rint(weak + step * (strong.astype(np.float64) - weak)).astype(np.uint8)
+            mean = weak + step * (strong.astype(np.float64) - weak)
+            out = (np.rint(mean) if clean.dtype == BYTE else mean).astype(clean.dtype)
         else:
             out = self._corrupt(self.severity, clean, draws)
         if not self.jpeg85:
@@ -269,10 +202,10 @@ class _Checked(NamedTuple):
         if not chosen.bundled:
             clean = clean.copy()  # a user's function may write to its input
         out: Image = chosen.function(clean, draws, **parameters, **self.options)
-        if not isinstance(out, np.ndarray) or out.dtype.char != "B" or out.shape != clean.shape:
+        if not isinstance(out, np.ndarray) or out.dtype != clean.dtype or out.shape != clean.shape:
             returned = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise BrittleTypeError(
-                f"{chosen.id} must return uint8 of shape {clean.shape}, as its input; it returned {returned}"
+                f"{chosen.id} must return {clean.dtype} of shape {clean.shape}, as its input; it returned {returned}"
             )
         return clean.copy() if out is clean else out
 

@@ -36,7 +36,7 @@ STAND_IN = "brittle stand-in"
 """The module name of a corruption whose code is not loaded, see `stand_in`."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Channels = Literal["any", "rgb"]
+Channels = Literal["any", "grey or rgb", "rgb"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +60,13 @@ class Corruption:
     function: Callable[..., Any] = field(repr=False)
     levels: Mapping[str, Levels] = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
-    channels: Channels = field(repr=False, default="any")
+    channels: Channels = field(repr=False, default="grey or rgb")
     monotone: bool = field(repr=False, default=True)
     fades: bool = field(repr=False, default=True)
     blends: bool = field(repr=False, default=False)
     alias_of: str | None = field(repr=False, default=None)
     moves_pixels: bool = field(repr=False, default=False)
+    full_depth: bool = field(repr=False, default=False)
 
     @property
     def name(self) -> str:
@@ -182,11 +183,12 @@ def corruption(
     *,
     family: str,
     source: str,
-    channels: Channels = "any",
+    channels: Channels = "grey or rgb",
     monotone: bool = True,
     fades: bool = True,
     blends: bool = False,
     moves_pixels: bool | None = None,
+    full_depth: bool = False,
     aliases: tuple[str, ...] = (),
     **parameters: Levels,
 ) -> Callable[[Function], Function]:
@@ -198,7 +200,9 @@ def corruption(
     Args:
         family: one of noise, blur, weather, digital, colour, geometry, occlusion.
         source: the published set, the first half of the id.
-        channels: "any" if the function also takes one-channel images; "rgb" if grey images must be converted to RGB.
+        channels: how many the function takes. "grey or rgb" is 1 or 3: it is given other bands one by one, as grey
+            images, with the same draws. "any" is any number, each for example with noise of its own. "rgb" means
+            colour: grey images are shown to it as RGB, and bands of data are refused.
         monotone: False if the distance to the clean image does not grow with every published severity.
         fades: False if the effect does not vanish towards severity 0 but jumps there.
         blends: True for a linear filter whose kernels cannot be interpolated between the levels: the results of the two
@@ -206,6 +210,8 @@ def corruption(
         moves_pixels: True if the content of the image may be displaced, in any of its channels, so that a mask, a box
             or a keypoint no longer fits; by default True for geometry. Blurs, also along a trail, do not move pixels,
             nor do noise, colours, occlusions and blocks.
+        full_depth: True if the function also takes float32 images of grey levels 0 … 255, and keeps their fractions, so
+            that 16-bit images and floats with a `data_range` are not rounded to 256 levels.
         aliases: other published names of the same corruption; each is listed too.
         parameters: one `levels(...)` for every other keyword argument of the function. Without any, the corruption
             is on or off: every severity above 0 is the published one.
@@ -246,6 +252,7 @@ def corruption(
                 blends,
                 alias_of,
                 moves_pixels=family == "geometry" if moves_pixels is None else moves_pixels,
+                full_depth=full_depth,
             )
         return function
 
@@ -255,7 +262,7 @@ def corruption(
 def describe(corruption: Corruption) -> dict[str, Any]:
     """A corruption as plain data for `stand_in`, without its code and the values of its options."""
     texts = {name: getattr(corruption, name) for name in ("id", "family", "source", "channels", "alias_of")}
-    flags = {name: getattr(corruption, name) for name in ("monotone", "fades", "blends", "moves_pixels")}
+    flags = {name: getattr(corruption, name) for name in ("monotone", "fades", "blends", "moves_pixels", "full_depth")}
     levels = {
         name: {**asdict(level), "tables": list(level.tables.items())} for name, level in corruption.levels.items()
     }

@@ -11,8 +11,9 @@ import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._types import check_seed
-from brittle.corruptions import images
+from brittle.corruptions import inputs
 from brittle.corruptions.images import Draws, Sample, corrupt
+from brittle.corruptions.inputs import DataRange
 from brittle.corruptions.registry import Corruption, get_corruption
 from brittle.corruptions.severity import check_severity
 
@@ -39,8 +40,8 @@ class Transform:
     it, `A.Lambda(image=lambda image, **_: t(image))`: there it sees the image alone, so choose corruptions that do not
     move pixels if there are masks or boxes.
 
-    Takes one image of a kind that `brittle.corrupt` takes, or a torch tensor (C×H×W, uint8, or float in [0, 1]). Every
-    image is checked, even if it is not corrupted.
+    Takes one image of a kind that `brittle.corrupt` takes, or a torch tensor C×H×W of such values. Every image is
+    checked, even if it is not corrupted.
 
     Calls are numbered, and each number is a sample id. In a data-loader worker the seed of the worker, which
     torch changes every epoch, is part of the id. `t.apply(image, sample=…)` is the same without counting.
@@ -50,7 +51,7 @@ class Transform:
         severity: a number, or a range (low, high) to draw from uniformly.
         seed: the seed of all draws.
         p: the probability that an image is corrupted; others pass through unchanged.
-        table: as in `brittle.corrupt`.
+        table, data_range, bands: as in `brittle.corrupt`.
         options: options of the corruption.
     """
 
@@ -62,6 +63,8 @@ class Transform:
         seed: int = 0,
         p: float = 1.0,
         table: int | None = None,
+        data_range: DataRange | None = None,
+        bands: bool = False,
         **options: Any,
     ) -> None:
         if not isinstance(corruptions, str | Corruption | list | tuple):
@@ -87,13 +90,15 @@ class Transform:
         self.severity = (float(low), float(high))
         self.seed = check_seed(seed)
         self.p = p
-        self.options = {**options, "table": table}
+        self.reading = inputs.reading_of(data_range, bands)
+        reading = {"data_range": data_range, "bands": bands} if self.reading != inputs.PLAIN else {}
+        self.options = {**options, "table": table, **reading}
         self._calls = count(1)
 
     def apply(self, image: Any, sample: Sample) -> Any:
         """Corrupt one image; the same sample id always gets the same corruption, severity and noise."""
-        array = _array(image) if _is_tensor(image) else image
-        images.check(array)
+        array = _array(image, self.reading.bands) if _is_tensor(image) else image
+        inputs.check(array, self.reading)
         if getattr(array, "ndim", 3) == 4:
             raise BrittleError(f"a Transform takes one image at a time, got a batch of shape {array.shape}")
         drawn = self.draw(sample)
@@ -168,7 +173,7 @@ def _is_spatial(image: Any, name: str, value: Any) -> bool:
 
 def _sides(picture: Any) -> tuple[int, int] | None:
     """Height and width of an image or a mask; None for anything else."""
-    if images.is_pil(picture):
+    if inputs.is_pil(picture):
         return picture.height, picture.width
     shape = tuple(getattr(picture, "shape", ()))
     if len(shape) < 2:
@@ -177,10 +182,13 @@ def _sides(picture: Any) -> tuple[int, int] | None:
     return (shape[-2], shape[-1]) if spatial_axes_last else (shape[0], shape[1])
 
 
-def _array(tensor: Any) -> Any:
+def _array(tensor: Any, bands: bool) -> Any:
     """A torch image as H×W×C."""
-    if tensor.ndim != 3 or tensor.shape[0] not in (1, 3, 4):
-        raise BrittleError(f"a tensor image is C×H×W with 1, 3 or 4 channels, got shape {tuple(tensor.shape)}")
+    if tensor.ndim != 3 or (inputs.is_suspicious(tensor.shape[0], tensor.shape[1:]) and not bands):
+        raise BrittleError(
+            f"a tensor image is C×H×W with 1, 3 or 4 channels or a few bands, got shape {tuple(tensor.shape)}; if the "
+            "first axis are bands, give bands=True"
+        )
     return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(1, 2, 0))
 
 

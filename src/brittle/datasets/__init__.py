@@ -76,6 +76,7 @@ from brittle.datasets.sequences import (
     read_sequence_array,
     stored_sequences,
 )
+from brittle.datasets.value_files import corrupt_values, read_values
 
 __all__ = [
     "CIFAR10",
@@ -104,6 +105,7 @@ __all__ = [
     "class_name",
     "cns_bench",
     "corrupt_picture",
+    "corrupt_values",
     "dataset_options",
     "dataset_source",
     "dataset_sources",
@@ -152,6 +154,7 @@ __all__ = [
     "read_labels",
     "read_sequence",
     "read_sequence_array",
+    "read_values",
     "save_picture",
     "shift_cells",
     "source_benchmark",

@@ -80,12 +80,7 @@ def corrupt_picture(
         prepare: how an image of data is prepared, as in `Dataset.prepared`.
     """
     check_picture(destination)
-    levels = list(severities) or [USUAL_SEVERITY] * len(corruptions)
-    if len(corruptions) != len(levels):
-        raise BrittleError(
-            f"one picture has each corruption at its own severity, got {len(corruptions)} corruptions and "
-            f"{len(levels)} severities; give as many of both, in one order"
-        )
+    levels = severities_for(corruptions, severities)
     image, identity = _source(str(source), sample, prepare)
     if image_size is not None:
         image = square(image, image_size)
@@ -93,6 +88,17 @@ def corrupt_picture(
         image = corrupt(image, name, severity, seed=seed, sample=identity)
     save_picture(Pil.fromarray(image), destination)
     return image
+
+
+def severities_for(corruptions: Sequence[str], severities: Sequence[float]) -> list[float]:
+    """A severity for each corruption of one picture."""
+    levels = list(severities) or [USUAL_SEVERITY] * len(corruptions)
+    if len(corruptions) != len(levels):
+        raise BrittleError(
+            f"one picture has each corruption at its own severity, got {len(corruptions)} corruptions and "
+            f"{len(levels)} severities; give as many of both, in one order"
+        )
+    return levels
 
 
 def _source(source: str, sample: str | None, prepare: str) -> tuple[Image, Sample]:

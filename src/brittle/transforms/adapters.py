@@ -29,7 +29,7 @@ def as_torchvision(
         corruptions: one name, or several of which one is drawn for each image.
         severity: a number, or a range (low, high) to draw from.
         sample_key: the key of the sample id in inputs that are dicts.
-        settings: `seed`, `p`, `table` and options of the corruption, as in `brittle.Transform`.
+        settings: `seed`, `p`, `table`, `data_range`, `bands` and options of the corruption, as in `brittle.Transform`.
     """
     require("torch")
     from brittle.transforms.torch_modules import CorruptImages
@@ -61,7 +61,7 @@ def as_albumentations(
         p: the probability that an image is corrupted, drawn by its sample id.
         table: as in `brittle.corrupt`.
         sample_key: the key of the sample id.
-        options: options of the corruption.
+        options: `data_range`, `bands` and options of the corruption, as in `brittle.Transform`.
     """
     require("albumentations")
     from brittle.transforms.albumentations_classes import CorruptGeometry, CorruptImage
@@ -89,7 +89,7 @@ def as_maite(
         corruptions: one name, or several of which one is drawn for each image.
         severity: a number, or a range (low, high) to draw from.
         sample_key: the key of the sample id in the metadata.
-        settings: `seed`, `p`, `table` and options of the corruption, as in `brittle.Transform`.
+        settings: `seed`, `p`, `table`, `data_range`, `bands` and options of the corruption, as in `brittle.Transform`.
     """
     return MaiteAugmentation(Transform(corruptions, severity, **settings), sample_key)
 
@@ -112,7 +112,7 @@ def as_huggingface(
         severity: a number, or a range (low, high) to draw from.
         image: the column of images, PIL or H×W×C.
         sample_key: the column of sample ids, if there is one.
-        settings: `seed`, `p`, `table` and options of the corruption, as in `brittle.Transform`.
+        settings: `seed`, `p`, `table`, `data_range`, `bands` and options of the corruption, as in `brittle.Transform`.
     """
     return ColumnTransform(Transform(corruptions, severity, **settings), image, sample_key)
 

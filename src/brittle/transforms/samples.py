@@ -104,8 +104,11 @@ class Indexed:
 
 
 def content_id(image: Image) -> str:
-    """The id of an image whose sample is not known: a checksum of its shape and its pixels as 8 bit."""
-    if image.dtype.char != "B":
+    """The id of an image whose sample is not known: a checksum of its shape and its pixels.
+
+    Floats in [0, 1] have that of the 8-bit image that they are rounded to; other values count as they are.
+    """
+    if image.dtype.kind == "f" and image.size and image.min() >= 0 and image.max() <= 1:
         image = np.rint(image * 255).astype(np.uint8)
     return f"crc32:{crc32(np.ascontiguousarray(image).data, crc32(repr(image.shape).encode())):08x}"
 

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined
 from brittle.corruptions.kernels.resampling import scatter as read_nearby
@@ -99,12 +99,13 @@ def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares):
 @corruption(
     family="blur",
     source="c-bar",
+    full_depth=True,
     channels="rgb",
     fades=False,
     moves_pixels=True,
     shift_px=evenly(22.4, clean=0, steps=10, px=1),
 )
-def chromatic_abberation(image: Image, rng: Draws, *, shift_px: float) -> Image:
+def chromatic_abberation(image: Pixels, rng: Draws, *, shift_px: float) -> Pixels:
     """Red, green and blue are shifted apart, each in a direction of its own.
 
     Quirks kept: the spelling; the cubic B-spline is used without its prefilter, so every channel is also blurred
@@ -134,8 +135,8 @@ def circular_motion_blur(image: Image, rng: Draws, *, max_angle_deg: float) -> I
     return mean_of_rotations(image, np.radians(TURNS * max_angle_deg), WEIGHTS)
 
 
-@corruption(family="blur", source="c-bar", radius_px=evenly(22.4, clean=0, steps=10, px=1))
-def scatter(image: Image, rng: Draws, *, radius_px: float) -> Image:
+@corruption(family="blur", source="c-bar", full_depth=True, radius_px=evenly(22.4, clean=0, steps=10, px=1))
+def scatter(image: Pixels, rng: Draws, *, radius_px: float) -> Pixels:
     """Each pixel is read from a random place near it, as through rough glass.
 
     Quirk kept: what is random is only the seed of a hash of row and column, so the scatter has a faint
@@ -150,13 +151,14 @@ ORDERS = tuple(permutations(range(3)))
 @corruption(
     family="blur",
     source="c-bar",
+    full_depth=True,
     channels="rgb",
     fades=False,
     moves_pixels=True,
     mid_zoom=evenly(1.25, clean=1, steps=10),
     max_zoom=evenly(1.5, clean=1, steps=10),
 )
-def transverse_chromatic_abberation(image: Image, rng: Draws, *, mid_zoom: float, max_zoom: float) -> Image:
+def transverse_chromatic_abberation(image: Pixels, rng: Draws, *, mid_zoom: float, max_zoom: float) -> Pixels:
     """Red, green and blue are enlarged differently, so colours fringe more and more towards the edges.
 
     One channel keeps its size; which one is drawn. Quirks kept: the spelling; the cubic B-spline is used without

@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, to_byte
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, level
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-def colour_by_luma(image: Image, colours: NDArray[np.int64], smoothness: float, amount: float) -> Image:
+def colour_by_luma(image: Pixels, colours: NDArray[np.int64], smoothness: float, amount: float) -> Pixels:
     """Blend an RGB image with the colour that its luma has on a scale of five (5×3, grey levels).
 
     Between two colours the way is a mix of a straight line and a smooth step. The smooth one only ever rises: a
@@ -25,7 +25,7 @@ def colour_by_luma(image: Image, colours: NDArray[np.int64], smoothness: float, 
 
 @compiled
 def _colour_by_luma(image, colours, smoothness, amount):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(image.shape[0]):
         for x in range(image.shape[1]):
             red, green, blue = image[y, x, 0], image[y, x, 1], image[y, x, 2]
@@ -39,7 +39,7 @@ def _colour_by_luma(image, colours, smoothness, amount):
                 straight = low + u * (high - low)
                 smooth = low + step * ((high - low) & 255)
                 colour = straight + smoothness * (smooth - straight)
-                out[y, x, c] = to_byte(np.float64(image[y, x, c]) + amount * (colour - image[y, x, c]))
+                out[y, x, c] = level(np.float64(image[y, x, c]) + amount * (colour - image[y, x, c]))
     return out
 
 
@@ -128,7 +128,7 @@ def _technicolor(image, amount):
     return out
 
 
-def turn_colour_wheel(image: Image, turns: float) -> Image:
+def turn_colour_wheel(image: Pixels, turns: float) -> Pixels:
     """Add to the hue of HSV in whole turns; value and saturation stay, greys too. Cut to 8 bit."""
     return _turn_colour_wheel(image, 6 * (turns % 1))
 
@@ -136,7 +136,7 @@ def turn_colour_wheel(image: Image, turns: float) -> Image:
 @compiled
 def _turn_colour_wheel(image, sixths):
     height, width, _ = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(height):
         for x in range(width):
             r, g, b = np.float64(image[y, x, 0]), np.float64(image[y, x, 1]), np.float64(image[y, x, 2])
@@ -156,16 +156,19 @@ def _turn_colour_wheel(image, sixths):
             sector = min(int(hue), 5)
             # Rising or falling between the two, and never one level short of a whole number by a rounding error.
             f = hue - sector if sector % 2 == 0 else sector + 1 - hue
-            between = np.uint8(np.int32(low + chroma * f + 1e-9))
+            between = low + chroma * f + 1e-9
             top, bottom = (sector + 1) // 2 % 3, ((sector + 4) // 2) % 3
             out[y, x, 0] = out[y, x, 1] = out[y, x, 2] = between
-            out[y, x, top] = np.uint8(np.int32(high))
-            out[y, x, bottom] = np.uint8(np.int32(low))
+            out[y, x, top] = high
+            out[y, x, bottom] = low
     return out
 
 
-def away_from_grey(image: Image, factor: float) -> Image:
+def away_from_grey(image: Pixels, factor: float) -> Pixels:
     """grey + factor·(x − grey), cut and saturated to 8 bit; 0 is grey, 1 the image. The grey is Pillow's luma."""
+    if image.dtype != np.uint8:
+        grey = image @ (np.array([[19595], [38470], [7471]], np.float32) / np.float32(65536))
+        return np.clip(grey + np.float32(factor) * (image - grey), 0, 255)
     return _away_from_grey(image, np.float32(factor))
 
 
@@ -193,8 +196,10 @@ def bleach_bypass(image: Image, rng: Draws, *, amount: float) -> Image:  # noqa:
     return bypass_bleach(image, amount)
 
 
-@corruption(family="colour", source="c-bar", channels="rgb", abs_factor_shift=evenly(1, clean=0, steps=10))
-def color_balance(image: Image, rng: Draws, *, abs_factor_shift: float) -> Image:
+@corruption(
+    family="colour", source="c-bar", full_depth=True, channels="rgb", abs_factor_shift=evenly(1, clean=0, steps=10)
+)
+def color_balance(image: Pixels, rng: Draws, *, abs_factor_shift: float) -> Pixels:
     """Colours grow twice as strong, or fade to grey: a fair coin says which.
 
     As Pillow's colour enhancement does it. The released package cannot run this one, for want of an import; this
@@ -215,8 +220,10 @@ def color_dither(image: Image, rng: Draws, *, levels: float) -> Image:  # noqa: 
     return dither_along_rows(image, math.ceil(levels))
 
 
-@corruption(family="colour", source="c-bar", channels="rgb", abs_hue_turns=evenly(0.5, clean=0, steps=10))
-def hue_shift(image: Image, rng: Draws, *, abs_hue_turns: float) -> Image:
+@corruption(
+    family="colour", source="c-bar", full_depth=True, channels="rgb", abs_hue_turns=evenly(0.5, clean=0, steps=10)
+)
+def hue_shift(image: Pixels, rng: Draws, *, abs_hue_turns: float) -> Pixels:
     """All hues turn along the colour wheel, one way or the other; at the maximum to their complements.
 
     Value, saturation and greys stay as they are.
@@ -224,8 +231,8 @@ def hue_shift(image: Image, rng: Draws, *, abs_hue_turns: float) -> Image:
     return turn_colour_wheel(image, abs_hue_turns if rng.integer("sign", 2) else -abs_hue_turns)
 
 
-@corruption(family="colour", source="c-bar", channels="rgb", amount=evenly(0.5, clean=0, steps=10))
-def pseudocolor(image: Image, rng: Draws, *, amount: float) -> Image:
+@corruption(family="colour", source="c-bar", full_depth=True, channels="rgb", amount=evenly(0.5, clean=0, steps=10))
+def pseudocolor(image: Pixels, rng: Draws, *, amount: float) -> Pixels:
     """The picture is tinted by a scale of five random colours along its luma, as in a heat map.
 
     Between two colours the way is partly straight, partly a smooth step, in a share that is drawn. Quirks kept:

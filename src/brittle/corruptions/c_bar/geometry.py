@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image, Key
+from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, inlined, truncate
 from brittle.corruptions.kernels.blur import gaussian
@@ -21,12 +21,12 @@ from brittle.corruptions.severity import evenly
 Eight = tuple[float, float, float, float, float, float, float, float]
 
 
-def perspective(image: Image, coefficients: Eight) -> Image:
+def perspective(image: Pixels, coefficients: Eight) -> Pixels:
     """Read at ((a·x + b·y + c)/w, (d·x + e·y + f)/w) with w = g·x + h·y + 1, as Pillow's PERSPECTIVE does."""
     return _perspective(image, *map(float, coefficients))
 
 
-def quadrilateral(image: Image, corners: Eight) -> Image:
+def quadrilateral(image: Pixels, corners: Eight) -> Pixels:
     """Stretch a quadrilateral of the image over the frame, as Pillow's QUAD does.
 
     Its corners are (x, y) of the top left, bottom left, bottom right and top right.
@@ -42,7 +42,7 @@ def quadrilateral(image: Image, corners: Eight) -> Image:
 
 @inlined
 def _read(image, y, x, out, oy, ox):
-    """Pillow's bilinear reading: pixel centres lie at ½, edges are replicated, the fraction is cut off.
+    """Pillow's bilinear reading: pixel centres lie at ½, edges are replicated, the fraction of bytes is cut off.
 
     A position outside the frame gives the pixel's own colour.
     """
@@ -61,12 +61,12 @@ def _read(image, y, x, out, oy, ox):
             a, b = np.float64(image[ya, xa, c]), np.float64(image[ya, xb, c])
             p, q = np.float64(image[yb, xa, c]), np.float64(image[yb, xb, c])
             upper, lower = a + (b - a) * u, p + (q - p) * u
-            out[oy, ox, c] = np.uint8(np.int32(upper + (lower - upper) * v))
+            out[oy, ox, c] = upper + (lower - upper) * v
 
 
 @compiled
 def _perspective(image, a, b, c, d, e, f, g, h):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for oy in range(image.shape[0]):
         for ox in range(image.shape[1]):
             x, y = ox + 0.5, oy + 0.5
@@ -77,7 +77,7 @@ def _perspective(image, a, b, c, d, e, f, g, h):
 
 @compiled
 def _bilinear_patch(image, x0, x1, x2, x3, y0, y1, y2, y3):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for oy in range(image.shape[0]):
         for ox in range(image.shape[1]):
             x, y = ox + 0.5, oy + 0.5
@@ -86,7 +86,7 @@ def _bilinear_patch(image, x0, x1, x2, x3, y0, y1, y2, y3):
 
 
 def pinch_and_twirl_discs(
-    image: Image, key: Key, cell: int, rows: int, columns: int, angle: float, amount: float
+    image: Pixels, key: Key, cell: int, rows: int, columns: int, angle: float, amount: float
 ) -> Field:
     """A grid of round whirls, each pinched and turned by ±angle at its centre; the sign is drawn for each."""
     return _pinch_and_twirl(image.astype(np.float32), key, cell, rows, columns, angle, amount)
@@ -122,7 +122,7 @@ def _pinch_and_twirl(picture, key, cell, rows, columns, angle, amount):
     return picture
 
 
-def fish_eyes(image: Image, key: Key, count: int, radius: float, eta: float) -> Field:
+def fish_eyes(image: Pixels, key: Key, count: int, radius: float, eta: float) -> Field:
     """Glass hemispheres at random places: light is refracted with the index `eta`, in each axis by itself."""
     return _fish_eyes(image.astype(np.float32), key, count, radius, eta)
 
@@ -200,10 +200,11 @@ LARGEST = 224
 @corruption(
     family="geometry",
     source="c-bar",
+    full_depth=True,
     lens_scale=evenly(0.5 * 224, clean=0, steps=10, px=1),
     lighting=evenly(2, clean=0, steps=10),
 )
-def caustic_refraction(image: Image, rng: Draws, *, lens_scale: float, lighting: float) -> Image:
+def caustic_refraction(image: Pixels, rng: Draws, *, lens_scale: float, lighting: float) -> Pixels:
     """The picture at the bottom of a pool, seen and lit through moving water.
 
     Quirks kept: the surface is the brightness of caustic_noise; it ends at the frame, so the edge bends most and
@@ -224,8 +225,8 @@ LENSES = 0.01 * 224 * 224
 """How many lenses a square image has, before the fraction is cut off."""
 
 
-@corruption(family="geometry", source="c-bar", eta=evenly(3, clean=1, steps=10))
-def fish_eye(image: Image, rng: Draws, *, eta: float) -> Image:
+@corruption(family="geometry", source="c-bar", full_depth=True, eta=evenly(3, clean=1, steps=10))
+def fish_eye(image: Pixels, rng: Draws, *, eta: float) -> Pixels:
     """501 small glass lenses lie over the picture, one on top of the other, and enlarge what is below them.
 
     Severity is the refractive index. Lenses have a radius of 5 % of the shorter side, but at least 3 px (down to
@@ -236,20 +237,21 @@ def fish_eye(image: Image, rng: Draws, *, eta: float) -> Image:
     side = min(height, width)
     radius = max(0.05 * side, min(3.0, 3 / 32 * side))
     count = int(LENSES * max(height, width) / side)
-    return truncate(fish_eyes(image, rng.key("lenses"), count, radius, eta))
+    return truncate(fish_eyes(image, rng.key("lenses"), count, radius, eta), image)
 
 
 @corruption(
     family="geometry",
     source="c-bar",
+    full_depth=True,
     abs_offset=evenly(0.1, clean=0, steps=10),
     abs_shift_px=evenly(22.4, clean=0, steps=10, px=1),
     abs_log2_factor=evenly(0.15, clean=0, steps=10),
     denominator=evenly(0.2 / 224, clean=0, steps=10, px=-1),
 )
 def perspective_no_bars(
-    image: Image, rng: Draws, *, abs_offset: float, abs_shift_px: float, abs_log2_factor: float, denominator: float
-) -> Image:
+    image: Pixels, rng: Draws, *, abs_offset: float, abs_shift_px: float, abs_log2_factor: float, denominator: float
+) -> Pixels:
     """The picture from another viewpoint: sheared, shifted, scaled and tilted, each by a fixed size and random sign.
 
     Where the view leaves the frame, the clean picture shows, so there are no black bars. Quirk kept: the tilt
@@ -272,11 +274,12 @@ COARSE_BELOW = math.sqrt(32 * 224)
 @corruption(
     family="geometry",
     source="c-bar",
+    full_depth=True,
     fades=False,
     abs_angle_rad=evenly(math.pi / 2, clean=0, steps=10),
     amount=evenly(0.5, clean=0.1, steps=10),
 )
-def pinch_and_twirl(image: Image, rng: Draws, *, abs_angle_rad: float, amount: float) -> Image:
+def pinch_and_twirl(image: Pixels, rng: Draws, *, abs_angle_rad: float, amount: float) -> Pixels:
     """A grid of whirls, each pinched towards its centre and twisted one way or the other.
 
     5×5 whirls as published for 224 px, 3×3 as for 32 px, more along a longer side; rows and columns left over at
@@ -287,11 +290,14 @@ def pinch_and_twirl(image: Image, rng: Draws, *, abs_angle_rad: float, amount: f
     across = 3 if side < COARSE_BELOW else 5
     cell = max(side // across, 1)
     rows, columns = (min(length * across // side, length // cell) for length in (height, width))
-    return truncate(pinch_and_twirl_discs(image, rng.key("signs"), cell, rows, columns, abs_angle_rad, amount))
+    whirled = pinch_and_twirl_discs(image, rng.key("signs"), cell, rows, columns, abs_angle_rad, amount)
+    return truncate(whirled, image)
 
 
-@corruption(family="geometry", source="c-bar", max_corner_shift_px=evenly(224 / 3, clean=0, steps=10, px=1))
-def quadrilateral_no_bars(image: Image, rng: Draws, *, max_corner_shift_px: float) -> Image:
+@corruption(
+    family="geometry", source="c-bar", full_depth=True, max_corner_shift_px=evenly(224 / 3, clean=0, steps=10, px=1)
+)
+def quadrilateral_no_bars(image: Pixels, rng: Draws, *, max_corner_shift_px: float) -> Pixels:
     """The four corners are pulled in random directions, and what they span fills the frame.
 
     Where a corner lies outside, the clean picture shows, so there are no black bars. Bilinear as Pillow's
@@ -309,8 +315,8 @@ def quadrilateral_no_bars(image: Image, rng: Draws, *, max_corner_shift_px: floa
     return quadrilateral(image, (*nw, *sw, *se, *ne))
 
 
-@corruption(family="geometry", source="c-bar", amplitude_px=evenly(5.6, clean=0, steps=10, px=1))
-def ripple(image: Image, rng: Draws, *, amplitude_px: float) -> Image:
+@corruption(family="geometry", source="c-bar", full_depth=True, amplitude_px=evenly(5.6, clean=0, steps=10, px=1))
+def ripple(image: Pixels, rng: Draws, *, amplitude_px: float) -> Pixels:
     """Rows and columns are stretched and squeezed in waves, as behind ribbed glass.
 
     Quirks kept: each axis is moved along itself only, so there is no sideways wave; at the borders black
@@ -329,8 +335,8 @@ def ripple(image: Image, rng: Draws, *, amplitude_px: float) -> Image:
     return read_grid(image, moved("y", height), moved("x", width))
 
 
-@corruption(family="geometry", source="c-bar", amplitude=evenly(0.25, clean=0, steps=10))
-def water_drop(image: Image, rng: Draws, *, amplitude: float) -> Image:
+@corruption(family="geometry", source="c-bar", full_depth=True, amplitude=evenly(0.25, clean=0, steps=10))
+def water_drop(image: Pixels, rng: Draws, *, amplitude: float) -> Pixels:
     """Rings of waves spread from a point, as where a drop has fallen into water.
 
     The amplitude is a share of the wavelength, which is drawn, as are centre and phase. Quirk kept: the waves end

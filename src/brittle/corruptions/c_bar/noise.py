@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image, Key
+from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, cosine, sine
 from brittle.corruptions.kernels.layers import add_layer, fade_to_white
@@ -188,8 +188,8 @@ def _shade(position, shift, row):
         row[x] = sine(position[x] + shift)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(196, clean=0, steps=10))
-def blue_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, channels="any", intensity=evenly(196, clean=0, steps=10))
+def blue_noise(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Fine grain in every channel: random noise whose amplitude grows with the frequency.
 
     Quirk kept: phases are copied with the wrong sign, so the inverse transform is complex, and its real part is
@@ -200,8 +200,8 @@ def blue_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
     return add_layer(image, np.stack(planes), intensity)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(64, clean=0, steps=10))
-def brownish_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, channels="any", intensity=evenly(64, clean=0, steps=10))
+def brownish_noise(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Large soft clouds of colour: random noise whose amplitude falls with the square of the frequency.
 
     Quirks kept: the mean is not removed and is the largest term, so each channel is shifted as a whole, which
@@ -213,8 +213,8 @@ def brownish_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
     return add_layer(image, np.stack(planes), intensity)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(255, clean=0, steps=10))
-def caustic_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, intensity=evenly(255, clean=0, steps=10))
+def caustic_noise(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Light on the bottom of a pool: bright patches between the curves; it only brightens.
 
     The pattern repeats after 0.75 to 1.25 times the shorter side, with a faint seam, as published.
@@ -228,8 +228,8 @@ NARROWEST = 1e-6
 """Rings have a width, even if 0 is drawn."""
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(128, clean=0, steps=10))
-def cocentric_sine_waves(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, intensity=evenly(128, clean=0, steps=10))
+def cocentric_sine_waves(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Grey rings around a random centre, bent into lobes.
 
     Quirks kept: the spelling; the profile of a ring is a sawtooth, not a sine; the number of lobes is not whole,
@@ -248,8 +248,10 @@ def cocentric_sine_waves(image: Image, rng: Draws, *, intensity: float) -> Image
     return add_layer(image, rings, intensity)
 
 
-@corruption(family="noise", source="c-bar", fades=False, falloff_exponent=evenly(1.3, clean=0, steps=10))
-def inverse_sparkles(image: Image, rng: Draws, *, falloff_exponent: float) -> Image:
+@corruption(
+    family="noise", source="c-bar", full_depth=True, fades=False, falloff_exponent=evenly(1.3, clean=0, steps=10)
+)
+def inverse_sparkles(image: Pixels, rng: Draws, *, falloff_exponent: float) -> Pixels:
     """The picture is seen inside one large star and turns white outside it.
 
     The published "amount" is 100 − 50·falloff_exponent. Quirk kept: rays are paler towards their edges at any
@@ -262,8 +264,8 @@ def inverse_sparkles(image: Image, rng: Draws, *, falloff_exponent: float) -> Im
     return fade_to_white(image, star(height, width, centre=centre, lengths=lengths, exponent=falloff_exponent))
 
 
-@corruption(family="noise", source="c-bar", alpha=evenly(0.5, clean=0, steps=10))
-def perlin_noise(image: Image, rng: Draws, *, alpha: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, alpha=evenly(0.5, clean=0, steps=10))
+def perlin_noise(image: Pixels, rng: Draws, *, alpha: float) -> Pixels:
     """Grey smoke: turbulence of five octaves is blended in.
 
     Quirk kept: the smoke has no value below one half, so it lightens and flattens the picture. Not kept: one
@@ -274,8 +276,8 @@ def perlin_noise(image: Image, rng: Draws, *, alpha: float) -> Image:
     return add_layer(image, smoke, 255 * alpha, keep=1 - alpha)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(64, clean=0, steps=10))
-def plasma_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, intensity=evenly(64, clean=0, steps=10))
+def plasma_noise(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Swirling colours, as of old screen savers, laid over a slightly dimmed picture.
 
     The picture keeps 1 − intensity/255 of its brightness, while the colours, which reach from −intensity to
@@ -294,8 +296,8 @@ def plasma_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
     return add_layer(image, colours, intensity, keep=1 - intensity / 255)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(196, clean=0, steps=10))
-def single_frequency_greyscale(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, intensity=evenly(196, clean=0, steps=10))
+def single_frequency_greyscale(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Grey stripes: one plane sine wave of a random direction, frequency and phase.
 
     One frequency is uniform on ±π radians per pixel, the other is smaller; which of them runs across is a fair
@@ -312,8 +314,10 @@ def single_frequency_greyscale(image: Image, rng: Draws, *, intensity: float) ->
 STARS = 5
 
 
-@corruption(family="noise", source="c-bar", fades=False, radius=evenly(0.1 * 224, clean=0, steps=10, px=1))
-def sparkles(image: Image, rng: Draws, *, radius: float) -> Image:
+@corruption(
+    family="noise", source="c-bar", full_depth=True, fades=False, radius=evenly(0.1 * 224, clean=0, steps=10, px=1)
+)
+def sparkles(image: Pixels, rng: Draws, *, radius: float) -> Pixels:
     """Five white stars of 50 to 199 rays each, glittering over the picture.
 
     Quirk kept: a ray is at least one pixel long at any size, so on small images the first severities look alike,
@@ -329,8 +333,8 @@ def sparkles(image: Image, rng: Draws, *, radius: float) -> Image:
     return fade_to_white(image, kept)
 
 
-@corruption(family="noise", source="c-bar", intensity=evenly(255, clean=0, steps=10))
-def voronoi_noise(image: Image, rng: Draws, *, intensity: float) -> Image:
+@corruption(family="noise", source="c-bar", full_depth=True, intensity=evenly(255, clean=0, steps=10))
+def voronoi_noise(image: Pixels, rng: Draws, *, intensity: float) -> Pixels:
     """Soft round cells around scattered points, dark ones or bright ones at even odds.
 
     The cells cover more than the gaps, so the whole picture darkens or brightens with them. Quirk kept: points are

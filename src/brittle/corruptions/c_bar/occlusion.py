@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from brittle._types import Image, Key
+from brittle._types import Key, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, inlined
 from brittle.corruptions.kernels.noise import blue_noise
@@ -15,7 +15,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-def draw_lines(image: Image, key: Key, count: int, angle: float, spread: float, reach: int, grey: int) -> Image:
+def draw_lines(image: Pixels, key: Key, count: int, angle: float, spread: float, reach: int, grey: int) -> Pixels:
     """Draw `count` lines through random places, `reach` to both sides, within ±spread·π of an angle.
 
     A pixel is covered by 1 minus its distance to the line between the two whole-numbered end points, inside the
@@ -55,11 +55,11 @@ def _draw_lines(image, key, count, angle, spread, reach, grey):
                     y, x = (p, q) if steep else (q, p)
                     for c in range(channels):
                         value = np.float64(image[y, x, c])
-                        image[y, x, c] = np.uint8(np.int32(value + cover * (grey - value)))
+                        image[y, x, c] = value + cover * (grey - value)
     return image
 
 
-def hide_squares(image: Image, key: Key, angle: float, cell: float, share: float, grey: int) -> Image:
+def hide_squares(image: Pixels, key: Key, angle: float, cell: float, share: float, grey: int) -> Pixels:
     """Paint a share of the black squares of a board grey; which ones is drawn square by square.
 
     A square's flag is that of its coordinates cut towards 0, so the squares on both sides of 0 share theirs.
@@ -83,19 +83,21 @@ def _hide_squares(image, key, cosine, sine, cells, share, grey):
     return out
 
 
-@corruption(family="occlusion", source="c-bar", fades=False, threshold=evenly(0.5, clean=-2.5, steps=10))
-def blue_noise_sample(image: Image, rng: Draws, *, threshold: float) -> Image:
+@corruption(
+    family="occlusion", source="c-bar", full_depth=True, fades=False, threshold=evenly(0.5, clean=-2.5, steps=10)
+)
+def blue_noise_sample(image: Pixels, rng: Draws, *, threshold: float) -> Pixels:
     """Pixels turn black, evenly scattered: those where blue noise is not above a threshold.
 
     Quirk kept: the threshold starts at −2.5 standard deviations, so just above severity 0 already 0.6 % are black.
     """
     height, width = image.shape[:2]
     kept = blue_noise(rng.key("phases"), height, width) > threshold
-    return np.asarray(image * kept[:, :, np.newaxis], np.uint8)
+    return np.asarray(image * kept[:, :, np.newaxis], image.dtype)
 
 
-@corruption(family="occlusion", source="c-bar", fraction=evenly(1, clean=0, steps=10))
-def checkerboard_cutout(image: Image, rng: Draws, *, fraction: float) -> Image:
+@corruption(family="occlusion", source="c-bar", full_depth=True, fraction=evenly(1, clean=0, steps=10))
+def checkerboard_cutout(image: Pixels, rng: Draws, *, fraction: float) -> Pixels:
     """Grey squares of a turned checkerboard hide parts of the picture; at the maximum every second square.
 
     Angle and size of the squares are drawn, and for each black square whether it is there. Quirk kept: the two
@@ -105,8 +107,8 @@ def checkerboard_cutout(image: Image, rng: Draws, *, fraction: float) -> Image:
     return hide_squares(image, rng.key("squares"), rng.uniform("angle", 0, 2 * math.pi), cell, fraction, 128)
 
 
-@corruption(family="occlusion", source="c-bar", line_count=evenly(224, clean=0, steps=10, px=1))
-def lines(image: Image, rng: Draws, *, line_count: float) -> Image:
+@corruption(family="occlusion", source="c-bar", full_depth=True, line_count=evenly(224, clean=0, steps=10, px=1))
+def lines(image: Pixels, rng: Draws, *, line_count: float) -> Pixels:
     """Thin grey lines cross the picture, more or less in one direction.
 
     Base angle and spread are drawn. Quirks kept: lines are one pixel wide at any size, and their number grows with

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image, Key
+from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, rounded, truncate
 from brittle.corruptions.kernels.blur import gaussian_bytes, mean_of_zooms
@@ -21,7 +21,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
 
 
-def copy_from_neighbours(image: Image, key: Key, reach: float, sweeps: float) -> Image:
+def copy_from_neighbours(image: Pixels, key: Key, reach: float, sweeps: float) -> Pixels:
     """Sweep the image in place, from the bottom right to the top left, each pixel becoming a copy of a neighbour.
 
     Offsets are uniform on −reach … reach−1 in both directions; a real-valued reach goes on smoothly down to 0,
@@ -122,17 +122,18 @@ def _remainder(
     return np.stack([rows - outer, columns - outer], 1), rest[rows, columns].astype(np.float32)
 
 
-def defocus(image: Image, radius: float, alias_sigma: float) -> Image:
+def defocus(image: Pixels, radius: float, alias_sigma: float) -> Pixels:
     """Correlate each channel with the disk; borders mirror without repeating the edge.
 
     A disk on the pixel grid grows ring by ring. So that the blur does not, it passes from one ring to the next by
     blending the two.
     """
     ring, share = _next_ring(radius) if radius <= LARGEST_PUBLISHED else (radius, 0.0)
-    blurred = _blur_by_disk(image, *disk(radius, alias_sigma))
+    sums = np.empty(0, np.int32 if image.dtype == np.uint8 else np.float64)
+    blurred = _blur_by_disk(image, *disk(radius, alias_sigma), sums)
     if share > 0:
-        blurred += np.float32(share) * (_blur_by_disk(image, *disk(ring, alias_sigma)) - blurred)
-    return truncate(blurred)
+        blurred += np.float32(share) * (_blur_by_disk(image, *disk(ring, alias_sigma), sums) - blurred)
+    return truncate(blurred, image)
 
 
 @lru_cache(maxsize=256)
@@ -152,9 +153,10 @@ def _next_ring(radius: float) -> tuple[float, float]:
 
 
 @compiled
-def _blur_by_disk(image, half_widths, bell, weight, rest_at, rest):
+def _blur_by_disk(image, half_widths, bell, weight, rest_at, rest, sums):
     """The sums over the disk, from running sums along rows; then the bell down and across; then the remainder.
 
+    Sums are of the type of `sums`, an empty array.
     Offsets have no sign, and no row is a slice: see `_add_pairs` of kernels/blur.py.
     """
     height, width, channels = image.shape
@@ -164,10 +166,10 @@ def _blur_by_disk(image, half_widths, bell, weight, rest_at, rest):
         margin = max(margin, max(abs(rest_at[i, 0]), abs(rest_at[i, 1])))
     padded = _mirrored(image, margin)
     stride = (width + 2 * margin) * channels
-    running = _running_sums(padded, stride, channels)
+    running = _running_sums(padded, stride, channels, sums)
     length, wide = width * channels, (width + 2 * taps) * channels
     rows = 2 * taps + 1
-    ring, down = np.empty(rows * wide, np.int32), np.empty(wide, np.float32)
+    ring, down = np.empty(rows * wide, sums.dtype), np.empty(wide, np.float32)
     at, begins = np.empty(rows, np.uint64), np.empty(len(rest), np.uint64)
     scaled, full = np.empty(rows, np.float32), np.empty(rows, np.float32)
     for j in range(rows):
@@ -195,10 +197,10 @@ def _blur_by_disk(image, half_widths, bell, weight, rest_at, rest):
 
 @compiled
 def _mirrored(image, margin):
-    """The image with margins that mirror without repeating the edge, as one row of bytes."""
+    """The image with margins that mirror without repeating the edge, as one row."""
     height, width, channels = image.shape
     source, length, stride = image.reshape(-1), width * channels, (width + 2 * margin) * channels
-    out = np.empty((height + 2 * margin) * stride, np.uint8)
+    out = np.empty((height + 2 * margin) * stride, image.dtype)
     for row in range(height + 2 * margin):
         begin, to = mirror(row - margin, height) * length, row * stride
         start, middle = np.uint64(begin), np.uint64(to + margin * channels)
@@ -213,10 +215,10 @@ def _mirrored(image, margin):
 
 
 @compiled
-def _running_sums(pixels, stride, channels):
+def _running_sums(pixels, stride, channels, sums):
     """Sums of all pixels to the left, one pixel longer than a row."""
     rows, after = len(pixels) // stride, np.uint64(channels)
-    out = np.empty(rows * (stride + channels), np.int32)
+    out = np.empty(rows * (stride + channels), sums.dtype)
     for y in range(rows):
         start, to = np.uint64(y * stride), np.uint64(y * (stride + channels))
         for x in range(after):
@@ -303,6 +305,7 @@ def _add_eights(source, at, weights, length, out, start):
 @corruption(
     family="blur",
     source="imagenet-c",
+    full_depth=True,
     blends=True,
     radius=levels(
         *(3, 4, 6, 8, 10),
@@ -321,7 +324,7 @@ def _add_eights(source, at, weights, length, out, start):
         px=1,
     ),
 )
-def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float) -> Image:  # noqa: ARG001
+def defocus_blur(image: Pixels, rng: Draws, *, radius: float, alias_sigma: float) -> Pixels:  # noqa: ARG001
     """A lens out of focus: correlation with a disk whose rim is smoothed a little.
 
     Quirks kept: the kernels of radius 8 and 10 sum to 1.013 and 1.011 (7, 10 and 12 at 299 px likewise), so the
@@ -335,6 +338,7 @@ def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float)
 @corruption(
     family="blur",
     source="imagenet-c",
+    full_depth=True,
     sigma=levels(
         *(1, 2, 3, 4, 6),
         at32=(0.4, 0.6, 0.7, 0.8, 1),
@@ -344,7 +348,7 @@ def defocus_blur(image: Image, rng: Draws, *, radius: float, alias_sigma: float)
         px=1,
     ),
 )
-def gaussian_blur(image: Image, rng: Draws, *, sigma: float) -> Image:  # noqa: ARG001
+def gaussian_blur(image: Pixels, rng: Draws, *, sigma: float) -> Pixels:  # noqa: ARG001
     """A Gaussian filter that ends at 4σ, edges replicated. One of the four extra corruptions."""
     return gaussian_bytes(image, sigma)
 
@@ -352,6 +356,7 @@ def gaussian_blur(image: Image, rng: Draws, *, sigma: float) -> Image:  # noqa: 
 @corruption(
     family="blur",
     source="imagenet-c",
+    full_depth=True,
     monotone=False,
     sigma=levels(
         *(0.7, 0.9, 1, 1.1, 1.5),
@@ -377,7 +382,7 @@ def gaussian_blur(image: Image, rng: Draws, *, sigma: float) -> Image:  # noqa: 
         clean=None,
     ),
 )
-def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iterations: float) -> Image:
+def glass_blur(image: Pixels, rng: Draws, *, sigma: float, max_delta: float, iterations: float) -> Pixels:
     """Frosted glass: blur, let pixels change places with near neighbours, and blur again.
 
     Quirks kept: the published exchange overwrites one pixel before it reads it, so each pixel is a *copy* of a
@@ -393,6 +398,7 @@ def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iter
 @corruption(
     family="blur",
     source="imagenet-c",
+    full_depth=True,
     radius=levels(
         *(10, 15, 15, 15, 20),
         at32=(6, 6, 6, 8, 9),
@@ -410,19 +416,20 @@ def glass_blur(image: Image, rng: Draws, *, sigma: float, max_delta: float, iter
         px=1,
     ),
 )
-def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Image:
+def motion_blur(image: Pixels, rng: Draws, *, radius: float, sigma: float) -> Pixels:
     """A moving camera: a one-sided Gaussian trail at an angle uniform on −45° … 45°, drawn once per image.
 
     Quirks kept: the trail points one way, so the picture moves; taps sit on whole pixels; and, alone among the
     19, the result is rounded, because ImageMagick made it. Between the levels the last tap has a fractional
     weight.
     """
-    return rounded(blur(image, radius, sigma, rng.uniform("angle", -45, 45)))
+    return rounded(blur(image, radius, sigma, rng.uniform("angle", -45, 45)), image)
 
 
 @corruption(
     family="blur",
     source="imagenet-c",
+    full_depth=True,
     largest_zoom=levels(
         *(1.11, 1.15, 1.20, 1.24, 1.30),
         at32=(1.06, 1.11, 1.15, 1.20, 1.25),
@@ -439,7 +446,7 @@ def motion_blur(image: Image, rng: Draws, *, radius: float, sigma: float) -> Ima
         integer=True,
     ),
 )
-def zoom_blur(image: Image, rng: Draws, *, largest_zoom: float, layers: float) -> Image:  # noqa: ARG001
+def zoom_blur(image: Pixels, rng: Draws, *, largest_zoom: float, layers: float) -> Pixels:  # noqa: ARG001
     """A camera that moves towards the scene: the mean of the image and of ever larger enlargements of it.
 
     Quirks kept: the clean image counts twice, because the list of enlargements begins with 1; and the ends of

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from brittle._types import Field, Image, Key
+from brittle._types import Field, Image, Key, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, to_byte
+from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, inlined, level
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.colour import change_saturation
 from brittle.corruptions.kernels.jpeg import through_jpeg
@@ -39,7 +39,7 @@ def _warp(image, matrix, dx, dy, alpha):
             ys[x] = matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2]
         _find_corners(xs, ys, height, width, 0, at, shares)
         _interpolate(planes, at, shares, warped, y * width)
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     target = out.reshape(-1)
     if not len(dx):
         _join(warped, target, 0)
@@ -55,7 +55,7 @@ def _warp(image, matrix, dx, dy, alpha):
 
 @compiled
 def _split(pixels, planes):
-    """The channels of interleaved bytes."""
+    """The channels of interleaved pixels."""
     count = np.uint64(planes.shape[1])
     if len(planes) == 3:
         r, g, b = planes[0], planes[1], planes[2]
@@ -69,18 +69,18 @@ def _split(pixels, planes):
 
 @compiled
 def _join(planes, pixels, start):
-    """Truncate channels to bytes, interleaved from `start` on."""
+    """Interleave channels from `start` on; bytes are truncated."""
     count, to = np.uint64(planes.shape[1]), np.uint64(start)
     if len(planes) == 3:
         r, g, b = planes[0], planes[1], planes[2]
         one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
         for i in range(count):
-            pixels[to + three * i] = to_byte(r[i])
-            pixels[to + three * i + one] = to_byte(g[i])
-            pixels[to + three * i + two] = to_byte(b[i])
+            pixels[to + three * i] = level(r[i])
+            pixels[to + three * i + one] = level(g[i])
+            pixels[to + three * i + two] = level(b[i])
     else:
         for i in range(count):
-            pixels[to + i] = to_byte(planes[0, i])
+            pixels[to + i] = level(planes[0, i])
 
 
 @compiled
@@ -210,12 +210,24 @@ def _through_modes(noise, rows, row_gain, columns, column_gain):
     return out
 
 
-def mosaic(image: Image, rows: int, columns: int) -> Image:
-    """Reduce to rows×columns box means, first along x, then along y, each rounded; then repeat them to full size.
+def mosaic(image: Pixels, rows: int, columns: int) -> Pixels:
+    """Reduce to rows×columns box means, along x, then along y, each rounded if of bytes; repeat them to full size.
 
     A box holds the pixels whose centres fall into it, so neighbouring boxes may differ by one pixel in width.
     """
+    if image.dtype != np.uint8:
+        return _box_means(_box_means(image, columns, 1), rows, 0)
     return _mosaic(image, rows, columns).reshape(image.shape)
+
+
+def _box_means(image: Pixels, count: int, axis: int) -> Pixels:
+    """The boxes along one axis, each repeated over the pixels that show it; nothing is rounded."""
+    begin, end, shown = (ends.astype(np.int64) for ends in _boxes(image.shape[axis], count))
+    sums = np.cumsum(image, axis=axis, dtype=np.float64)
+    sums = np.concatenate([np.zeros_like(sums.take([0], axis)), sums], axis)
+    wide = np.expand_dims(end - begin, tuple(i for i in range(3) if i != axis))
+    means = (sums.take(end, axis) - sums.take(begin, axis)) / wide
+    return means.take(shown, axis).astype(image.dtype)
 
 
 @compiled
@@ -300,6 +312,7 @@ def _round(total, share):
 @corruption(
     family="digital",
     source="imagenet-c",
+    full_depth=True,
     factor=levels(
         *(0.4, 0.3, 0.2, 0.1, 0.05),
         at32=(0.75, 0.5, 0.4, 0.3, 0.15),
@@ -308,11 +321,14 @@ def _round(total, share):
         clean=1,
     ),
 )
-def contrast(image: Image, rng: Draws, *, factor: float) -> Image:  # noqa: ARG001
+def contrast(image: Pixels, rng: Draws, *, factor: float) -> Pixels:  # noqa: ARG001
     """Every channel is drawn towards its own mean: (x − μ)·c + μ.
 
     Quirk kept: μ is the mean of the channel, not of the luminance, so colour casts stay.
     """
+    if image.dtype != np.uint8:
+        mean = image.mean(axis=(0, 1), dtype=np.float64)
+        return np.clip((image - mean) * factor + mean, 0, 255).astype(image.dtype)
     return _draw_towards_mean(image, factor)
 
 
@@ -359,6 +375,7 @@ def _draw_towards_mean(image, factor):
 @corruption(
     family="digital",
     source="imagenet-c",
+    full_depth=True,
     monotone=False,
     moves_pixels=True,
     alpha=levels(
@@ -386,7 +403,7 @@ def _draw_towards_mean(image, factor):
         px=1,
     ),
 )
-def elastic_transform(image: Image, rng: Draws, *, alpha: float, sigma: float, affine_jitter: float) -> Image:
+def elastic_transform(image: Pixels, rng: Draws, *, alpha: float, sigma: float, affine_jitter: float) -> Pixels:
     """A rubber sheet: a random affine map, then a smooth random displacement of every pixel.
 
     Quirks kept: at 224 px the constants are multiples of 244, a slip of the authors, and at 299 px of 360;
@@ -427,6 +444,7 @@ def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # n
 @corruption(
     family="digital",
     source="imagenet-c",
+    full_depth=True,
     scale=levels(
         *(0.6, 0.5, 0.4, 0.3, 0.25),
         at32=(0.95, 0.9, 0.85, 0.75, 0.65),
@@ -435,7 +453,7 @@ def jpeg_compression(image: Image, rng: Draws, *, quality: float) -> Image:  # n
         clean=1,
     ),
 )
-def pixelate(image: Image, rng: Draws, *, scale: float) -> Image:  # noqa: ARG001
+def pixelate(image: Pixels, rng: Draws, *, scale: float) -> Pixels:  # noqa: ARG001
     """Shrink each side to ⌊side·c⌋ by averaging boxes, and enlarge again by repetition.
 
     Box means are whole numbers after each of the two passes, as Pillow's BOX filter makes them. The number of
@@ -448,6 +466,7 @@ def pixelate(image: Image, rng: Draws, *, scale: float) -> Image:  # noqa: ARG00
 @corruption(
     family="digital",
     source="imagenet-c",
+    full_depth=True,
     monotone=False,
     channels="rgb",
     factor=levels(
@@ -465,7 +484,7 @@ def pixelate(image: Image, rng: Draws, *, scale: float) -> Image:  # noqa: ARG00
         clean=0,
     ),
 )
-def saturate(image: Image, rng: Draws, *, factor: float, shift: float) -> Image:  # noqa: ARG001
+def saturate(image: Pixels, rng: Draws, *, factor: float, shift: float) -> Pixels:  # noqa: ARG001
     """Colours fade (severities 1 and 2) or glow (3 to 5): S ← S·a + b of HSV. One of the four extra corruptions.
 
     Quirks kept: a neutral grey has hue 0, so the shift of severities 4 and 5 turns it red; and the published

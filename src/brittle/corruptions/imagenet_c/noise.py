@@ -2,7 +2,7 @@
 
 import math
 
-from brittle._types import Image
+from brittle._types import Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.noise import add_normal, count_photons, replace_with_extremes
 from brittle.corruptions.registry import corruption
@@ -12,6 +12,8 @@ from brittle.corruptions.severity import levels
 @corruption(
     family="noise",
     source="imagenet-c",
+    full_depth=True,
+    channels="any",
     sigma=levels(
         *(0.08, 0.12, 0.18, 0.26, 0.38),
         at32=(0.04, 0.06, 0.08, 0.09, 0.10),
@@ -20,7 +22,7 @@ from brittle.corruptions.severity import levels
         clean=0,
     ),
 )
-def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> Image:
+def gaussian_noise(image: Pixels, rng: Draws, *, sigma: float) -> Pixels:
     """Normal noise of standard deviation σ, independent for every pixel and channel, as from a sensor in low light."""
     return add_normal(image, rng.key("noise"), constant=255 * sigma)
 
@@ -28,6 +30,8 @@ def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> Image:
 @corruption(
     family="noise",
     source="imagenet-c",
+    full_depth=True,
+    channels="any",
     amount=levels(
         *(0.03, 0.06, 0.09, 0.17, 0.27),
         at32=(0.01, 0.02, 0.03, 0.05, 0.07),
@@ -36,7 +40,7 @@ def gaussian_noise(image: Image, rng: Draws, *, sigma: float) -> Image:
         clean=0,
     ),
 )
-def impulse_noise(image: Image, rng: Draws, *, amount: float) -> Image:
+def impulse_noise(image: Pixels, rng: Draws, *, amount: float) -> Pixels:
     """Salt and pepper: a share of all elements becomes 0 or 255, at even odds.
 
     Quirk kept: channels are hit separately, so the specks are coloured.
@@ -47,6 +51,8 @@ def impulse_noise(image: Image, rng: Draws, *, amount: float) -> Image:
 @corruption(
     family="noise",
     source="imagenet-c",
+    full_depth=True,
+    channels="any",
     photons=levels(
         *(60, 25, 12, 5, 3),
         at32=(500, 250, 100, 75, 50),
@@ -56,7 +62,7 @@ def impulse_noise(image: Image, rng: Draws, *, amount: float) -> Image:
         scale="inverse-sqrt",
     ),
 )
-def shot_noise(image: Image, rng: Draws, *, photons: float) -> Image:
+def shot_noise(image: Pixels, rng: Draws, *, photons: float) -> Pixels:
     """Photon counting: Poisson(λ·x)/λ for each element, where white stands for λ photons. Black stays black.
 
     Between the levels the relative noise 1/√λ moves linearly. Above 2,000 photons (a severity close to 0)
@@ -68,6 +74,8 @@ def shot_noise(image: Image, rng: Draws, *, photons: float) -> Image:
 @corruption(
     family="noise",
     source="imagenet-c",
+    full_depth=True,
+    channels="any",
     sigma=levels(
         *(0.15, 0.20, 0.35, 0.45, 0.60),
         at32=(0.06, 0.10, 0.12, 0.16, 0.20),
@@ -76,6 +84,6 @@ def shot_noise(image: Image, rng: Draws, *, photons: float) -> Image:
         clean=0,
     ),
 )
-def speckle_noise(image: Image, rng: Draws, *, sigma: float) -> Image:
+def speckle_noise(image: Pixels, rng: Draws, *, sigma: float) -> Pixels:
     """Normal noise in proportion to brightness: x + x·n for every element. One of the four extra corruptions."""
     return add_normal(image, rng.key("noise"), gain=sigma)

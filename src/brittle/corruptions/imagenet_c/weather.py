@@ -9,9 +9,10 @@ import cv2
 import numpy as np
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._types import Field, Image, Key
-from brittle.corruptions.images import LUMINANCE, Draws
-from brittle.corruptions.kernels.arithmetic import compiled, to_byte
+from brittle._types import Field, Image, Key, Pixels
+from brittle.corruptions.images import Draws
+from brittle.corruptions.inputs import LUMINANCE
+from brittle.corruptions.kernels.arithmetic import compiled, level
 from brittle.corruptions.kernels.blur import gaussian, motion_blur
 from brittle.corruptions.kernels.blur import zoom as enlarge
 from brittle.corruptions.kernels.colour import shift_value
@@ -131,6 +132,7 @@ def _shift(key, at, sway):
 @corruption(
     family="weather",
     source="imagenet-c",
+    full_depth=True,
     value_shift=levels(
         *(0.1, 0.2, 0.3, 0.4, 0.5),
         at32=(0.05, 0.1, 0.15, 0.2, 0.3),
@@ -139,7 +141,7 @@ def _shift(key, at, sway):
         clean=0,
     ),
 )
-def brightness(image: Image, rng: Draws, *, value_shift: float) -> Image:  # noqa: ARG001
+def brightness(image: Pixels, rng: Draws, *, value_shift: float) -> Pixels:  # noqa: ARG001
     """Daylight: the value V of HSV grows, hue and saturation stay; a black pixel becomes grey."""
     return shift_value(image, value_shift)
 
@@ -151,6 +153,7 @@ LARGEST_MAP = 8192
 @corruption(
     family="weather",
     source="imagenet-c",
+    full_depth=True,
     strength=levels(
         *(1.5, 2, 2.5, 2.5, 3),
         at32=(0.2, 0.5, 0.75, 1, 1.5),
@@ -166,7 +169,7 @@ LARGEST_MAP = 8192
         clean=None,
     ),
 )
-def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
+def fog(image: Pixels, rng: Draws, *, strength: float, decay: float) -> Pixels:
     """A cloud of plasma over the picture, the sum dimmed so that the brightest element stays as bright as it was.
 
     Quirks kept: the plasma's displacements fall by decay² per octave, not by decay; the map is the next power
@@ -179,7 +182,7 @@ def fog(image: Image, rng: Draws, *, strength: float, decay: float) -> Image:
     return _add_and_dim(image, cloud, strength)
 
 
-def _add_and_dim(image: Image, layer: Field, strength: float) -> Image:
+def _add_and_dim(image: Pixels, layer: Field, strength: float) -> Pixels:
     """(x + c·layer)·m/(m + c) with x and layer in [0, 1] and m the largest x; a small layer is repeated."""
     return _add_and_scale(image, layer, np.float32(255 * strength), float(strength))
 
@@ -187,12 +190,12 @@ def _add_and_dim(image: Image, layer: Field, strength: float) -> Image:
 @compiled
 def _add_and_scale(image, layer, gain, strength):
     height, width, channels = image.shape
-    most = np.uint8(0)
+    most = image.reshape(-1)[0]
     for value in image.reshape(-1):
         most = max(most, value)
-    brightest = int(most) / 255
+    brightest = most / 255
     scale = np.float32(brightest / (brightest + strength)) if most else np.float32(0)
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     for y in range(height):
@@ -202,12 +205,12 @@ def _add_and_scale(image, layer, gain, strength):
             if channels == 3:
                 for x in range(count):
                     cloud, i = gain * row[x], at + three * x
-                    target[i] = to_byte((np.float32(source[i]) + cloud) * scale)
-                    target[i + one] = to_byte((np.float32(source[i + one]) + cloud) * scale)
-                    target[i + two] = to_byte((np.float32(source[i + two]) + cloud) * scale)
+                    target[i] = level((np.float32(source[i]) + cloud) * scale)
+                    target[i + one] = level((np.float32(source[i + one]) + cloud) * scale)
+                    target[i + two] = level((np.float32(source[i + two]) + cloud) * scale)
             else:
                 for x in range(count):
-                    target[at + x] = to_byte((np.float32(source[at + x]) + gain * row[x]) * scale)
+                    target[at + x] = level((np.float32(source[at + x]) + gain * row[x]) * scale)
     return out
 
 
@@ -217,6 +220,7 @@ BUNDLED = Path(__file__).parent / "frost_textures"
 @corruption(
     family="weather",
     source="imagenet-c",
+    full_depth=True,
     monotone=False,
     image_weight=levels(
         *(1, 0.8, 0.7, 0.65, 0.6),
@@ -242,14 +246,14 @@ BUNDLED = Path(__file__).parent / "frost_textures"
     ),
 )
 def frost(
-    image: Image,
+    image: Pixels,
     rng: Draws,
     *,
     image_weight: float,
     frost_weight: float,
     texture_scale: float,
     textures: str | Path | None = None,
-) -> Image:
+) -> Pixels:
     """Hoar frost on a window: a weighted sum of the image and a random crop of a frost texture, saturated.
 
     The five bundled textures are drawn by our own program to look like, and to have the statistics of, the
@@ -267,6 +271,7 @@ def frost(
 @corruption(
     family="weather",
     source="imagenet-c",
+    full_depth=True,
     loc=levels(
         *(0.1, 0.2, 0.55, 0.55, 0.55),
         at32=(0.1, 0.1, 0.15, 0.25, 0.3),
@@ -321,7 +326,7 @@ def frost(
     ),
 )
 def snow(
-    image: Image,
+    image: Pixels,
     rng: Draws,
     *,
     loc: float,
@@ -331,7 +336,7 @@ def snow(
     blur_radius: float,
     blur_sigma: float,
     mix: float,
-) -> Image:
+) -> Pixels:
     """Falling snow: thresholded noise, enlarged and motion-blurred into flakes, over a whitened picture.
 
     The flakes fall at an angle uniform on −135° … −45° and are added twice, once turned by 180°. Quirks kept:
@@ -352,6 +357,7 @@ WATER, MUD = (175, 238, 238), (63, 42, 20)
 @corruption(
     family="weather",
     source="imagenet-c",
+    full_depth=True,
     monotone=False,
     loc=levels(
         *(0.65, 0.65, 0.65, 0.65, 0.67),
@@ -407,7 +413,7 @@ WATER, MUD = (175, 238, 238), (63, 42, 20)
     ),
 )
 def spatter(
-    image: Image,
+    image: Pixels,
     rng: Draws,
     *,
     loc: float,
@@ -417,7 +423,7 @@ def spatter(
     water: float,
     mud: float,
     mud_blur: float,
-) -> Image:
+) -> Pixels:
     """Splashes on the lens: water at severities 1 to 3, mud at 4 and 5. One of the four extra corruptions.
 
     Quirk kept: the material changes between severities 3 and 4, so the series is not monotone; in between,

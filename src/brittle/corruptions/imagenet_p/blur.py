@@ -51,4 +51,4 @@ def zoom_blur(image: Image, rng: Draws, *, step: float) -> DrawFrame:  # noqa: A
 )
 def gaussian_blur(image: Image, rng: Draws, *, first: float, step: float, cut: float) -> DrawFrame:  # noqa: ARG001
     """A Gaussian that widens, its kernel ending at 6 or 7 standard deviations."""
-    return lambda i: truncate(gaussian(image, first + step * i, cut=cut))
+    return lambda i: truncate(gaussian(image, first + step * i, cut=cut), image)

@@ -13,7 +13,7 @@ import numpy as np
 
 from brittle._errors import BrittleError
 from brittle._types import Image, check_seed
-from brittle.corruptions import images
+from brittle.corruptions import inputs
 from brittle.corruptions.images import Draws, Sample, check_sample
 from brittle.corruptions.severity import choose_table
 
@@ -145,9 +145,9 @@ def sequence(
     if difficulty not in ((1, 2, 3) if chosen.noise else (1,)):
         allowed = "1, 2 or 3" if chosen.noise else "1; skip frames instead"
         raise BrittleError(f"the difficulty of {chosen.id} must be {allowed}, got {difficulty!r}")
-    images.check(image)
+    inputs.check(image)
     clean = np.asarray(image)
-    if clean.dtype != np.uint8 or clean.ndim not in (2, 3) or (clean.ndim == 3 and clean.shape[2] == 4):
+    if clean.dtype != np.uint8 or clean.ndim not in (2, 3) or (clean.ndim == 3 and clean.shape[2] not in (1, 3)):
         raise BrittleError(
             f"a sequence is made from one H×W or H×W×3 uint8 image, got shape {clean.shape} of {clean.dtype}"
         )
@@ -166,7 +166,7 @@ def sequence(
         top, left = (frame.shape[0] - side) // 2, (frame.shape[1] - side) // 2
         out = frame[top : top + side, left : left + side] if crop else frame
         out = np.array(out if clean.ndim == 3 else out[:, :, 0], order="C")
-        if images.is_pil(image):
+        if inputs.is_pil(image):
             from PIL import Image as Pil
 
             return Pil.fromarray(out)

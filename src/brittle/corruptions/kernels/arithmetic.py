@@ -14,7 +14,7 @@ from numba.core import event
 from numpy.typing import NDArray
 
 from brittle._parallel import cores
-from brittle._types import Field, Image
+from brittle._types import Field, Image, Pixels
 
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 """No loop is called from C, so none needs the code for it, which would have to be compiled too."""
@@ -77,13 +77,27 @@ def in_bands(draw: Callable[[int, int], object], height: int, pixels: int) -> No
 
 
 @inlined
+def level(value):
+    """A grey level, clipped to 0…255; an array of bytes truncates it, as the published code does."""
+    return min(max(value, np.float32(0)), np.float32(255))
+
+
+@inlined
+def rounding(out):
+    """What is added to a level so that an array of bytes rounds it, halves up; nothing for floats."""
+    return np.float32(0.5) if out.itemsize == 1 else np.float32(0)
+
+
+@inlined
 def to_byte(value):
     """Clip to 0…255 and truncate, as the published code does everywhere; it never rounds."""
     return np.uint8(np.int32(min(max(value, np.float32(0)), np.float32(255))))
 
 
-def truncate(field: Field) -> Image:
-    """A whole float32 array to bytes."""
+def truncate(field: Field, like: Pixels) -> Pixels:
+    """A whole float32 array as an image of the type of another: bytes, or clipped grey levels with their fractions."""
+    if like.dtype != np.uint8:
+        return np.clip(field, 0, 255)
     out = np.empty(field.shape, np.uint8)
     _truncate(field.reshape(-1), out.reshape(-1))
     return out
@@ -95,8 +109,10 @@ def _truncate(source, target):
         target[i] = to_byte(source[i])
 
 
-def rounded(field: Field) -> Image:
-    """A whole float32 array of grey levels within 0…255 to bytes, halves to even; nothing is clipped."""
+def rounded(field: Field, like: Pixels) -> Pixels:
+    """Likewise, of grey levels within 0…255; bytes are rounded, halves to even, and nothing is clipped."""
+    if like.dtype != np.uint8:
+        return field
     out = np.empty(field.shape, np.uint8)
     _round(field.reshape(-1), out.reshape(-1))
     return out
@@ -106,6 +122,11 @@ def rounded(field: Field) -> Image:
 def _round(source, target):
     for i in range(len(source)):
         target[i] = np.uint8(np.int32(np.rint(source[i])))
+
+
+def rounded_to(values: NDArray[Any], like: Pixels) -> Pixels:
+    """Any array of grey levels within 0…255 as an image of the type of another; bytes are rounded, halves to even."""
+    return (np.rint(values) if like.dtype == np.uint8 else values).astype(like.dtype)
 
 
 @inlined
@@ -119,18 +140,19 @@ def nearest_bytes(values: NDArray[np.floating[Any]]) -> Image:
     return np.asarray(np.floor(np.clip(values, 0, 255) + 0.5), np.uint8)
 
 
-def mix(image: Image, other: NDArray[Any], weight: float) -> Image:
-    """(1−w)·image + w·other, rounded; `other` is uint8 or float32 of the same shape, in grey levels."""
+def mix(image: Pixels, other: NDArray[Any], weight: float) -> Pixels:
+    """(1−w)·image + w·other; `other` is uint8 or float32 of the same shape, in grey levels. Bytes are rounded."""
     return _mix(image, other, np.float32(weight))
 
 
 @compiled
 def _mix(image, other, weight):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     a, b, target = image.reshape(-1), other.reshape(-1), out.reshape(-1)
     kept = np.float32(1) - weight
+    half = rounding(target)
     for i in range(target.size):
-        target[i] = to_nearest_byte(kept * np.float32(a[i]) + weight * np.float32(b[i]))
+        target[i] = level(kept * np.float32(a[i]) + weight * np.float32(b[i])) + half
     return out
 
 

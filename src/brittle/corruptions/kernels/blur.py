@@ -11,8 +11,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import add_scaled, compiled, mix, to_byte, to_nearest_byte, truncate
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import (
+    add_scaled,
+    compiled,
+    level,
+    mix,
+    rounding,
+    to_byte,
+    truncate,
+)
 
 WIDE = 12.0
 """From this σ on (never reached at published sizes) smoothing is done on a reduced copy."""
@@ -34,13 +42,15 @@ def gaussian(picture: NDArray[Any], sigma: float, *, cut: float = 4.0, mirrored:
     return smooth
 
 
-def gaussian_bytes(image: Image, sigma: float) -> Image:
-    """An image smoothed as by `gaussian`, and truncated to bytes."""
+def gaussian_bytes(image: Pixels, sigma: float) -> Pixels:
+    """An image smoothed as by `gaussian`, and truncated if it is of bytes."""
+    if image.dtype != np.uint8:
+        return gaussian(image, sigma)
     radius = int(4.0 * sigma + 0.5)
     if radius == 0:
         return image.copy()
     if sigma > WIDE:
-        return truncate(_wide(image, sigma, 4.0, False))
+        return truncate(_wide(image, sigma, 4.0, False), image)
     return _smooth_bytes(image, _half_bell(sigma, radius))
 
 
@@ -205,7 +215,7 @@ LONG = 96
 """A trail of more taps than this (never reached at published sizes) is drawn in two strides."""
 
 
-def motion_blur(image: Image, radius: float, sigma: float, angle: float) -> Field:
+def motion_blur(image: Pixels, radius: float, sigma: float, angle: float) -> Field:
     """Blur along a direction in degrees; the result is not yet rounded.
 
     A trail has 2·radius + 1 taps with weights exp(−i²/2σ²); the last tap of a fractional number of taps has a
@@ -302,8 +312,8 @@ def _add_taps(source, at, weights, length, out, start):
         i += 1
 
 
-def correlate(image: Image, kernel: NDArray[np.float64]) -> Image:
-    """Correlate each channel with a kernel of odd sides, rounded and clipped; only taps that are not 0 cost time.
+def correlate(image: Pixels, kernel: NDArray[np.float64]) -> Pixels:
+    """Correlate each channel with a kernel of odd sides, clipped; bytes are rounded. Taps of 0 cost no time.
 
     Borders mirror without repeating the edge.
     """
@@ -318,7 +328,8 @@ def correlate(image: Image, kernel: NDArray[np.float64]) -> Image:
 
 @compiled
 def _correlate(rows, dy, starts, weights, height, length):
-    out = np.empty((height, length), np.uint8)
+    out = np.empty((height, length), rows.dtype)
+    half = rounding(out)
     total = np.empty(length, np.float32)
     for y in range(height):
         total[:] = np.float32(0)
@@ -327,7 +338,7 @@ def _correlate(rows, dy, starts, weights, height, length):
             add_scaled(total, weights[i], source)
         target = out[y]
         for x in range(length):
-            target[x] = to_nearest_byte(total[x])
+            target[x] = level(total[x]) + half
     return out
 
 
@@ -375,7 +386,7 @@ def _zoom(field, factor):
     return out
 
 
-def mean_of_zooms(image: Image, largest: float, layers: int, *, clean_again: bool = True) -> Image:
+def mean_of_zooms(image: Pixels, largest: float, layers: int, *, clean_again: bool = True) -> Pixels:
     """The mean of `layers` copies of an image, enlarged by factors evenly spaced from 1 to `largest`.
 
     `clean_again` counts the image itself once more.
@@ -406,7 +417,7 @@ def _mean_of_zooms(image, channels, factors, clean):
     for z in range(layers):
         _axis(height, factors[z], y_lower[z], y_weight[z])
         _axis(width, factors[z], x_lower[z], x_weight[z])
-    out = np.empty((height, length), np.uint8)
+    out = np.empty((height, length), image.dtype)
     row = np.zeros(length + channels, np.float32)  # one pixel more, so that every pixel has a right neighbour
     total = np.empty(length, np.float32)
     most = height - 1
@@ -422,7 +433,7 @@ def _mean_of_zooms(image, channels, factors, clean):
                 row[i] = a + v * (np.float32(lower[i]) - a)
             _add_stretched(row, x_lower[z], x_weight[z], channels, total)
         for i in range(length):
-            out[y, i] = to_byte(total[i] * share)
+            out[y, i] = level(total[i] * share)
     return out
 
 
@@ -443,7 +454,7 @@ def _add_stretched(row, lower, weight, channels, total):
 CLOSE = 1e-6
 
 
-def between_sizes(image: Image, size: float, smooth: Callable[[Image, int], Image], *, step: int = 2) -> Image:
+def between_sizes(image: Pixels, size: float, smooth: Callable[[Pixels, int], Pixels], *, step: int = 2) -> Pixels:
     """smooth(image, size) for the sizes 1, 1 + step, 1 + 2·step …; in between, the mixture of the two neighbours.
 
     A filter of size 1 does nothing and is not called.
@@ -458,10 +469,10 @@ def between_sizes(image: Image, size: float, smooth: Callable[[Image, int], Imag
     return mix(smaller, larger, share)
 
 
-def _filtered(image: Image, size: int, smooth: Callable[[Image, int], Image]) -> Image:
-    return image if size == 1 else np.asarray(smooth(image, size), np.uint8).reshape(image.shape)
+def _filtered(image: Pixels, size: int, smooth: Callable[[Pixels, int], Pixels]) -> Pixels:
+    return image if size == 1 else np.asarray(smooth(image, size), image.dtype).reshape(image.shape)
 
 
-def box(image: Image, size: int) -> Image:
-    """The mean over size×size pixels, rounded; borders mirror without repeating the edge."""
-    return np.asarray(cv2.blur(image, (size, size)), np.uint8)
+def box(image: Pixels, size: int) -> Pixels:
+    """The mean over size×size pixels, rounded if they are bytes; borders mirror without repeating the edge."""
+    return np.asarray(cv2.blur(image, (size, size)), image.dtype)

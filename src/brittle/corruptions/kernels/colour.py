@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
-from brittle.corruptions.kernels.arithmetic import compiled, to_byte, to_nearest_byte
+from brittle._types import Image, Pixels
+from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_bytes, to_byte, to_nearest_byte
 
 
-def shift_value(image: Image, shift: float) -> Image:
+def shift_value(image: Pixels, shift: float) -> Pixels:
     """Add to V of HSV: each pixel is scaled so that its largest channel grows by `shift`; black becomes grey."""
+    if image.dtype != np.uint8:
+        value = image.max(axis=2, keepdims=True)
+        target = np.clip(value + np.float32(255 * shift), 0, 255)
+        gain = np.divide(target, value, out=np.zeros_like(value), where=value > 0)
+        return np.where(image == value, target, image * gain)
     return _shift_value(image, shift)
 
 
@@ -40,7 +46,7 @@ def _shift_value(image, shift):
     return out
 
 
-def change_saturation(image: Image, factor: float, shift: float) -> Image:
+def change_saturation(image: Pixels, factor: float, shift: float) -> Pixels:
     """S ← clip(S·factor + shift) of HSV. A neutral grey counts as red, so a shift colours it."""
     return _change_saturation(image, factor, shift)
 
@@ -48,7 +54,7 @@ def change_saturation(image: Image, factor: float, shift: float) -> Image:
 @compiled
 def _change_saturation(image, factor, shift):
     height, width, _ = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(height):
         for x in range(width):
             r, g, b = np.float64(image[y, x, 0]), np.float64(image[y, x, 1]), np.float64(image[y, x, 2])
@@ -61,9 +67,9 @@ def _change_saturation(image, factor, shift):
                 r, g, b = v - (v - r) * gain, v - (v - g) * gain, v - (v - b) * gain
             else:
                 g = b = v * (1 - changed)
-            out[y, x, 0] = np.uint8(np.int32(max(r, 0.0)))
-            out[y, x, 1] = np.uint8(np.int32(max(g, 0.0)))
-            out[y, x, 2] = np.uint8(np.int32(max(b, 0.0)))
+            out[y, x, 0] = max(r, 0.0)
+            out[y, x, 1] = max(g, 0.0)
+            out[y, x, 2] = max(b, 0.0)
     return out
 
 
@@ -114,9 +120,30 @@ GREYS: NDArray[np.float64] = np.arange(256, dtype=np.float64)
 def through_table(image: Image, values: NDArray[Any]) -> Image:
     """Replace grey level g by values[g], clipped and truncated; `values` is 256, or 256×C for a table a channel."""
     table = np.clip(values, 0, 255).astype(np.uint8)
-    if table.ndim == 2 and table.shape[1] > 1:
-        table = np.ascontiguousarray(table[np.newaxis])
+    if table.ndim == 2:
+        table = np.ascontiguousarray(table[np.newaxis] if table.shape[1] > 1 else table[:, 0])
     return np.asarray(cv2.LUT(image, table), np.uint8).reshape(image.shape)
+
+
+def through_curve(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
+    """Replace grey level g by curve(g), clipped; bytes are truncated."""
+    if image.dtype == np.uint8:
+        return through_table(image, curve(GREYS))
+    return np.clip(curve(image), 0, 255).astype(image.dtype)
+
+
+def through_curves(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
+    """Likewise with one curve for each channel: C numbers in it meet all grey levels as 256×1, or an image H×W×C."""
+    if image.dtype == np.uint8:
+        return through_table(image, curve(GREYS[:, np.newaxis]))
+    return np.clip(curve(image), 0, 255).astype(image.dtype)
+
+
+def through_nearest(image: Pixels, curve: Callable[[NDArray[Any]], NDArray[Any]]) -> Pixels:
+    """As `through_curve`, but bytes are rounded to nearest, halves up."""
+    if image.dtype == np.uint8:
+        return look_up(image, nearest_bytes(curve(GREYS)))
+    return np.clip(curve(image), 0, 255).astype(image.dtype)
 
 
 def look_up(image: Image, table: Image) -> Image:
@@ -200,8 +227,11 @@ def _rotate_hue(image, steps):
     return out
 
 
-def mix_with_luma(image: Image, weight: float) -> Image:
-    """(1−w)·image + w·luma with the Rec. 601 luma as the whole number that Pillow's mode L has."""
+def mix_with_luma(image: Pixels, weight: float) -> Pixels:
+    """(1−w)·image + w·luma with the Rec. 601 luma; of bytes it is the whole number that Pillow's mode L has."""
+    if image.dtype != np.uint8:
+        luma = image @ (np.array([19595, 38470, 7471], np.float32) / np.float32(65536))
+        return mix(image, np.repeat(luma[:, :, np.newaxis], 3, axis=2), weight)
     return _mix_with_luma(image, np.float32(weight))
 
 

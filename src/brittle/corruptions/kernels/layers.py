@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import compiled, to_byte
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import compiled, level
 
 
-def weighted_sum(image: Image, texture: Image, image_weight: float, texture_weight: float) -> Image:
+def weighted_sum(image: Pixels, texture: Pixels, image_weight: float, texture_weight: float) -> Pixels:
     """a·image + b·texture, saturated."""
     return _weighted_sum(image, texture, np.float32(image_weight), np.float32(texture_weight))
 
 
 @compiled
 def _weighted_sum(image, texture, image_weight, texture_weight):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, other, target = image.reshape(-1), texture.reshape(-1), out.reshape(-1)
     for i in range(np.uint64(target.size)):
-        target[i] = to_byte(image_weight * np.float32(source[i]) + texture_weight * np.float32(other[i]))
+        target[i] = level(image_weight * np.float32(source[i]) + texture_weight * np.float32(other[i]))
     return out
 
 
-def tint(image: Image, layer: Field, colour: tuple[float, ...], *, opaque: bool) -> Image:
+def tint(image: Pixels, layer: Field, colour: tuple[float, ...], *, opaque: bool) -> Pixels:
     """Add layer·colour to the image, or let the layer hide it: x·(1−layer) + layer·colour. Colours in grey levels."""
     return _tint(image, layer, np.array(colour, np.float32), np.float32(opaque))
 
 
 @compiled
 def _tint(image, layer, colour, hide):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(image.shape[0]):
         for x in range(image.shape[1]):
             cover = layer[y, x]
             kept = np.float32(1) - hide * cover
             for c in range(image.shape[2]):
-                out[y, x, c] = to_byte(np.float32(image[y, x, c]) * kept + cover * colour[c])
+                out[y, x, c] = level(np.float32(image[y, x, c]) * kept + cover * colour[c])
     return out
 
 
-def add_layer(image: Image, layer: Field, gain: float, *, keep: float = 1.0) -> Image:
+def add_layer(image: Pixels, layer: Field, gain: float, *, keep: float = 1.0) -> Pixels:
     """keep·image + gain·layer. The layer is one plane H×W for all channels, or one plane for each: C×H×W."""
     planes = layer if layer.ndim == 3 else layer[np.newaxis]
     return _add_layer(image, planes, np.float32(gain), np.float32(keep))
@@ -48,32 +48,32 @@ def add_layer(image: Image, layer: Field, gain: float, *, keep: float = 1.0) -> 
 @compiled
 def _add_layer(image, planes, gain, keep):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     per_channel = planes.shape[0] > 1
     for y in range(height):
         source, target = image[y], out[y]
         for c in range(channels):
             row = planes[c if per_channel else 0, y]
             for x in range(width):
-                target[x, c] = to_byte(keep * np.float32(source[x, c]) + gain * row[x])
+                target[x, c] = level(keep * np.float32(source[x, c]) + gain * row[x])
     return out
 
 
-def fade_to_white(image: Image, kept: Field) -> Image:
+def fade_to_white(image: Pixels, kept: Field) -> Pixels:
     """255 − kept·(255 − image): the image where `kept` is 1, white where it is 0."""
     return _fade_to_white(image, kept)
 
 
 @compiled
 def _fade_to_white(image, kept):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     white = np.float32(255)
     for y in range(image.shape[0]):
         source, target, row = image[y], out[y], kept[y]
         for x in range(image.shape[1]):
             share = row[x]
             for c in range(image.shape[2]):
-                target[x, c] = to_byte(white - share * (white - np.float32(source[x, c])))
+                target[x, c] = level(white - share * (white - np.float32(source[x, c])))
     return out
 
 

@@ -9,45 +9,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image, Key
-from brittle.corruptions.kernels.arithmetic import PI, compiled, cosine, inlined, sine, to_byte
+from brittle._types import Field, Image, Key, Pixels
+from brittle.corruptions.kernels.arithmetic import PI, compiled, cosine, inlined, level, sine, to_byte
 from brittle.corruptions.kernels.layers import enlarge
 from brittle.corruptions.kernels.random_words import normal_table, quarter, unit, word
 
 
-def add_normal(image: Image, key: Key, *, constant: float = 0.0, gain: float = 0.0) -> Image:
+def add_normal(image: Pixels, key: Key, *, constant: float = 0.0, gain: float = 0.0) -> Pixels:
     """image + (constant + gain·image)·n with standard normal n for every element; `constant` in grey levels."""
     return _add_normal(image, key, np.float32(constant), np.float32(gain), normal_table())
 
 
 @compiled
 def _add_normal(image, key, constant, gain, table):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
     count = source.size
     for block in range(count // 4):
         bits = word(key, block)
         for q in range(4):
-            target[4 * block + q] = _noisy(source[4 * block + q], table[quarter(bits, q)], constant, gain)
+            grey = _noisy(source[4 * block + q], table[quarter(bits, q)], constant, gain)
+            target[4 * block + q] = level(grey)
     for i in range(count // 4 * 4, count):
-        target[i] = _noisy(source[i], table[quarter(word(key, i // 4), i % 4)], constant, gain)
+        target[i] = level(_noisy(source[i], table[quarter(word(key, i // 4), i % 4)], constant, gain))
     return out
 
 
 @inlined
 def _noisy(value, normal, constant, gain):
     grey = np.float32(value)
-    return to_byte(grey + (constant + gain * grey) * normal)
+    return grey + (constant + gain * grey) * normal
 
 
-def replace_with_extremes(image: Image, key: Key, amount: float) -> Image:
+def replace_with_extremes(image: Pixels, key: Key, amount: float) -> Pixels:
     """Replace each element with probability `amount` by 0 or 255, at even odds."""
     return _replace_with_extremes(image, key, np.uint64(round(amount * 2**31)))
 
 
 @compiled
 def _replace_with_extremes(image, key, threshold):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
     count = source.size
     for i in range(count):
@@ -57,7 +58,7 @@ def _replace_with_extremes(image, key, threshold):
     return out
 
 
-def multiply_pixels(image: Image, key: Key, low: float, high: float) -> Image:
+def multiply_pixels(image: Pixels, key: Key, low: float, high: float) -> Pixels:
     """Scale each pixel by its own factor, uniform on [low, high)."""
     return _multiply_pixels(image, key, np.float32(low), np.float32(high - low))
 
@@ -65,12 +66,12 @@ def multiply_pixels(image: Image, key: Key, low: float, high: float) -> Image:
 @compiled
 def _multiply_pixels(image, key, low, span):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(height):
         for x in range(width):
             factor = low + span * unit(word(key, y * width + x))
             for c in range(channels):
-                out[y, x, c] = to_byte(np.float32(image[y, x, c]) * factor)
+                out[y, x, c] = level(np.float32(image[y, x, c]) * factor)
     return out
 
 
@@ -193,7 +194,7 @@ MANY_PHOTONS = 2000.0
 """From here on a count is drawn as a rounded normal variate: the tables would only grow."""
 
 
-def count_photons(image: Image, key: Key, photons: float) -> Image:
+def count_photons(image: Pixels, key: Key, photons: float) -> Pixels:
     """Poisson(photons·x)/photons for x in [0, 1], by inverting the distribution at one uniform per element.
 
     The uniform belongs to the element, so fewer photons make the same noise field stronger.
@@ -202,7 +203,9 @@ def count_photons(image: Image, key: Key, photons: float) -> Image:
         return image.copy()
     if photons > MANY_PHOTONS:
         return _normal_counts(image, key, photons, normal_table())
-    return _poisson_counts(image, key, *_tables(photons))
+    if image.dtype == np.uint8:
+        return _poisson_counts(image, key, *_tables(photons))
+    return _poisson_sums(image, key, *_tables(photons)[:3], photons / 255)
 
 
 @lru_cache(maxsize=64)
@@ -262,14 +265,42 @@ def _poisson_counts(image, key, first, cumulative, start, greys):
 
 
 @compiled
+def _poisson_sums(image, key, first, cumulative, start, photons_per_grey):
+    """As `_poisson_counts`, and for the fraction of a grey level the few photons of a second draw, which add up."""
+    out = np.empty(image.shape, image.dtype)
+    source, target = image.reshape(-1), out.reshape(-1)
+    last = cumulative.shape[1] - 1
+    for i in range(source.size):
+        half = (word(key, i // 2) >> np.uint64(32 * (i % 2))) & np.uint64(0xFFFFFFFF)
+        u = np.uint32(min(half, np.uint64(0xFFFFFFFE)))
+        grey = np.int64(source[i])
+        j = np.int64(start[grey, u >> np.uint32(24)])
+        while j < last and cumulative[grey, j] <= u:
+            j += 1
+        count = first[grey] + j
+        rate = (source[i] - grey) * photons_per_grey
+        if rate > 0:
+            left = (word(key, (np.uint64(1) << np.uint64(40)) + np.uint64(i)) >> np.uint64(11)) * 2.0**-53
+            share = math.exp(-rate)
+            more = 0
+            while left >= share and more < 200:
+                left -= share
+                more += 1
+                share *= rate / more
+            count += more
+        target[i] = level(np.float32(count / (photons_per_grey * 255.0) * 255.0))
+    return out
+
+
+@compiled
 def _normal_counts(image, key, photons, table):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
     for i in range(source.size):
         u = (word(key, i // 2) >> np.uint64(32 * (i % 2))) & np.uint64(0xFFFFFFFF)
         rate = photons * source[i] / 255.0
         count = np.rint(rate + np.sqrt(rate) * table[u >> np.uint64(16)])
-        target[i] = to_byte(np.float32(count / photons * 255.0))
+        target[i] = level(np.float32(count / photons * 255.0))
     return out
 
 

@@ -10,14 +10,15 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image as Pil
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import compiled, inlined, sine, to_byte, to_nearest_byte
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import compiled, inlined, level, rounding, sine
 
 Matrix = tuple[float, float, float, float]
 
 
-def affine_nearest(image: Image, matrix: Matrix) -> Image:
+def affine_nearest(image: Pixels, matrix: Matrix) -> Pixels:
     """Each pixel shows the one that contains matrix·(its centre), about the centre of the image; black outside.
 
     The matrix (a, b, c, d) leads from the output to the input: x' = a·x + b·y, y' = c·x + d·y. Positions are
@@ -37,7 +38,7 @@ def _fixed(value: float) -> int:
 @compiled
 def _affine_nearest(image, a, b, left, c, d, top):
     height, width, channels = image.shape
-    out = np.zeros(image.shape, np.uint8)
+    out = np.zeros(image.shape, image.dtype)
     for y in range(height):
         target = out[y]
         at_x, at_y = left + b * y, top + d * y
@@ -55,7 +56,7 @@ def _affine_nearest(image, a, b, left, c, d, top):
     return out
 
 
-def shift(image: Image, dy: int, dx: int) -> Image:
+def shift(image: Pixels, dy: int, dx: int) -> Pixels:
     """Move the picture by whole pixels, down and to the right; black comes in."""
     out = np.zeros_like(image)
     height, width = image.shape[:2]
@@ -64,6 +65,16 @@ def shift(image: Image, dy: int, dx: int) -> Image:
             max(-dy, 0) : height - dy, max(-dx, 0) : width - dx
         ]
     return out
+
+
+def resized(image: Pixels, *sizes: tuple[int, int]) -> Pixels:
+    """Resized to each size (height, width) in turn by Pillow, bilinearly, over all pixels where it shrinks."""
+    if image.shape[2] != 1 and image.dtype != np.uint8:  # Pillow has no pictures of several channels of fractions
+        return np.concatenate([resized(channel, *sizes) for channel in np.split(image, image.shape[2], axis=2)], 2)
+    picture = Pil.fromarray(image if image.shape[2] == 3 else image[:, :, 0])
+    for height, width in sizes:
+        picture = picture.resize((width, height), Pil.Resampling.BILINEAR)
+    return np.array(picture).reshape(*sizes[-1], image.shape[2])
 
 
 @inlined
@@ -104,19 +115,19 @@ FAR = 1e9
 """Positions are cut off here, so that a horizon inside the picture does no harm."""
 
 
-def read_axes(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
+def read_axes(image: Pixels, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Pixels:
     """Row y reads at rows[y], column x at columns[x], bilinearly; borders mirror without repeating the edge."""
     height, width, channels = image.shape
     out = _read_axes(image.reshape(height, width * channels), channels, rows, columns)
     return out.reshape(len(rows), len(columns), channels)
 
 
-def project(image: Image, matrix: NDArray[np.float64], *, replicate: bool = False) -> Image:
+def project(image: Pixels, matrix: NDArray[np.float64], *, replicate: bool = False) -> Pixels:
     """Read at matrix·(x, y, 1), a 3×3 matrix, divided by its third entry; borders mirror, or repeat the edge pixel."""
     return _project(image, np.ascontiguousarray(matrix, np.float64), replicate)
 
 
-def undistort(image: Image, k1: float, k2: float, centre: tuple[float, float]) -> Image:
+def undistort(image: Pixels, k1: float, k2: float, centre: tuple[float, float]) -> Pixels:
     """Read at centre + d·(1 + k1·r² + k2·r⁴) with d the way from the centre (y, x) and r its length in image sides."""
     return _undistort(image, k1, k2, centre[0], centre[1])
 
@@ -133,7 +144,7 @@ def _inside(i, length, replicate):
 
 
 @inlined
-def _read(image, out, y, x, sy, sx, replicate):
+def _read(image, out, y, x, sy, sx, replicate, half):
     height, width, channels = image.shape
     sy, sx = min(max(sy, -FAR), FAR), min(max(sx, -FAR), FAR)
     y0, x0 = int(np.floor(sy)), int(np.floor(sx))
@@ -145,41 +156,44 @@ def _read(image, out, y, x, sy, sx, replicate):
         p, q = np.float32(image[yb, xa, c]), np.float32(image[yb, xb, c])
         upper = a + u * (b - a)
         value = upper + v * ((p + u * (q - p)) - upper)
-        out[y, x, c] = to_nearest_byte(value)
+        out[y, x, c] = level(value) + half
 
 
 @compiled
 def _project(image, m, replicate):
     height, width, _ = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             w = m[2, 0] * x + m[2, 1] * y + m[2, 2]
             share = 1 / w if w != 0 else FAR
             sx = (m[0, 0] * x + m[0, 1] * y + m[0, 2]) * share
             sy = (m[1, 0] * x + m[1, 1] * y + m[1, 2]) * share
-            _read(image, out, y, x, sy, sx, replicate)
+            _read(image, out, y, x, sy, sx, replicate, half)
     return out
 
 
 @compiled
 def _undistort(image, k1, k2, cy, cx):
     height, width, _ = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         dy = y - cy
         for x in range(width):
             dx = x - cx
             square = (dx / width) ** 2 + (dy / height) ** 2
             factor = 1 + k1 * square + k2 * square * square
-            _read(image, out, y, x, cy + dy * factor, cx + dx * factor, False)
+            _read(image, out, y, x, cy + dy * factor, cx + dx * factor, False, half)
     return out
 
 
 @compiled
 def _read_axes(image, channels, rows, columns):
     height, width = image.shape[0], image.shape[1] // channels
-    out = np.empty((len(rows), len(columns) * channels), np.uint8)
+    out = np.empty((len(rows), len(columns) * channels), image.dtype)
+    half = rounding(out)
     left, right = np.empty(len(columns), np.uint32), np.empty(len(columns), np.uint32)
     weight = np.empty(len(columns), np.float32)
     for x in range(len(columns)):
@@ -201,7 +215,7 @@ def _read_axes(image, channels, rows, columns):
             for c in range(channels):
                 a = line[left[x] + np.uint32(c)]
                 value = a + weight[x] * (line[right[x] + np.uint32(c)] - a)
-                target[x * channels + c] = to_nearest_byte(value)
+                target[x * channels + c] = level(value) + half
     return out
 
 
@@ -232,7 +246,7 @@ def _hash(angle):
     return 2 * (far - np.floor(far)) - 1
 
 
-def scatter(image: Image, seed: float, radius: float) -> Image:
+def scatter(image: Pixels, seed: float, radius: float) -> Pixels:
     """Read each pixel up to `radius` away, by a hash of its row and column; the frame is not left."""
     return _scatter(image, seed, radius)
 
@@ -240,7 +254,7 @@ def scatter(image: Image, seed: float, radius: float) -> Image:
 @compiled
 def _scatter(image, seed, radius):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     longest = max(height, width)
     sines, cosines = np.empty(longest), np.empty(longest)
     for i in range(longest):
@@ -253,13 +267,13 @@ def _scatter(image, seed, radius):
         for x in range(width):
             sy, sx = min(max(rows[x], 0.0), height - 1.0), min(max(columns[x], 0.0), width - 1.0)
             for c in range(channels):
-                out[y, x, c] = to_byte(bilinear_or_black(image, sy, sx, c))
+                out[y, x, c] = level(bilinear_or_black(image, sy, sx, c))
     return out
 
 
 def ring_waves(
-    image: Image, centre: tuple[float, float], wavelength: float, phase: float, amplitude: float, reach: int
-) -> Image:
+    image: Pixels, centre: tuple[float, float], wavelength: float, phase: float, amplitude: float, reach: int
+) -> Pixels:
     """Push pixels to and fro along the radius by amplitude·wavelength, as far as `reach` from the centre."""
     return _ring_waves(image, centre[0], centre[1], wavelength, phase, amplitude, reach)
 
@@ -280,11 +294,11 @@ def _ring_waves(image, y_mid, x_mid, wavelength, phase, amplitude, reach):
             if 0 < distances[x] <= reach:
                 sy, sx = y + pushes[x] * dy, x + pushes[x] * (x - x_mid)
                 for c in range(channels):
-                    out[y, x, c] = to_byte(bilinear_or_black(image, sy, sx, c))
+                    out[y, x, c] = level(bilinear_or_black(image, sy, sx, c))
     return out
 
 
-def read_grid(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
+def read_grid(image: Pixels, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Pixels:
     """Read each pixel (y, x) at (rows[y], columns[x])."""
     return _read_grid(image, rows, columns)
 
@@ -292,9 +306,9 @@ def read_grid(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float
 @compiled
 def _read_grid(image, rows, columns):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(height):
         for x in range(width):
             for c in range(channels):
-                out[y, x, c] = to_byte(bilinear_or_black(image, rows[y], columns[x], c))
+                out[y, x, c] = level(bilinear_or_black(image, rows[y], columns[x], c))
     return out

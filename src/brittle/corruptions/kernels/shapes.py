@@ -6,23 +6,33 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image, Key
-from brittle.corruptions.kernels.arithmetic import PI, angle, compiled, inlined, to_byte, to_nearest_byte
+from brittle._types import Field, Image, Key, Pixels
+from brittle.corruptions.kernels.arithmetic import (
+    PI,
+    angle,
+    compiled,
+    inlined,
+    level,
+    rounded_to,
+    rounding,
+    to_byte,
+    to_nearest_byte,
+)
 from brittle.corruptions.kernels.blur import gaussian
 from brittle.corruptions.kernels.random_words import unit, word
 
 
-def black_rectangle(image: Image, top: float, bottom: float, left: float, right: float) -> Image:
+def black_rectangle(image: Pixels, top: float, bottom: float, left: float, right: float) -> Pixels:
     """Black inside; a pixel that the edge cuts is darkened by the share that is covered."""
     return _scaled(image, 1 - _cover(image, top, bottom, left, right))
 
 
-def black_frame(image: Image, top: float, bottom: float, left: float, right: float) -> Image:
+def black_frame(image: Pixels, top: float, bottom: float, left: float, right: float) -> Pixels:
     """Black outside, likewise."""
     return _scaled(image, _cover(image, top, bottom, left, right))
 
 
-def _cover(image: Image, top: float, bottom: float, left: float, right: float) -> Field:
+def _cover(image: Pixels, top: float, bottom: float, left: float, right: float) -> Field:
     return np.outer(_overlap(image.shape[0], top, bottom), _overlap(image.shape[1], left, right))
 
 
@@ -32,8 +42,8 @@ def _overlap(length: int, start: float, end: float) -> Field:
     return np.clip(np.minimum(i + 1, end) - np.maximum(i, start), 0, 1).astype(np.float32)
 
 
-def _scaled(image: Image, share: Field) -> Image:
-    return np.rint(image * share[:, :, np.newaxis]).astype(np.uint8)
+def _scaled(image: Pixels, share: Field) -> Pixels:
+    return rounded_to(image * share[:, :, np.newaxis], image)
 
 
 def count_discs(
@@ -58,11 +68,14 @@ def _count_discs(height, width, rows, columns, radii):
     return out
 
 
-def layers_of_white(image: Image, counts: NDArray[np.uint16], weights: NDArray[np.float64]) -> Image:
-    """Blend white into each pixel as often as `counts` says, rounded to 8 bit every time.
+def layers_of_white(image: Pixels, counts: NDArray[np.uint16], weights: NDArray[np.float64]) -> Pixels:
+    """Blend white into each pixel as often as `counts` says, rounded every time if it is of bytes.
 
     A pixel with n layers gets the last n of the weights, in their order.
     """
+    if image.dtype != np.uint8:
+        seen = np.cumprod(np.concatenate([[1.0], 1 - weights[::-1]])).astype(np.float32)
+        return np.asarray(255 - seen[counts][:, :, np.newaxis] * (255 - image), np.float32)
     return _layers_of_white(image, counts, weights)
 
 
@@ -132,14 +145,14 @@ MARGIN = 7
 """Centres keep this distance from the top and left edge, and from the far edges counted from the end."""
 
 
-def stamp_greys(image: Image, shape: Runs, key: Key, count: int, pixel: float) -> Image:
+def stamp_greys(image: Pixels, shape: Runs, key: Key, count: int, pixel: float) -> Pixels:
     """Lay `count` shapes over the image, each in its own flat grey, uniform on [0, 1); later ones hide earlier ones."""
     out = image.copy()
     _stamp_greys(out, shape, key, count, pixel)
     return out
 
 
-def stamp_whitening(image: Image, shape: Runs, key: Key, count: int, pixel: float) -> Image:
+def stamp_whitening(image: Pixels, shape: Runs, key: Key, count: int, pixel: float) -> Pixels:
     """Lay `count` shapes over the image, each drawing what it covers half-way to white; where they overlap, again."""
     return _stamp_whitening(image, shape, key, count, pixel)
 
@@ -200,22 +213,21 @@ def _stamp_whitening(image, runs, key, count, pixel):
             for y in range(top, first_from(row + runs[run, 0] + 1, pixel, height)):
                 for x in range(left, right):
                     layers[y, x] = min(layers[y, x] + 1, 9)  # after nine of them everything is white
-    table = np.empty((10, 256), np.uint8)
-    share = np.float32(1)
+    white, shares = np.float32(255), np.empty(10, np.float32)
     for layer in range(10):
-        for grey in range(256):
-            table[layer, grey] = to_nearest_byte(np.float32(255) - share * np.float32(255 - grey))
-        share *= np.float32(0.5)
+        shares[layer] = np.float32(0.5) ** layer
     out = image.copy()
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             if layers[y, x]:
+                share = shares[layers[y, x]]
                 for c in range(channels):
-                    out[y, x, c] = table[layers[y, x], image[y, x, c]]
+                    out[y, x, c] = level(white - share * (white - np.float32(image[y, x, c]))) + half
     return out
 
 
-def dashes(image: Image, key: Key, count: int, grey: int, pixel: float, *, vertical: bool) -> Image:
+def dashes(image: Pixels, key: Key, count: int, grey: int, pixel: float, *, vertical: bool) -> Pixels:
     """Draw `count` dashes of one grey on a canvas whose pixels are `pixel` image pixels wide (see `stamp_greys`).
 
     A dash is 5 pixels long and 3 wide. Six of seven have wings of 5 dots on each side, every other pixel; the wing
@@ -298,7 +310,7 @@ def _flakes(field, threshold):
     return out
 
 
-def whiten_and_add(image: Image, layer: Field, mix: float) -> Image:
+def whiten_and_add(image: Pixels, layer: Field, mix: float) -> Pixels:
     """Blend (1−mix) of a whitened copy into the image, then add the layer, rounded, and turned by 180°."""
     return _whiten_and_add(image, layer, np.float32(mix))
 
@@ -306,7 +318,7 @@ def whiten_and_add(image: Image, layer: Field, mix: float) -> Image:
 @compiled
 def _whiten_and_add(image, layer, mix):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target, count = image.reshape(-1), out.reshape(-1), np.uint64(height * width)
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     fallen_at = np.empty(height * width, np.float32)
@@ -326,11 +338,11 @@ def _whiten_and_add(image, layer, mix):
             )
             grey = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
             white = np.float32(1.5) * grey + np.float32(127.5)
-            target[three * i] = to_byte(mix * r + rest * max(r, white) + fallen)
-            target[three * i + one] = to_byte(mix * g + rest * max(g, white) + fallen)
-            target[three * i + two] = to_byte(mix * b + rest * max(b, white) + fallen)
+            target[three * i] = level(mix * r + rest * max(r, white) + fallen)
+            target[three * i + one] = level(mix * g + rest * max(g, white) + fallen)
+            target[three * i + two] = level(mix * b + rest * max(b, white) + fallen)
         else:
             value = np.float32(source[i])
             white = np.float32(1.5) * value + np.float32(127.5)
-            target[i] = to_byte(mix * value + rest * max(value, white) + fallen)
+            target[i] = level(mix * value + rest * max(value, white) + fallen)
     return out

@@ -11,8 +11,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined, rounding
 
 
 @inlined
@@ -43,7 +43,7 @@ def _reflected(i, length):
 mirror = inlined(_reflected)
 
 
-def read_smoothed(image: Image, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Image:
+def read_smoothed(image: Pixels, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Pixels:
     """Channel c at rows[c] × columns[c], rounded; pixels are taken for coefficients, which blurs by (1, 4, 1)/6."""
     height, width = image.shape[:2]
     out, plane, line = np.empty_like(image), np.empty((height, width), np.float32), np.empty(width, np.float32)
@@ -74,6 +74,7 @@ def _find_taps(positions, length, taps, weights, share):
 @compiled
 def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights, x_weights, share, out):
     height, width, channels = image.shape
+    half = rounding(out)
     x0, x1, x2, x3 = x_taps[0], x_taps[1], x_taps[2], x_taps[3]
     u0, u1, u2, u3 = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
     for c in range(channels):
@@ -90,14 +91,14 @@ def _read_smoothed(image, rows, columns, plane, line, y_taps, x_taps, y_weights,
                 line[x] = a * p[x] + b * q[x] + d * r[x] + e * s[x]
             for x in range(width):
                 value = u0[x] * line[x0[x]] + u1[x] * line[x1[x]] + u2[x] * line[x2[x]] + u3[x] * line[x3[x]]
-                out[y, x, c] = np.uint8(np.int32(value + np.float32(0.5)))
+                out[y, x, c] = value + half
 
 
 POLE = math.sqrt(3) - 2
 """The pole of the filter that turns samples into spline coefficients."""
 
 
-def spline_coefficients(image: Image) -> Field:
+def spline_coefficients(image: Pixels) -> Field:
     """The spline's coefficients, (H+3)×(W+3)×4, mirrored by 1 before and 2 after.
 
     Channels that the image does not have are 0. Large pictures are filtered by all processors.

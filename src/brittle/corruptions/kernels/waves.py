@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle._types import Field, Image
-from brittle.corruptions.kernels.arithmetic import angle, compiled, cosine, sine, to_byte
+from brittle._types import Field, Pixels
+from brittle.corruptions.kernels.arithmetic import angle, compiled, cosine, level, sine
 from brittle.corruptions.kernels.resampling import bilinear_or_black
 
 
@@ -103,7 +103,7 @@ def slopes(surface: Field) -> Field:
     return out
 
 
-def refract(image: Image, slope: Field, *, lens: float, light: float) -> Image:
+def refract(image: Pixels, slope: Field, *, lens: float, light: float) -> Pixels:
     """See the image through a surface with these slopes: it is displaced by up to `lens` pixels, and lit."""
     return _refract(image, slope, lens, np.float32(255 * light))
 
@@ -111,7 +111,7 @@ def refract(image: Image, slope: Field, *, lens: float, light: float) -> Image:
 @compiled
 def _refract(image, slope, lens, light):
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     for y in range(height):
         down, across, target = slope[0, y], slope[1, y], out[y]
         for x in range(width):
@@ -125,5 +125,5 @@ def _refract(image, slope, lens, light):
                 sx += np.rint(reach * gx * 1000) / 1000
             glow = light * (down[x] - across[x])
             for c in range(channels):
-                target[x, c] = to_byte(bilinear_or_black(image, sy, sx, c) + glow)
+                target[x, c] = level(bilinear_or_black(image, sy, sx, c) + glow)
     return out

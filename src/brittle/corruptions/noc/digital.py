@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from PIL import Image as Pil
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import compiled, mix, nearest_bytes, to_nearest_byte
 from brittle.corruptions.kernels.colour import look_up
+from brittle.corruptions.kernels.resampling import resized
 from brittle.corruptions.kernels.shapes import dashes
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, integers, levels
 
 
-def pool_and_repeat(image: Image, size: int) -> Image:
+def pool_and_repeat(image: Pixels, size: int) -> Pixels:
     """Mean-pool size×size blocks from the top left and enlarge by repetition.
 
     Pixels that fill no whole block are dropped; the result is centred in the frame and mirrored at its rim (without
     repeating the edge), so the picture moves by half of what was dropped. A block is never larger than the image.
     """
     height, width = image.shape[:2]
-    return _pool_and_repeat(image, min(size, height), min(size, width)).reshape(image.shape)
+    tall, wide = min(size, height), min(size, width)
+    if image.dtype != np.uint8:
+        whole = image[: height // tall * tall, : width // wide * wide]
+        blocks = whole.reshape(height // tall, tall, width // wide, wide, -1).mean(axis=(1, 3), dtype=np.float64)
+        return blocks[np.ix_(_shown(height, tall), _shown(width, wide))].astype(image.dtype)
+    return _pool_and_repeat(image, tall, wide).reshape(image.shape)
 
 
 @compiled
@@ -80,10 +85,11 @@ def _add(sums, line):
 @corruption(
     family="digital",
     source="noc",
+    full_depth=True,
     count=integers(14, 170, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
-def artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
+def artifacts(image: Pixels, rng: Draws, *, count: float, pixel: float) -> Pixels:
     """Dotted dashes along the rows, all in one grey that is drawn once per image, as of a failing screen.
 
     A dash is 5×3 pixels; six of seven have five dots of 1×3 pixels on each side where they fit. Quirks kept: the
@@ -98,11 +104,12 @@ def artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
 @corruption(
     family="digital",
     source="noc",
+    full_depth=True,
     monotone=False,
     size=integers(2, 4, clean=2, furthest=8),
     weight=levels(1, 1, 1, 1, 1, clean=0),
 )
-def pixelate(image: Image, rng: Draws, *, size: float, weight: float) -> Image:  # noqa: ARG001
+def pixelate(image: Pixels, rng: Draws, *, size: float, weight: float) -> Pixels:  # noqa: ARG001
     """Blocks of n×n pixels with one colour each, their mean; n = 2, 3 or 4 at any image size.
 
     Quirk kept: where n does not divide the side, the last pixels are dropped and the mosaic is centred, mirrored at
@@ -125,29 +132,29 @@ def quantization(image: Image, rng: Draws, *, steps: float) -> Image:  # noqa: A
 @corruption(
     family="digital",
     source="noc",
+    full_depth=True,
     factor=evenly(3.25, first=1.1, clean=1.1, furthest=8),
     weight=levels(1, 1, 1, 1, 1, clean=0),
 )
-def thumbnail_resize(image: Image, rng: Draws, *, factor: float, weight: float) -> Image:  # noqa: ARG001
+def thumbnail_resize(image: Pixels, rng: Draws, *, factor: float, weight: float) -> Pixels:  # noqa: ARG001
     """A thumbnail shown too large: shrunk to ⌊side/f⌋ and enlarged again, both bilinearly.
 
     Pillow does both, so shrinking averages over all pixels. The factor is the same at every image size. Below
     severity 1 the result for f = 1.1 is mixed with the clean image, because ⌊side/f⌋ would jump.
     """
-    height, width, channels = image.shape
-    picture = Pil.fromarray(image if channels == 3 else image[:, :, 0])
-    small = picture.resize((max(int(width / factor), 1), max(int(height / factor), 1)), Pil.Resampling.BILINEAR)
-    large = np.array(small.resize((width, height), Pil.Resampling.BILINEAR)).reshape(image.shape)
+    height, width = image.shape[:2]
+    large = resized(image, (max(int(height / factor), 1), max(int(width / factor), 1)), (height, width))
     return large if weight == 1 else mix(image, large, weight)
 
 
 @corruption(
     family="digital",
     source="noc",
+    full_depth=True,
     count=integers(14, 180, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
-def vertical_artifacts(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
+def vertical_artifacts(image: Pixels, rng: Draws, *, count: float, pixel: float) -> Pixels:
     """Dotted dashes along the columns, all in one grey that is drawn once per image, as of a failing screen.
 
     A dash is 5×3 pixels; six of seven have five dots of 1×3 pixels on each side where they fit. Quirks kept: the

@@ -2,31 +2,27 @@
 
 import math
 
-import numpy as np
-from PIL import Image as Pil
-
-from brittle._types import Image
+from brittle._types import Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.resampling import affine_nearest, shift
+from brittle.corruptions.kernels.resampling import affine_nearest, resized, shift
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, integers, levels
 
 
-@corruption(family="geometry", source="noc", pixels=integers(44, 110, clean=0, px=1, furthest=200))
-def elastic(image: Image, rng: Draws, *, pixels: float) -> Image:
+@corruption(family="geometry", source="noc", full_depth=True, pixels=integers(44, 110, clean=0, px=1, furthest=200))
+def elastic(image: Pixels, rng: Draws, *, pixels: float) -> Pixels:
     """The picture is cut off at the top or at the left and stretched back to its size along that axis.
 
     Quirk kept: this is what the code does; it is no elastic warp. The stretching is bilinear.
     """
-    height, width, channels = image.shape
+    height, width = image.shape[:2]
     cut = round(pixels)
     part = image[min(cut, height - 1) :] if rng.integer("axis", 2) else image[:, min(cut, width - 1) :]
-    picture = Pil.fromarray(part if channels == 3 else part[:, :, 0])
-    return np.array(picture.resize((width, height), Pil.Resampling.BILINEAR)).reshape(image.shape)
+    return resized(part, (height, width))
 
 
-@corruption(family="geometry", source="noc", degrees=integers(7, 50, clean=0, furthest=180))
-def rotation(image: Image, rng: Draws, *, degrees: float) -> Image:
+@corruption(family="geometry", source="noc", full_depth=True, degrees=integers(7, 50, clean=0, furthest=180))
+def rotation(image: Pixels, rng: Draws, *, degrees: float) -> Pixels:
     """The picture turns about its centre by a whole angle of either sign; black fills the corners.
 
     Pixels are moved whole (nearest neighbour), as Pillow moves them, so slanted edges are jagged.
@@ -36,8 +32,8 @@ def rotation(image: Image, rng: Draws, *, degrees: float) -> Image:
     return affine_nearest(image, (cos, sin, -sin, cos))
 
 
-@corruption(family="geometry", source="noc", degrees=integers(12, 39, clean=0, furthest=75))
-def shear(image: Image, rng: Draws, *, degrees: float) -> Image:
+@corruption(family="geometry", source="noc", full_depth=True, degrees=integers(12, 39, clean=0, furthest=75))
+def shear(image: Pixels, rng: Draws, *, degrees: float) -> Pixels:
     """Rows slide sideways, upper and lower ones in opposite directions, by a whole angle of either sign.
 
     The middle row stays, black comes in, and pixels are moved whole (nearest neighbour), as Pillow moves them.
@@ -49,11 +45,12 @@ def shear(image: Image, rng: Draws, *, degrees: float) -> Image:
 @corruption(
     family="geometry",
     source="noc",
+    full_depth=True,
     share=evenly(1, first=0, clean=0, furthest=4),
     least=levels(15, 15, 15, 15, 15, clean=0, px=1),
     most=levels(62, 62, 62, 62, 62, clean=0, px=1),
 )
-def translation(image: Image, rng: Draws, *, share: float, least: float, most: float) -> Image:
+def translation(image: Pixels, rng: Draws, *, share: float, least: float, most: float) -> Pixels:
     """The picture slides out of its frame along both axes; black comes in.
 
     Published are two independent distances, each a whole number uniform on 15 … 62 of 224 pixels. To have them move

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittle._types import Field, Image, Key
+from brittle._types import Field, Key, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, mix, to_nearest_byte
+from brittle.corruptions.kernels.arithmetic import compiled, level, mix, rounding
 from brittle.corruptions.kernels.noise import replace_with_extremes
 from brittle.corruptions.kernels.random_words import normal_table, quarter, word
 from brittle.corruptions.kernels.shapes import DISC, stamp_whitening
@@ -14,7 +14,7 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, integers, levels
 
 
-def mean_filter(image: Image, width: float, passes: int) -> Field:
+def mean_filter(image: Pixels, width: float, passes: int) -> Field:
     """Average over a width×width square `passes` times, in grey levels.
 
     What a pass spreads beyond the frame is lost, and the next pass finds black there again. The width is a real
@@ -84,33 +84,35 @@ def _add_part(target, part, before, after):
         target[i] += part * (before[i] + after[i])
 
 
-def add_half_normal(image: Image, key: Key, scale: float) -> Image:
-    """image + scale·|n| with standard normal n for every element, rounded; `scale` in grey levels."""
+def add_half_normal(image: Pixels, key: Key, scale: float) -> Pixels:
+    """image + scale·|n| with standard normal n for every element; `scale` in grey levels."""
     return _add_half_normal(image, key, np.float32(scale), normal_table())
 
 
 @compiled
 def _add_half_normal(image, key, scale, table):
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     source, target = image.reshape(-1), out.reshape(-1)
-    count = source.size
+    count, half = source.size, rounding(out)
     for block in range(count // 4):
         bits = word(key, block)
         for q in range(4):
             i = 4 * block + q
-            target[i] = to_nearest_byte(np.float32(source[i]) + scale * abs(table[quarter(bits, q)]))
+            target[i] = level(np.float32(source[i]) + scale * abs(table[quarter(bits, q)])) + half
     for i in range(count // 4 * 4, count):
-        target[i] = to_nearest_byte(np.float32(source[i]) + scale * abs(table[quarter(word(key, i // 4), i % 4)]))
+        normal = table[quarter(word(key, i // 4), i % 4)]
+        target[i] = level(np.float32(source[i]) + scale * abs(normal)) + half
     return out
 
 
 @corruption(
     family="blur",
     source="noc",
+    full_depth=True,
     weight=evenly(0.95, first=0.4, clean=0, furthest=1),
     width=levels(3, 3, 3, 3, 3, clean=None, px=1),
 )
-def blur(image: Image, rng: Draws, *, weight: float, width: float) -> Image:  # noqa: ARG001
+def blur(image: Pixels, rng: Draws, *, weight: float, width: float) -> Pixels:  # noqa: ARG001
     """A haze of blur: the picture mixed with a copy of itself that went through a 3×3 mean filter five times.
 
     Severity is the weight of the blurred copy. Quirk kept: outside the frame it is black, in each of the five passes,
@@ -120,8 +122,10 @@ def blur(image: Image, rng: Draws, *, weight: float, width: float) -> Image:  # 
     return mix(image, mean_filter(image, max(width, 3.0), passes=5), weight)
 
 
-@corruption(family="noise", source="noc", sigma=evenly(0.18, first=0.05, clean=0, furthest=1))
-def gaussian(image: Image, rng: Draws, *, sigma: float) -> Image:
+@corruption(
+    family="noise", source="noc", full_depth=True, channels="any", sigma=evenly(0.18, first=0.05, clean=0, furthest=1)
+)
+def gaussian(image: Pixels, rng: Draws, *, sigma: float) -> Pixels:
     """Noise that only brightens: |n| with n normal of standard deviation σ, for every pixel and channel.
 
     Quirk kept: the paper says zero-mean noise, the code takes the absolute value, so the picture also gets brighter,
@@ -130,8 +134,14 @@ def gaussian(image: Image, rng: Draws, *, sigma: float) -> Image:
     return add_half_normal(image, rng.key("noise"), 255 * sigma)
 
 
-@corruption(family="noise", source="noc", amount=evenly(0.032, first=0.003, clean=0, furthest=1))
-def salt_pepper(image: Image, rng: Draws, *, amount: float) -> Image:
+@corruption(
+    family="noise",
+    source="noc",
+    full_depth=True,
+    channels="any",
+    amount=evenly(0.032, first=0.003, clean=0, furthest=1),
+)
+def salt_pepper(image: Pixels, rng: Draws, *, amount: float) -> Pixels:
     """Sparse specks: a share of all values becomes 0 or 255, at even odds; at most 3 of 100.
 
     Channels are hit separately, so the specks are coloured.
@@ -142,10 +152,11 @@ def salt_pepper(image: Image, rng: Draws, *, amount: float) -> Image:
 @corruption(
     family="weather",
     source="noc",
+    full_depth=True,
     count=integers(12, 120, clean=0, furthest=1000),
     pixel=levels(1, 1, 1, 1, 1, clean=None, px=1),
 )
-def rain(image: Image, rng: Draws, *, count: float, pixel: float) -> Image:
+def rain(image: Pixels, rng: Draws, *, count: float, pixel: float) -> Pixels:
     """Drops on the lens: discs that draw what they cover half-way to white.
 
     Quirks kept: where drops overlap, each halves the rest again; they are 13 pixels across, the paper says radius 7.

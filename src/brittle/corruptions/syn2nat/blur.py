@@ -4,15 +4,21 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.blur import between_sizes, box, correlate
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="blur", source="syn2nat", smallest=evenly(2, clean=0, px=1), largest=evenly(4, clean=0, px=1))
-def blur(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="blur",
+    source="syn2nat",
+    full_depth=True,
+    smallest=evenly(2, clean=0, px=1),
+    largest=evenly(4, clean=0, px=1),
+)
+def blur(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """A box blur of 5×5, 7×7 or 9×9 pixels, at equal odds.
 
     The parameters are radii; between whole radii the two neighbouring boxes are mixed.
@@ -25,8 +31,14 @@ SIZES = (0, 1, 1, 2, 2)
 """9 pixels in one draw of five, 11 in two and 13 in two, as published."""
 
 
-@corruption(family="blur", source="syn2nat", smallest=evenly(4, clean=0, px=1), largest=evenly(6, clean=0, px=1))
-def gaussian_blur(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="blur",
+    source="syn2nat",
+    full_depth=True,
+    smallest=evenly(4, clean=0, px=1),
+    largest=evenly(6, clean=0, px=1),
+)
+def gaussian_blur(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """A Gaussian blur with a kernel of 9, 11 or 13 pixels, which is σ = 1.7, 2.0 or 2.3.
 
     Quirk kept: the size is drawn first and made odd afterwards, so 9 is half as likely as the others. The
@@ -37,8 +49,8 @@ def gaussian_blur(image: Image, rng: Draws, *, smallest: float, largest: float) 
     return between_sizes(image, 2 * radius + 1, _gaussian)
 
 
-def _gaussian(image: Image, size: int) -> Image:
-    return np.asarray(cv2.GaussianBlur(image, (size, size), 0.3 * ((size - 1) / 2 - 1) + 0.8), np.uint8)
+def _gaussian(image: Pixels, size: int) -> Pixels:
+    return np.asarray(cv2.GaussianBlur(image, (size, size), 0.3 * ((size - 1) / 2 - 1) + 0.8), image.dtype)
 
 
 LARGEST = 255
@@ -59,8 +71,8 @@ def _median(image: Image, size: int) -> Image:
     return np.asarray(cv2.medianBlur(image, size), np.uint8)
 
 
-@corruption(family="blur", source="syn2nat", moves_pixels=True, length=evenly(1, clean=0, px=1))
-def motion_blur(image: Image, rng: Draws, *, length: float) -> Image:
+@corruption(family="blur", source="syn2nat", full_depth=True, moves_pixels=True, length=evenly(1, clean=0, px=1))
+def motion_blur(image: Pixels, rng: Draws, *, length: float) -> Pixels:
     """A shaken camera: the mean along a line between two random points of a square of 11, 13, 15 or 17 pixels.
 
     Quirk kept: the line need not pass through the middle of the square, so the picture also moves. Lower

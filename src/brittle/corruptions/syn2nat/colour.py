@@ -8,15 +8,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.arithmetic import compiled, mix, to_nearest_byte
-from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_table
+from brittle.corruptions.kernels.arithmetic import compiled, level, mix, rounding
+from brittle.corruptions.kernels.colour import GREYS, convert, hsv_to_rgb, through_curve, through_curves, through_table
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, levels
 
 
-def mix_channels(image: Image, matrix: NDArray[np.float64]) -> Image:
+def mix_channels(image: Pixels, matrix: NDArray[np.float64]) -> Pixels:
     """matrix·(r, g, b) for each pixel, rounded and clipped."""
     return _mix_channels(image, np.ascontiguousarray(matrix, np.float32))
 
@@ -24,22 +24,23 @@ def mix_channels(image: Image, matrix: NDArray[np.float64]) -> Image:
 @compiled
 def _mix_channels(image, matrix):
     height, width, _ = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
+    half = rounding(out)
     for y in range(height):
         for x in range(width):
             r, g, b = np.float32(image[y, x, 0]), np.float32(image[y, x, 1]), np.float32(image[y, x, 2])
             for c in range(3):
                 mixed = matrix[c, 0] * r + matrix[c, 1] * g + matrix[c, 2] * b
-                out[y, x, c] = to_nearest_byte(mixed)
+                out[y, x, c] = level(mixed) + half
     return out
 
 
-@corruption(family="colour", source="syn2nat", channels="rgb", dimmed=evenly(1, clean=0))
-def channel_dropout(image: Image, rng: Draws, *, dimmed: float) -> Image:
+@corruption(family="colour", source="syn2nat", full_depth=True, channels="rgb", dimmed=evenly(1, clean=0))
+def channel_dropout(image: Pixels, rng: Draws, *, dimmed: float) -> Pixels:
     """Red, green or blue goes missing: one channel, drawn at equal odds, fades to 0."""
     kept = np.ones(3)
     kept[rng.integer("channel", 3)] -= dimmed
-    return through_table(image, np.outer(GREYS, kept))
+    return through_curves(image, lambda greys: greys * kept)
 
 
 ORDERS = tuple(itertools.permutations(range(4)))
@@ -111,8 +112,8 @@ def hue_saturation_value(image: Image, rng: Draws, *, hue: float, saturation: fl
     return hsv_to_rgb(shifted)
 
 
-@corruption(family="colour", source="syn2nat")
-def invert_img(image: Image, rng: Draws) -> Image:  # noqa: ARG001
+@corruption(family="colour", source="syn2nat", full_depth=True)
+def invert_img(image: Pixels, rng: Draws) -> Pixels:  # noqa: ARG001
     """The negative of the picture, 255 − x.
 
     It is on or off: half-way to the negative there is no picture left. Every severity above 0 is the published one.
@@ -130,59 +131,65 @@ def posterize(image: Image, rng: Draws, *, bits: float) -> Image:  # noqa: ARG00
     return through_table(image, np.floor(GREYS / step) * step)
 
 
-@corruption(family="colour", source="syn2nat", limit=evenly(0.9, clean=0))
-def random_brightness(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="colour", source="syn2nat", full_depth=True, limit=evenly(0.9, clean=0))
+def random_brightness(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """Brighter or darker by up to 0.9 of the grey scale: x + 255·uniform(−0.9, 0.9)."""
-    return through_table(image, GREYS + 255 * rng.uniform("shift", -limit, limit))
+    shift = 255 * rng.uniform("shift", -limit, limit)
+    return through_curve(image, lambda greys: greys + shift)
 
 
-@corruption(family="colour", source="syn2nat", limit=evenly(1.5, clean=0))
-def random_contrast(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="colour", source="syn2nat", full_depth=True, limit=evenly(1.5, clean=0))
+def random_contrast(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """Every value is multiplied by one factor of −0.5 … 2.5.
 
     Quirk kept: one draw in six is not above 0 and gives a black picture. It is about black, not about the mean, so
     it looks like a change of brightness.
     """
-    return through_table(image, GREYS * (1 + rng.uniform("factor", -limit, limit)))
+    factor = 1 + rng.uniform("factor", -limit, limit)
+    return through_curve(image, lambda greys: greys * factor)
 
 
-@corruption(family="colour", source="syn2nat", smallest=evenly(3, clean=1), largest=evenly(10, clean=1))
-def random_gamma(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="colour", source="syn2nat", full_depth=True, smallest=evenly(3, clean=1), largest=evenly(10, clean=1)
+)
+def random_gamma(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """Dark, but for the brightest places: 255·(x/255)^γ with γ of 3 … 10, in steps of a hundredth as published."""
     gamma = smallest + (largest - smallest) * rng.integer("gamma", 701) / 700
-    return through_table(image, 255 * (GREYS / 255) ** gamma + 1e-9)
+    return through_curve(image, lambda greys: 255 * (greys / 255) ** gamma + 1e-9)
 
 
-@corruption(family="colour", source="syn2nat", limit=evenly(200, clean=0))
-def rgb_shift(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="colour", source="syn2nat", full_depth=True, channels="any", limit=evenly(200, clean=0))
+def rgb_shift(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """A strong colour cast: each channel is shifted by its own draw of up to ± 200 grey levels.
 
-    A grey picture has one channel and one shift.
+    A grey picture has one channel and one shift; each band of more has its own.
     """
-    shifts = [rng.uniform(channel, -limit, limit) for channel in ("red", "green", "blue")[: image.shape[2]]]
-    return through_table(image, np.add.outer(GREYS, shifts))
+    count = image.shape[2]
+    names = ("red", "green", "blue")[:count] if count in (1, 3) else [f"band {i}" for i in range(count)]
+    shifts = np.array([rng.uniform(name, -limit, limit) for name in names])
+    return through_curves(image, lambda greys: greys + shifts)
 
 
 @corruption(
     family="colour",
     source="syn2nat",
+    full_depth=True,
     threshold=levels(244.8, 233.6, 222.4, 211.2, 200, clean=244.8),
     amount=levels(1, 1, 1, 1, 1, clean=0),
 )
-def solarize(image: Image, rng: Draws, *, threshold: float, amount: float) -> Image:  # noqa: ARG001
+def solarize(image: Pixels, rng: Draws, *, threshold: float, amount: float) -> Pixels:  # noqa: ARG001
     """The brightest places turn dark: values of 200 and more are inverted.
 
     From severity 1 on the threshold comes down evenly, from 256; below, the inversion itself fades in.
     """
-    inverted = GREYS + amount * (255 - 2 * GREYS)
-    return through_table(image, np.where(threshold <= GREYS, inverted, GREYS))
+    return through_curve(image, lambda greys: np.where(threshold <= greys, greys + amount * (255 - 2 * greys), greys))
 
 
 SEPIA = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]])
 
 
-@corruption(family="colour", source="syn2nat", channels="rgb", strength=evenly(1, clean=0))
-def to_sepia(image: Image, rng: Draws, *, strength: float) -> Image:  # noqa: ARG001
+@corruption(family="colour", source="syn2nat", full_depth=True, channels="rgb", strength=evenly(1, clean=0))
+def to_sepia(image: Pixels, rng: Draws, *, strength: float) -> Pixels:  # noqa: ARG001
     """An old photograph: all colours become shades of brown.
 
     Lower severities mix the published matrix with the one that changes nothing. Grey pictures only grow brighter.

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.blur import correlate
 from brittle.corruptions.kernels.colour import convert
@@ -13,8 +13,8 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="digital", source="syn2nat", monotone=False, scale=evenly(0.45, clean=1))
-def downscale(image: Image, rng: Draws, *, scale: float) -> Image:  # noqa: ARG001
+@corruption(family="digital", source="syn2nat", full_depth=True, monotone=False, scale=evenly(0.45, clean=1))
+def downscale(image: Pixels, rng: Draws, *, scale: float) -> Pixels:  # noqa: ARG001
     """Coarse pixels: shrunk to 0.45 of the size and enlarged again, 224 → 101 → 224, without any averaging.
 
     Both ways take the nearest pixel towards the top left, so the picture also moves a little. The small picture has
@@ -33,8 +33,8 @@ def _nearest(length: int, scale: float) -> NDArray[np.int64]:
     return down[up]
 
 
-@corruption(family="digital", source="syn2nat", alpha=evenly(1, clean=0))
-def emboss(image: Image, rng: Draws, *, alpha: float) -> Image:
+@corruption(family="digital", source="syn2nat", full_depth=True, alpha=evenly(1, clean=0))
+def emboss(image: Pixels, rng: Draws, *, alpha: float) -> Pixels:
     """Edges look raised, as if lit from the bottom right: a 3×3 kernel of strength 0.2 … 0.7.
 
     The published effect replaces the picture; lower severities mix it in.
@@ -71,10 +71,11 @@ def jpeg_compression(image: Image, rng: Draws, *, worst: float, best: float) -> 
 @corruption(
     family="digital",
     source="syn2nat",
+    full_depth=True,
     weakest=evenly(0.3, clean=0),
     strongest=evenly(0.6, clean=0),
 )
-def sharpen(image: Image, rng: Draws, *, weakest: float, strongest: float) -> Image:
+def sharpen(image: Pixels, rng: Draws, *, weakest: float, strongest: float) -> Pixels:
     """Edges are overdrawn: 0.3 … 0.6 of a 3×3 sharpening kernel is mixed in.
 
     The kernel has 8 + l in its middle, with a lightness l of 0.6 … 1, so the picture also darkens a little.

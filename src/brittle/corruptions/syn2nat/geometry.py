@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.random_words import normals
 from brittle.corruptions.kernels.resampling import jittered_square, project, read_axes, undistort
@@ -14,8 +14,10 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly, levels
 
 
-@corruption(family="geometry", source="syn2nat", smallest=evenly(0.6, clean=1), largest=evenly(0.8, clean=1))
-def affines(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="geometry", source="syn2nat", full_depth=True, smallest=evenly(0.6, clean=1), largest=evenly(0.8, clean=1)
+)
+def affines(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """The picture shrinks about its centre, and its mirror images fill the rest.
 
     The published range is 0.6 … 0.8 of the size, the same in both directions, read bilinearly.
@@ -29,8 +31,8 @@ def _shrunk(length: int, scale: float) -> NDArray[np.float64]:
     return np.asarray((np.arange(length) - centre) / scale + centre, np.float64)
 
 
-@corruption(family="geometry", source="syn2nat", jitter=evenly(50, clean=0, px=1))
-def elastic_transform(image: Image, rng: Draws, *, jitter: float) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True, jitter=evenly(50, clean=0, px=1))
+def elastic_transform(image: Pixels, rng: Draws, *, jitter: float) -> Pixels:
     """A random affine map: three points move by up to 50 pixels in each direction; the edges are drawn out.
 
     Quirk kept: in spite of its name nothing is elastic. Not kept: the elastic part itself (α = 1, σ = 50), which
@@ -40,8 +42,8 @@ def elastic_transform(image: Image, rng: Draws, *, jitter: float) -> Image:
     return project(image, jittered_square(image.shape[0], image.shape[1], moves), replicate=True)
 
 
-@corruption(family="geometry", source="syn2nat")
-def flip(image: Image, rng: Draws) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True)
+def flip(image: Pixels, rng: Draws) -> Pixels:
     """Upside down, left to right, or both, at equal odds.
 
     There is no half a flip: it is on or off, and every severity above 0 is the published one.
@@ -53,8 +55,8 @@ def flip(image: Image, rng: Draws) -> Image:
 STEPS = 5
 
 
-@corruption(family="geometry", source="syn2nat", limit=evenly(1, clean=0))
-def grid_distortion(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True, limit=evenly(1, clean=0))
+def grid_distortion(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """Columns and rows of a grid are stretched and squeezed, each to 0 … 2 times its width.
 
     The grid has ⌊side / 5⌋ pixels a cell, which makes six cells at 224: five, and four pixels of another. Widths
@@ -74,10 +76,11 @@ def _stretched(length: int, rng: Draws, axis: str, limit: float) -> NDArray[np.f
 @corruption(
     family="geometry",
     source="syn2nat",
+    full_depth=True,
     distortion=evenly(4, clean=0),
     shift=evenly(4, clean=0, px=1),
 )
-def optical_distortion(image: Image, rng: Draws, *, distortion: float, shift: float) -> Image:
+def optical_distortion(image: Pixels, rng: Draws, *, distortion: float, shift: float) -> Pixels:
     """A bad lens: straight lines bend inwards or outwards, up to a fish eye or a picture folded over itself.
 
     Positions are read at d·(1 + k·r² + k·r⁴) from a centre that is up to 4 pixels off, with r in image sides and k
@@ -89,8 +92,10 @@ def optical_distortion(image: Image, rng: Draws, *, distortion: float, shift: fl
     return undistort(image, k, k, (height / 2 + dy, width / 2 + dx))
 
 
-@corruption(family="geometry", source="syn2nat", smallest=evenly(0.1, clean=0), largest=evenly(0.3, clean=0))
-def perspective(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="geometry", source="syn2nat", full_depth=True, smallest=evenly(0.1, clean=0), largest=evenly(0.3, clean=0)
+)
+def perspective(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """Seen from an angle and closer up: the four corners move inwards, and what they enclose fills the frame.
 
     Each corner moves by |normal(0, σ)| of the side in both directions, modulo 1, with σ = 0.1 … 0.3. Where two
@@ -112,8 +117,8 @@ def perspective(image: Image, rng: Draws, *, smallest: float, largest: float) ->
 GRID = 4
 
 
-@corruption(family="geometry", source="syn2nat", exchanges=evenly(GRID**2 - 1, clean=0, integer=True))
-def random_grid_shuffle(image: Image, rng: Draws, *, exchanges: float) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True, exchanges=evenly(GRID**2 - 1, clean=0, integer=True))
+def random_grid_shuffle(image: Pixels, rng: Draws, *, exchanges: float) -> Pixels:
     """A puzzle that is put together wrongly: the 4×4 tiles of the picture in random order.
 
     Fifteen random exchanges make a random order of sixteen tiles; lower severities do fewer of the same ones. Tiles
@@ -132,8 +137,8 @@ def random_grid_shuffle(image: Image, rng: Draws, *, exchanges: float) -> Image:
     return out
 
 
-@corruption(family="geometry", source="syn2nat", limit=levels(7.2, 28.8, 64.8, 115.2, 180, clean=0))
-def rotate(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True, limit=levels(7.2, 28.8, 64.8, 115.2, 180, clean=0))
+def rotate(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """Turned about its centre by any angle up to ± 180°, with mirror images in the corners.
 
     The largest angle grows with the square of the severity: a few degrees already move almost every pixel.
@@ -144,8 +149,8 @@ def rotate(image: Image, rng: Draws, *, limit: float) -> Image:
     return project(image, np.array([[c, -s, x - c * x + s * y], [s, c, y - s * x - c * y], [0, 0, 1]]))
 
 
-@corruption(family="geometry", source="syn2nat", limit=evenly(0.7, clean=0))
-def transpose(image: Image, rng: Draws, *, limit: float) -> Image:
+@corruption(family="geometry", source="syn2nat", full_depth=True, limit=evenly(0.7, clean=0))
+def transpose(image: Pixels, rng: Draws, *, limit: float) -> Pixels:
     """Moved by up to 0.7 of the side in each direction, with mirror images in the rest.
 
     Quirk kept: in spite of its name this is a translation.

@@ -2,7 +2,7 @@
 
 import math
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.noise import add_normal, multiply_pixels, sensor_noise
 from brittle.corruptions.registry import corruption
@@ -12,10 +12,12 @@ from brittle.corruptions.severity import evenly
 @corruption(
     family="noise",
     source="syn2nat",
+    full_depth=True,
+    channels="any",
     smallest=evenly(math.sqrt(500), clean=0),
     largest=evenly(math.sqrt(1000), clean=0),
 )
-def gauss_noise(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+def gauss_noise(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """Normal noise on every value, with a variance drawn from 500 … 1000: σ = 22 to 32 grey levels.
 
     The parameters are standard deviations; what is uniform between them is the variance, as published.
@@ -47,7 +49,9 @@ def iso_noise(
     return sensor_noise(image, rng.key("noise"), rate=intensity, hue=shift * intensity * 360)
 
 
-@corruption(family="noise", source="syn2nat", smallest=evenly(0.7, clean=1), largest=evenly(1.3, clean=1))
-def multiplicative_noise(image: Image, rng: Draws, *, smallest: float, largest: float) -> Image:
+@corruption(
+    family="noise", source="syn2nat", full_depth=True, smallest=evenly(0.7, clean=1), largest=evenly(1.3, clean=1)
+)
+def multiplicative_noise(image: Pixels, rng: Draws, *, smallest: float, largest: float) -> Pixels:
     """Every pixel is brightened or darkened by its own factor of 0.7 … 1.3; the colours stay."""
     return multiply_pixels(image, rng.key("factors"), smallest, largest)

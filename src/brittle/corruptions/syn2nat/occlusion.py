@@ -1,6 +1,6 @@
 """Occlusion of Syn2Nat's candidates."""
 
-from brittle._types import Image
+from brittle._types import Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.random_words import uniforms
 from brittle.corruptions.kernels.shapes import black_frame, black_rectangle
@@ -8,8 +8,8 @@ from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
 
-@corruption(family="occlusion", source="syn2nat", frame=evenly(47, clean=0, px=1))
-def border(image: Image, rng: Draws, *, frame: float) -> Image:  # noqa: ARG001
+@corruption(family="occlusion", source="syn2nat", full_depth=True, frame=evenly(47, clean=0, px=1))
+def border(image: Pixels, rng: Draws, *, frame: float) -> Pixels:  # noqa: ARG001
     """A black frame, 47 pixels wide at 224: the central 130×130 are left.
 
     Other sizes get a frame of the same share of the shorter side. A pixel that the frame covers in part is
@@ -22,11 +22,12 @@ def border(image: Image, rng: Draws, *, frame: float) -> Image:  # noqa: ARG001
 @corruption(
     family="occlusion",
     source="syn2nat",
+    full_depth=True,
     fewest=evenly(16, clean=0),
     most=evenly(48, clean=0),
     side=evenly(8, clean=8, px=1),
 )
-def coarse_dropout(image: Image, rng: Draws, *, fewest: float, most: float, side: float) -> Image:
+def coarse_dropout(image: Pixels, rng: Draws, *, fewest: float, most: float, side: float) -> Pixels:
     """Black squares of 8×8 pixels, 16 to 48 of them, anywhere inside the frame; they may overlap.
 
     Lower severities have fewer of the same squares. Other image sizes have squares of a whole number of pixels.
@@ -42,8 +43,8 @@ def coarse_dropout(image: Image, rng: Draws, *, fewest: float, most: float, side
     return out
 
 
-@corruption(family="occlusion", source="syn2nat", side=evenly(150, clean=0, px=1))
-def cutout(image: Image, rng: Draws, *, side: float) -> Image:
+@corruption(family="occlusion", source="syn2nat", full_depth=True, side=evenly(150, clean=0, px=1))
+def cutout(image: Pixels, rng: Draws, *, side: float) -> Pixels:
     """One black square of 150×150 pixels, two thirds of the width of the picture.
 
     Quirk kept: a square whose start lies above or left of the frame is moved in whole, one that ends below or

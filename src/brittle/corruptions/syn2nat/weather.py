@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from brittle._types import Image
+from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
 from brittle.corruptions.kernels.arithmetic import mix
 from brittle.corruptions.kernels.blur import between_sizes, box
@@ -20,8 +20,10 @@ FRAME = 224
 """Where the fog bank is published; its points are spread over any other frame in proportion."""
 
 
-@corruption(family="weather", source="syn2nat", opacity=evenly(0.08, clean=0), size=evenly(1, clean=0, px=1))
-def random_fog(image: Image, rng: Draws, *, opacity: float, size: float) -> Image:
+@corruption(
+    family="weather", source="syn2nat", full_depth=True, opacity=evenly(0.08, clean=0), size=evenly(1, clean=0, px=1)
+)
+def random_fog(image: Pixels, rng: Draws, *, opacity: float, size: float) -> Pixels:
     """Thin haze in overlapping round patches, and a slight blur.
 
     The published rings of white discs, about 20 of them with a weight of 0.064 … 0.08, one blended after the other
@@ -130,10 +132,11 @@ RINGS = 20
 @corruption(
     family="weather",
     source="syn2nat",
+    full_depth=True,
     strength=evenly(1, clean=0),
     radius=evenly(200, clean=200, px=1),
 )
-def random_sun_flare(image: Image, rng: Draws, *, strength: float, radius: float) -> Image:
+def random_sun_flare(image: Pixels, rng: Draws, *, strength: float, radius: float) -> Pixels:
     """The sun in the upper half of the picture, with a wide white glow and a few faint spots on a line through it.
 
     The glow is 20 white discs one over the other, up to 200 pixels in radius, with weights a³ from 1 down to 0. The
@@ -149,7 +152,7 @@ def random_sun_flare(image: Image, rng: Draws, *, strength: float, radius: float
     return layers_of_white(spotted, counts, weights)
 
 
-def _with_spots(image: Image, rng: Draws, y: int, x: int, strength: float, scale: float) -> Image:
+def _with_spots(image: Pixels, rng: Draws, y: int, x: int, strength: float, scale: float) -> Pixels:
     height, width, channels = image.shape
     slope = math.tan(rng.uniform("angle", 0, 2 * math.pi))
     overlay, out = image.copy(), image
