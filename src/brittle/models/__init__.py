@@ -2,6 +2,7 @@
 
 from brittle._errors import ModelError
 from brittle.models.adaptation import AdaptiveModel, BatchNormAdapted, adapt_batch_norm, reset_model
+from brittle.models.clip import Clip, Embeddings, OpenClip, load_clip, load_pretrained, pooled, unit_vectors
 from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
 from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
 from brittle.models.load import (
@@ -10,7 +11,6 @@ from brittle.models.load import (
     load_models,
     model_sources,
     model_texts,
-    option_value,
     options_of,
     wrap_model,
 )
@@ -33,6 +33,7 @@ from brittle.models.networks import (
     weights_file,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
+from brittle.models.options import option_value
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
     CIFAR_STD,
@@ -51,6 +52,7 @@ from brittle.models.remote import RemoteModel, from_http
 from brittle.models.serving import ModelServer, serve_model
 from brittle.models.tflite import TfliteModel, from_tflite
 from brittle.models.torch import TorchModel, find_device, from_torch
+from brittle.models.zero_shot import ClipModel, ZeroShotModel, from_clip, wants_classes, with_class_names
 
 __all__ = [
     "CIFAR_MEAN",
@@ -61,15 +63,20 @@ __all__ = [
     "IMAGENET_STD",
     "AdaptiveModel",
     "BatchNormAdapted",
+    "Clip",
+    "ClipModel",
+    "Embeddings",
     "Model",
     "ModelError",
     "ModelServer",
     "OnnxModel",
+    "OpenClip",
     "Preprocessing",
     "RemoteModel",
     "Scores",
     "TfliteModel",
     "TorchModel",
+    "ZeroShotModel",
     "adapt_batch_norm",
     "as_pipeline",
     "build_network",
@@ -78,6 +85,7 @@ __all__ = [
     "find_device",
     "find_weights",
     "from_callable",
+    "from_clip",
     "from_diffusion",
     "from_dit",
     "from_function",
@@ -92,10 +100,12 @@ __all__ = [
     "from_weights",
     "input_side",
     "is_user_network",
+    "load_clip",
     "load_into",
     "load_model",
     "load_models",
     "load_pipeline",
+    "load_pretrained",
     "load_weights",
     "model_source",
     "model_sources",
@@ -105,6 +115,7 @@ __all__ = [
     "option_value",
     "options_of",
     "output_names",
+    "pooled",
     "preprocessing_text",
     "reset_model",
     "resize",
@@ -113,7 +124,10 @@ __all__ = [
     "save_weights",
     "serve_model",
     "trained_metadata",
+    "unit_vectors",
     "wanted_square",
+    "wants_classes",
     "weights_file",
+    "with_class_names",
     "wrap_model",
 ]

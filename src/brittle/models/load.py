@@ -20,6 +20,7 @@ from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._optional import load_module, model_errors, public_callables
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
+from brittle.models.options import option_value
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
 
@@ -141,13 +142,13 @@ def model_sources() -> dict[str, Callable[..., Model]]:
     return SOURCES
 
 
-LATER = ("small_resnet", "wide_resnet")
+LATER = ("clip_network", "small_resnet", "wide_resnet")
 """Modules that import torch at the top level."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, "
-    "http://HOST:PORT, bn-adapt:MODEL"
+    "clip:FOLDER_OR_ID, FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, "
+    "diffusion:FOLDER:PROMPTS.txt, http://HOST:PORT, bn-adapt:MODEL"
 )
 
 ENDINGS = {
@@ -201,7 +202,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
             raise BrittleTypeError(
                 f"{option} is given twice, as {text_options[option]!r} in the text and as {options[option]!r}"
             )
-    options = {option: option_value(option, value) for option, value in text_options.items()} | options
+    options = {option: option_value(option, value, builder) for option, value in text_options.items()} | options
     device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
     if bf16 and "bf16" not in allowed:
         raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
@@ -327,63 +328,6 @@ def model_texts(text: str) -> list[str]:
             texts.append(piece)
             in_option = False
     return [model.strip() for model in texts if model.strip()]
-
-
-def option_value(option: str, text: str) -> Any:
-    """The value of an option from its text: numbers, sides, a boolean, or the text itself."""
-    if option in ("mean", "std"):
-        return _floats(option, text)
-    if option in ("size", "crop"):
-        return _sides(option, text)
-    if option in ("classes", "timesteps", "samples", "seed", "batch_size", "keep", "keep_after"):
-        return _integer(option, text)
-    if option in ("prior", "memory"):
-        return _number(option, text)
-    if option in ("pretrained", "bf16", "background"):
-        return _yes_or_no(option, text)
-    if option == "providers":
-        return [word.strip() for word in text.split(",")]
-    return None if option == "weights" and text.lower() == "none" else text
-
-
-def _floats(option: str, text: str) -> tuple[float, ...]:
-    """Three numbers, separated by commas, semicolons or blanks; one number is repeated."""
-    try:
-        numbers = tuple(float(word) for word in re.split(r"[,;\s]+", text.strip()))
-    except ValueError:
-        numbers = ()
-    if len(numbers) not in (1, 3):
-        raise BrittleError(f"{option} is one number or three, such as {option}=0.5,0.5,0.5; got {text!r}")
-    return numbers * 3 if len(numbers) == 1 else numbers
-
-
-def _sides(option: str, text: str) -> int | tuple[int, int]:
-    """A side, or height and width."""
-    sides = re.split(r"[,;x×\s]+", text.strip())
-    if len(sides) > 2 or not all(side.isdecimal() for side in sides):
-        raise BrittleError(
-            f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}"
-        )
-    return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))
-
-
-def _integer(option: str, text: str) -> int:
-    if not text.lstrip("-").isdecimal():
-        raise BrittleError(f"{option} is a whole number, got {text!r}")
-    return int(text)
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BrittleError(f"{option} is a number, got {text!r}") from None
-
-
-def _yes_or_no(option: str, text: str) -> bool:
-    if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
-        raise BrittleError(f"{option} is true or false, got {text!r}")
-    return text.lower() in ("true", "yes", "1")
 
 
 def _is_model(text: str) -> bool:
