@@ -161,7 +161,9 @@ def test_a_pickle_is_the_same_model_and_takes_names() -> None:
     given = images(2, 32, 32)
     np.testing.assert_array_equal(again.scores(given), model.scores(given))
     assert again.key == model.key
-    np.testing.assert_allclose(again.for_classes(["coat", "bag"]).scores(given), model.scores(given)[:, ::-1], atol=1e-4)
+    np.testing.assert_allclose(
+        again.for_classes(["coat", "bag"]).scores(given), model.scores(given)[:, ::-1], atol=1e-4
+    )
     assert "'a photo of a {}.'" in model.preprocessing_text
 
 

@@ -52,6 +52,7 @@ from brittle.models.remote import RemoteModel, from_http
 from brittle.models.serving import ModelServer, serve_model
 from brittle.models.tflite import TfliteModel, from_tflite
 from brittle.models.torch import TorchModel, find_device, from_torch
+from brittle.models.torch_files import TorchFileModel, from_torch_export, from_torchscript
 from brittle.models.zero_shot import ClipModel, ZeroShotModel, from_clip, wants_classes, with_class_names
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "RemoteModel",
     "Scores",
     "TfliteModel",
+    "TorchFileModel",
     "TorchModel",
     "ZeroShotModel",
     "adapt_batch_norm",
@@ -95,6 +97,8 @@ __all__ = [
     "from_tflite",
     "from_timm",
     "from_torch",
+    "from_torch_export",
+    "from_torchscript",
     "from_torchvision",
     "from_transformers",
     "from_weights",

@@ -23,6 +23,7 @@ from brittle.models.networks import load_into
 from brittle.models.options import option_value
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
+from brittle.models.torch_files import is_torchscript_file
 
 
 @model_source("tiny")
@@ -142,12 +143,13 @@ def model_sources() -> dict[str, Callable[..., Model]]:
     return SOURCES
 
 
-LATER = ("clip_network", "small_resnet", "wide_resnet")
+LATER = ("clip_network", "exported_program", "small_resnet", "torchscript", "wide_resnet")
 """Modules that import torch at the top level."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "clip:FOLDER_OR_ID, FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, "
+    "clip:FOLDER_OR_ID, FILE.onnx, FILE.tflite, FILE.pt of TorchScript, FILE.pt2 of torch.export, FILE.keras, "
+    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, "
     "diffusion:FOLDER:PROMPTS.txt, http://HOST:PORT, bn-adapt:MODEL"
 )
 
@@ -155,6 +157,8 @@ ENDINGS = {
     ".onnx": "onnx",
     ".tflite": "tflite",
     ".safetensors": "weights",
+    ".torchscript": "torchscript",
+    ".pt2": "torch-export",
 }
 """The scheme of files that are models without one, by their suffix."""
 
@@ -175,7 +179,8 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
-            FILE.tflite, http://HOST:PORT,
+            FILE.tflite, FILE.pt or FILE.torchscript of TorchScript, FILE.pt2 of torch.export, FILE.keras,
+            clip:FOLDER_OR_ID or clip:FOLDER_OR_ID:PROMPTS.txt, http://HOST:PORT,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
             torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is returned as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
@@ -355,6 +360,8 @@ def _parts(spec: str | Path) -> tuple[str, str]:
     scheme, colon, location = text.partition(":")
     if Path(text).suffix in ENDINGS and scheme not in model_sources():
         return ENDINGS[Path(text).suffix], text
+    if Path(text).suffix == ".pt" and scheme not in model_sources() and is_torchscript_file(Path(text).expanduser()):
+        return "torchscript", text
     if ".py:" in text and scheme not in model_sources():
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive
