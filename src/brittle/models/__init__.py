@@ -5,6 +5,7 @@ from brittle.models.adaptation import AdaptiveModel, BatchNormAdapted, adapt_bat
 from brittle.models.clip import Clip, Embeddings, OpenClip, load_clip, load_pretrained, pooled, unit_vectors
 from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
 from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
+from brittle.models.keras import KerasModel, from_keras, from_keras_file
 from brittle.models.load import (
     from_function,
     load_model,
@@ -14,7 +15,7 @@ from brittle.models.load import (
     options_of,
     wrap_model,
 )
-from brittle.models.model import Model, Scores, from_callable, model_source
+from brittle.models.model import Model, Scores, as_array, from_callable, model_source
 from brittle.models.networks import (
     DEMO_MODELS,
     DEMO_WEIGHTS,
@@ -67,6 +68,7 @@ __all__ = [
     "Clip",
     "ClipModel",
     "Embeddings",
+    "KerasModel",
     "Model",
     "ModelError",
     "ModelServer",
@@ -80,6 +82,7 @@ __all__ = [
     "TorchModel",
     "ZeroShotModel",
     "adapt_batch_norm",
+    "as_array",
     "as_pipeline",
     "build_network",
     "central_crop",
@@ -92,6 +95,8 @@ __all__ = [
     "from_dit",
     "from_function",
     "from_http",
+    "from_keras",
+    "from_keras_file",
     "from_onnx",
     "from_robustbench",
     "from_tflite",

@@ -18,6 +18,7 @@ from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._optional import load_module, model_errors, public_callables
+from brittle.models.keras import from_keras, is_keras
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
 from brittle.models.options import option_value
@@ -50,8 +51,8 @@ def from_function(
 ) -> Model:
     """A model from "package.module:function" or "path/to/file.py:function".
 
-    The function takes no arguments and returns a `torch.nn.Module`, a model, or a function on batches of images. The
-    code is run, so it must be code that you trust. Modules are also searched in the current folder.
+    The function takes no arguments and returns a `torch.nn.Module`, a `keras.Model`, a model, or a function on batches
+    of images. The code is run, so it must be code that you trust. Modules are also searched in the current folder.
 
     Args:
         place: the path of the function.
@@ -65,6 +66,9 @@ def from_function(
     origin = file if model_name == function else place
     preprocessing = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
     preprocessing = {option: value for option, value in preprocessing.items() if value is not None}
+    if is_keras(built):  # before modules: on the backend torch it is one too
+        _reject_options(place, "a network of Keras", weights=weights, bf16=bf16)
+        return from_keras(built, name=model_name, version=version, **preprocessing)  # type: ignore[arg-type]
     if _is_module(built):
         if weights is not None:
             load_into(built, weights)
@@ -105,7 +109,7 @@ def _call_function(place: str) -> Any:
         if not hasattr(module, function):
             raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, public_callables(module))}")
         built = getattr(module, function)
-        is_instance = _is_module(built) or (isinstance(built, Model) and not isinstance(built, type))
+        is_instance = is_keras(built) or _is_module(built) or (isinstance(built, Model) and not isinstance(built, type))
         if is_instance:
             return built
         with model_errors(place, "while it was made"):
@@ -159,6 +163,7 @@ ENDINGS = {
     ".safetensors": "weights",
     ".torchscript": "torchscript",
     ".pt2": "torch-export",
+    ".keras": "keras",
 }
 """The scheme of files that are models without one, by their suffix."""
 
@@ -216,10 +221,10 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
 
 def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:
-    """A model from a `torch.nn.Module`, a function on batches of images, a text as for `load_model`, or a model.
+    """A model from a `torch.nn.Module`, a `keras.Model`, a function on batches of images, a text, or a model.
 
-    A module sees images normalised with ImageNet's mean and standard deviation unless `mean` and `std` say otherwise;
-    a function is given uint8 batches N×H×W×3 and gives N×classes.
+    A module sees images normalised with ImageNet's mean and standard deviation unless `mean` and `std` say otherwise, a
+    `keras.Model` pixels from 0 to 255; a function is given uint8 batches N×H×W×3 and gives N×classes.
 
     >>> import brittle
     >>> def brightness(images):
@@ -232,13 +237,16 @@ def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:
     Args:
         model: what is wrapped.
         name: what results call it; by default the name of the class, of the function, or its own.
-        options: those of `from_torch` (mean, std, size, crop, device, …), of `from_callable` (version), or of the
-            source that a text names.
+        options: those of `from_torch` (mean, std, size, crop, device, …), of `from_keras`, of `from_callable`
+            (version), or of the source that a text names.
     """
     if name is not None and (not isinstance(name, str) or not name):
         raise BrittleTypeError(f"a model is called by a text, got {name!r} ({type(name).__name__})")
     if isinstance(model, str | Path):
         return _renamed(load_model(model, **options), name)
+    if is_keras(model):  # before modules: on the backend torch it is one too
+        _check_wrap_options(model, from_keras, options)
+        return from_keras(model, name=name, **options)
     if _is_module(model):
         _check_wrap_options(model, from_torch, options)
         return from_torch(model, name=name or type(model).__name__, **options)

@@ -62,7 +62,8 @@ def load_script(content: bytes, where: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript as a whole
-            script = torch.jit.load(io.BytesIO(content), map_location="cpu").eval()
+            load: Any = torch.jit.load
+            script = load(io.BytesIO(content), map_location="cpu").eval()
             graph = script._c._get_method("forward").graph.copy()
     except (RuntimeError, ValueError, AttributeError, EOFError, LookupError) as error:
         reason = " ".join(str(error).split())[:200]
