@@ -90,8 +90,8 @@ def test_only_photographs_are_resized(dataset: str, shown: tuple[int, int] | Non
     """The zoo of CIFAR-10 takes images of 32 px, that of ImageNet 224 of 256."""
     model = brittle.load_model(f"robustbench:Hendrycks2020AugMix,dataset={dataset}", device="cpu")
     assert model.prepare.shown == shown
-    ramp = np.broadcast_to(np.arange(0, 320, dtype=np.uint16)[None, None, :, None] * 255 // 319, (1, 320, 320, 3))
-    brightness = model.scores(np.ascontiguousarray(ramp.astype(np.uint8)))
+    ramp = np.linspace(0, 255, 320).astype(np.uint8)[None, None, :, None]
+    brightness = model.scores(np.ascontiguousarray(np.broadcast_to(ramp, (1, 320, 320, 3))))
     np.testing.assert_allclose(brightness, 0.5, atol=2e-3)  # the middle of the ramp stays in the middle
 
 
