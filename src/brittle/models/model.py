@@ -69,7 +69,8 @@ class CallableModel:
 
     def scores(self, images: Image) -> Scores:
         """The scores that the function returns, as an array of NumPy."""
-        return as_array(self.function(images))
+        scores: Scores = as_array(self.function(images))
+        return scores
 
 
 @dataclass(frozen=True)
