@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm interop real demo docs perf lint lock audit fuzz kills powercut cluster clean
+.PHONY: help test wheel light timm keras interop real demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -64,11 +64,16 @@ dist/ready: $(PACKED) | .venv-light/base
 	$(LIGHT)/python -c 'import importlib.util as i; assert not any(map(i.find_spec, ("torch", "ray", "transformers")))'
 	touch $@
 
-timm:  ## test timm and torchvision models, and sliders beside torchvision, in an environment of their own
+timm:  ## test timm, torchvision and open_clip models, and sliders beside torchvision, in an environment of their own
 	$(PYTHON) -m venv .venv-timm
 	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[sliders,plots]' pytest
-	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
-	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
+	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision open_clip_torch ftfy regex wcwidth
+	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/in_open_clip_venv.py tests/models/test_transformers.py
+
+keras:  ## test networks of Keras, and functions of JAX and Flax, in an environment of their own
+	$(PYTHON) -m venv .venv-keras
+	.venv-keras/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest keras jax flax
+	.venv-keras/bin/python -m pytest tests/models/in_keras_venv.py
 
 interop:  ## test brittle.transforms inside albumentations 1.4 and 2.0, torchvision, datasets, MAITE and Ultralytics, in environments of their own
 	$(PYTHON) -m venv .venv-interop
@@ -130,5 +135,5 @@ cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, 
 	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-keras .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

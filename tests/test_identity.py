@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import brittle
-from brittle._identity import as_data, canonical, digest, settings
+from brittle._identity import as_data, canonical, code_digest, digest, settings
 from brittle.benchmarks import Benchmark, Entry
 from tests.errors import naming
 
@@ -94,3 +96,18 @@ def test_recipes_as_files_are_the_same_recipes(name, tmp_path):
     again = Benchmark.load(tmp_path / "recipe.toml")
     assert again == recipe
     assert again.hash == recipe.hash
+
+
+def test_a_compiled_function_counts_as_the_one_that_it_was_made_of() -> None:
+    """As `jax.jit`, `lru_cache` gives an object without Python code, which has the original as `__wrapped__`."""
+
+    def made(factor: int) -> Callable[[int], int]:
+        return lambda value: value * factor
+
+    compiled = [functools.lru_cache(made(factor)) for factor in (2, 3)]
+    first, second = map(code_digest, compiled)
+    assert None not in (first, second)
+    assert first != second
+    assert code_digest(functools.lru_cache(made(2))) == first
+    users = [code_digest(lambda value, inner=inner: inner(value)) for inner in compiled]
+    assert users[0] != users[1]

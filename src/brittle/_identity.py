@@ -81,9 +81,10 @@ def code_digest(function: Callable[..., Any], *, state: bool = True) -> str | No
     """A digest of the code of a callable and of what it uses; None if it has no Python code, as a builtin.
 
     It covers the file that defines the callable, its bytecode, and, followed name by name, the files of the functions,
-    classes and modules that it uses, as far as they are user code and not installed packages. With `state` also the
-    values that it uses: closures, defaults, attributes and globals, of which a model counts by its key. It misses files
-    that the code reads at run time, and the content of objects that cannot be pickled.
+    classes and modules that it uses, as far as they are user code and not installed packages; a compiled function, as
+    of `jax.jit`, counts as the one that it was made of. With `state` also the values that it uses: closures, defaults,
+    attributes and globals, of which a model counts by its key. It misses files that the code reads at run time, and the
+    content of objects that cannot be pickled.
     """
     collector = _Collector(state)
     collector.callable_(function)
@@ -131,6 +132,8 @@ class _Collector:
         elif isinstance(getattr(type(function), "__call__", None), FunctionType):  # noqa: B004 - not bound
             self.class_(type(function), always=True)
             self._value("self", function)
+        elif callable(wrapped := getattr(function, "__wrapped__", None)):  # compiled, as by jax.jit
+            self.callable_(wrapped)
 
     def class_(self, cls: type, always: bool = False) -> None:
         """A class and its bases, as far as they are user code; with `always` the class itself in any case."""
@@ -208,6 +211,10 @@ class _Collector:
 
     def _object(self, name: str, value: Any) -> None:
         self.class_(type(value))
+        wrapped = getattr(value, "__wrapped__", None)
+        if callable(wrapped) and not isinstance(getattr(type(value), "__call__", None), FunctionType):  # noqa: B004
+            self._value(name, wrapped)  # a compiled function counts as the one that it was made of
+            return
         if not self.state:
             return
         torch = sys.modules.get("torch")

@@ -423,6 +423,16 @@ def read_csv(path: str | Path) -> pl.DataFrame:
     return table.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
+def read_lines(path: Path, contents: str) -> list[str]:
+    """The lines of a text file in UTF-8, without blanks at their ends; `contents` says in an error what they are."""
+    try:
+        return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    except UnicodeDecodeError as error:
+        raise BrittleError(
+            f"{str(path)!r} is not a text file of {contents} in UTF-8 (byte {error.start} is none); save it as UTF-8"
+        ) from error
+
+
 RESULT_SUFFIXES = (".safetensors", ".pt", ".parquet", ".csv", ".npy")
 """Suffixes of result files: a folder with one of them is in use."""
 

@@ -34,6 +34,7 @@ INSTALL = {
     "transformers": "transformers",
     "onnxruntime": "onnx",
     "ai_edge_litert": "ai-edge-litert",
+    "keras": "keras",
     "matplotlib": "plots",
     "torchvision": "torchvision",
     "albumentations": "albumentations",

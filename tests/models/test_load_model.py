@@ -89,7 +89,8 @@ def test_options_reach_the_model(tmp_path: Path, code: Path) -> None:
     ("spec", "options", "error", "values"),
     [
         ("tim:resnet50", {}, ValueError, ("'tim'", "'timm'")),
-        ("keras:resnet50", {}, ValueError, ("'keras'", ", ".join(sorted(model_sources())))),
+        ("kerras:resnet50", {}, ValueError, ("'kerras'", "'keras'")),
+        ("paddle:resnet50", {}, ValueError, ("'paddle'", ", ".join(sorted(model_sources())))),
         ("timm:", {}, ValueError, ("'timm:'", "demo:standard", "timm:NAME")),
         ("timm", {}, ValueError, ("'timm'", "timm:…")),
         ("resnet50", {}, ValueError, ("'resnet50'", "demo:standard", "timm:NAME")),

@@ -25,6 +25,8 @@ def zoo(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         asked.append(options)
         if options["model_name"] == "Geirhos2018_SIN_IN":
             raise ConnectionError("no network")
+        if options["model_name"] == "Nowhere2020":
+            raise ValueError("Model `Nowhere2020` has no `gdrive_id` specified.")
         return {"Hendrycks2020AugMix": Bright}[options["model_name"]]()
 
     package, utils = ModuleType("robustbench"), ModuleType("robustbench.utils")
@@ -69,9 +71,28 @@ def test_an_unknown_part_of_the_zoo_is_one_sentence(spec: str, values: tuple[str
 
 
 @pytest.mark.usefixtures("zoo")
-def test_weights_that_cannot_be_fetched_say_where_a_file_goes() -> None:
-    with pytest.raises(OSError, match=naming("Geirhos2018_SIN_IN.pt", "imagenet/corruptions", "no network")):
-        brittle.load_model("robustbench:Geirhos2018_SIN_IN")
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        ("Geirhos2018_SIN_IN", ("Geirhos2018_SIN_IN.pt", "./models/imagenet/corruptions", "no network")),
+        ("Geirhos2018_SIN_IN,threat_model=corruptions_3d,folder=w", ("w/imagenet/corruptions",)),
+        ("Nowhere2020,dataset=cifar10,threat_model=L2", ("Nowhere2020.pt", "./models/cifar10/L2", "gdrive_id")),
+    ],
+)
+def test_weights_that_cannot_be_fetched_say_where_a_file_goes(spec: str, values: tuple[str, ...]) -> None:
+    with pytest.raises(OSError, match=naming(*values)):
+        brittle.load_model(f"robustbench:{spec}")
+
+
+@pytest.mark.usefixtures("zoo")
+@pytest.mark.parametrize(("dataset", "shown"), [("imagenet", (224, 224)), ("cifar10", None)])
+def test_only_photographs_are_resized(dataset: str, shown: tuple[int, int] | None) -> None:
+    """The zoo of CIFAR-10 takes images of 32 px, that of ImageNet 224 of 256."""
+    model = brittle.load_model(f"robustbench:Hendrycks2020AugMix,dataset={dataset}", device="cpu")
+    assert model.prepare.shown == shown
+    ramp = np.linspace(0, 255, 320).astype(np.uint8)[None, None, :, None]
+    brightness = model.scores(np.ascontiguousarray(np.broadcast_to(ramp, (1, 320, 320, 3))))
+    np.testing.assert_allclose(brightness, 0.5, atol=2e-3)  # the middle of the ramp stays in the middle
 
 
 def test_without_the_package_the_command_is_named() -> None:

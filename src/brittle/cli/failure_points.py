@@ -92,7 +92,7 @@ def failure_points_verb(
     assert recipe is not None
     dataset = load_data(data, limit=limit, prepare=prepare, partial=partial, classes=classes, quiet=True)
     loaded = load_models(models, device=device, bf16=False, mean=mean, std=std, size=size, crop=crop)
-    dataset = fit_data(dataset, loaded, output)
+    dataset, loaded = fit_data(dataset, loaded, output)
     tell_models(loaded)
     compile_first(entry.corruption for entry in recipe.entries)
     with resumable_progress() as bar:

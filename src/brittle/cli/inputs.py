@@ -103,15 +103,18 @@ def load_training(
     return dataset
 
 
-def fit_data(dataset: Dataset, models: list[Model], folder: Path) -> Dataset:
-    """The dataset at the size and with the class numbers of the models; a line says how it is prepared."""
-    from brittle.evaluation import fitted
+def fit_data(dataset: Dataset, models: list[Model], folder: Path) -> tuple[Dataset, list[Model]]:
+    """The dataset at the size and with the class numbers of the models, and the models with the names of its classes.
+
+    A line says how it is prepared.
+    """
+    from brittle.evaluation import fitted, with_names_of
 
     fits = fitted(dataset, models, folder)
     tell_prepared(fits)
     if fits.classes != dataset.classes:
         hint(f"{fits.name}: classes are numbered as the model's {len(fits.classes):,} outputs", wrap=True)
-    return fits
+    return fits, with_names_of(models, fits)
 
 
 def tell_prepared(dataset: Dataset) -> None:

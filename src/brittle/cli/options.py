@@ -49,7 +49,8 @@ class Meaning(NamedTuple):
 OPTIONS = {
     # what is tested
     "--model": Meaning(
-        "Model: `demo:standard`, `timm:NAME`, `transformers:FOLDER`, `FILE.onnx`, `FILE.py:FUNCTION` …, with options "
+        "Model: `demo:standard`, `timm:NAME`, `transformers:FOLDER`, `clip:FOLDER`, `FILE.onnx`, `FILE.pt2`, "
+        "`FILE.keras`, `FILE.py:FUNCTION` …, with options "
         "such as `timm:resnet50,checkpoint=FILE`; repeatable where several are compared.",
         "-m",
         "MODEL",

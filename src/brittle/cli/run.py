@@ -137,7 +137,7 @@ def run_verb(
     clean_data = None if clean is None else load_data(clean, **reading)
     loaded = load_models(models, device=device, bf16=bf16, mean=mean, std=std, size=size, crop=crop)
     if dataset is not None:
-        dataset = fit_data(dataset, loaded, output)
+        dataset, loaded = fit_data(dataset, loaded, output)
     tell_models(loaded)
     drawn = recipe if stream is None else stream.benchmark
     if stored is None and drawn is not None and engine == "local":

@@ -13,7 +13,7 @@ from brittle.datasets.cifar import (
     cifar_c,
     demo,
 )
-from brittle.datasets.classes import imagenet_names, read_class_names
+from brittle.datasets.classes import class_words, imagenet_names, read_class_names
 from brittle.datasets.cns import CLASSES_FILE, cns_bench, read_kept_samples
 from brittle.datasets.dataset import Dataset, dataset_source, no_labels
 from brittle.datasets.export import FORMATS, Written, source_benchmark, write_arrays, write_corrupted, write_folders
@@ -103,6 +103,7 @@ __all__ = [
     "cifar100",
     "cifar_c",
     "class_name",
+    "class_words",
     "cns_bench",
     "corrupt_picture",
     "corrupt_values",

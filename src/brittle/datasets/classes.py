@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brittle._errors import BrittleError
+from brittle._io import read_lines
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -106,7 +107,14 @@ def read_class_names(path: str | Path) -> list[str]:
     path = Path(path).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of class names {str(path)!r}; it has one name a line")
-    return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    return [line for line in read_lines(path, "class names") if line]
+
+
+def class_words(names: Sequence[str]) -> list[str]:
+    """Class names as words for prompts: a WordNet id of ImageNet becomes its name, underscores become blanks."""
+    index, classes = imagenet_index(), imagenet_classes()
+    words = (classes[index[name]].name if name in index else name for name in names)
+    return [" ".join(word.replace("_", " ").split()) for word in words]
 
 
 @cache

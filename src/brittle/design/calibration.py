@@ -18,6 +18,7 @@ from brittle._types import FloatArray, Image, check_fractions
 from brittle.benchmarks import Benchmark, Entry
 from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset, no_labels
+from brittle.evaluation import with_names_of
 from brittle.evaluation.cell import Classes, Drawn, infer
 from brittle.evaluation.results import Results
 from brittle.models.model import Model
@@ -327,7 +328,8 @@ class Robustness:
         if dataset.labels is None:
             raise no_labels(dataset, "so accuracy cannot be measured")
         self.source = Drawn(np.stack(list(dataset.images())), dataset.ids, recipe)
-        self.model, self.labels, self.classes = model, dataset.labels, Classes.of(dataset)
+        [self.model] = with_names_of([model], dataset)
+        self.labels, self.classes = dataset.labels, Classes.of(dataset)
         self.recipe, self.entry, self.batch_size, self.progress = recipe, entry, batch_size, progress
         self.clean = self._accuracy(0.0)
         if self.clean < 2 / max(2, len(dataset.classes)):

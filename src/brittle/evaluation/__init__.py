@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         as_stream_benchmark,
         fitted,
         image_shape,
+        with_names_of,
     )
     from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
@@ -195,6 +196,7 @@ _LAZY = {
     "as_stream_benchmark": "inputs",
     "fitted": "inputs",
     "image_shape": "inputs",
+    "with_names_of": "inputs",
     "escape_latex": "latex_text",
     "MLflowCallback": "loggers",
     "TensorBoardCallback": "loggers",
@@ -428,6 +430,7 @@ __all__ = [
     "trajectories",
     "typical_failure",
     "typical_trajectory",
+    "with_names_of",
     "write_failure_points",
 ]
 

@@ -20,6 +20,7 @@ from brittle._parallel import cores, prefetch, side_by_side, torch_threads
 from brittle._types import Image
 from brittle.benchmarks import Benchmark, Cell
 from brittle.datasets.dataset import Dataset
+from brittle.models import as_array
 from brittle.models.model import Model, Scores
 
 
@@ -195,11 +196,7 @@ class Classes:
 def checked_scores(model: Model, images: Image, classes: int | None = None, *, where: str = "") -> Scores:
     """The scores of a batch, or an error with what is wrong with them; `where` names what is shown."""
     with model_errors(model.name, f"on {where or f'{len(images)} images'}"):
-        given = model.scores(np.array(images))  # its own copy, which it may write to
-        if hasattr(given, "detach"):  # a tensor of any device and precision
-            given = given.detach().cpu()
-            given = (given.float() if given.is_floating_point() else given).numpy()
-        given = np.asarray(given)
+        given = as_array(model.scores(np.array(images)))  # its own copy, which it may write to
     if given.dtype.kind not in "biuf":
         raise BrittleError(
             f"the model {model.name!r} gave scores of {given.dtype}; they are real numbers, one for each class"

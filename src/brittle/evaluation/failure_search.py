@@ -20,7 +20,7 @@ from brittle._parallel import torch_threads
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Benchmark, Entry
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer
-from brittle.evaluation.inputs import as_dataset, as_models, check, decode, fitted, needed_benchmark
+from brittle.evaluation.inputs import as_dataset, as_models, check, decode, fitted, needed_benchmark, with_names_of
 from brittle.evaluation.records import Call
 from brittle.evaluation.row_files import missing_rows
 from brittle.evaluation.store import FAILURE_POINTS, Store, kept_recipe, model_folder
@@ -226,6 +226,7 @@ def search_failure_points(
     models, dataset, benchmark = as_models(model), as_dataset(data), needed_benchmark(benchmark)
     check(models, dataset, batch_size)
     dataset = fitted(dataset, models, None if overwrite else folder)
+    models = with_names_of(models, dataset)
     store = Store(folder)
     store.claim_for(dataset, overwrite=overwrite)
     searches = [(model, entry) for model in models for entry in benchmark.entries]

@@ -26,13 +26,14 @@ from brittle.benchmarks import (
     load_sequence_benchmark,
     load_stream_benchmark,
 )
-from brittle.datasets import StoredSequences, UnreadableImage, arrays, stored_sequences
+from brittle.datasets import StoredSequences, UnreadableImage, arrays, imagenet_names, stored_sequences
 from brittle.datasets.dataset import Dataset, no_labels
 from brittle.datasets.images import any_image
 from brittle.datasets.interop import from_hugging_face, from_torch
 from brittle.datasets.load import StoredSet, load_dataset, stored_set
 from brittle.evaluation.cell import checked_scores
 from brittle.evaluation.records import IMAGES, READ, decoded_files, decoded_images, listed_digest
+from brittle.models import wants_classes, with_class_names
 from brittle.models.load import wrap_model
 from brittle.models.model import Model
 from brittle.models.preprocessing import wanted_square
@@ -98,8 +99,20 @@ def fitted(dataset: Dataset, models: Sequence[Model], folder: str | Path | None)
     if dataset.other_numbering is None:
         return dataset
     first = first_image(dataset)[np.newaxis]
-    outputs = {checked_scores(model, first, where="the first image").shape[1] for model in models}
+    closed = [model for model in models if not wants_classes(model)]
+    outputs = {checked_scores(model, first, where="the first image").shape[1] for model in closed}
     return dataset.for_outputs(outputs.pop()) if len(outputs) == 1 else dataset
+
+
+def with_names_of(models: Sequence[Model], dataset: Dataset) -> list[Model]:
+    """The models as they are run on a dataset: those that take the names of classes are given its names.
+
+    A dataset that maps ImageNet's 1000 outputs to classes of its own has ImageNet's names.
+    """
+    names = dataset.classes if dataset.class_map is None else ()
+    if dataset.class_map is not None and dataset.outputs == len(imagenet_names()):
+        names = imagenet_names()
+    return [with_class_names(model, names, dataset.name) for model in models]
 
 
 def _decoded_square(folder: Path) -> int | None:

@@ -12,7 +12,7 @@ from brittle.benchmarks import Benchmark
 from brittle.datasets import load_photo, read_class_names, square
 from brittle.evaluation.inputs import needed_benchmark
 from brittle.evaluation.probing import Probe, probe
-from brittle.models import Model, input_side, output_names, wrap_model
+from brittle.models import Model, input_side, output_names, with_class_names, wrap_model
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def probe_photo(
     pixels = load_photo(photo) if isinstance(photo, str | Path) else photo
     image = square(pixels, photo_side(models, image_size))
     names = read_class_names(classes) if isinstance(classes, str | Path) else list(classes)
+    models = [with_class_names(each, names, "the photograph") if names else each for each in models]
     probes = {
         each.name: probe(each, image, recipe, draws=draws, tolerance=tolerance, progress=progress) for each in models
     }

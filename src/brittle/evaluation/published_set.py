@@ -20,7 +20,7 @@ from brittle.datasets import UnreadableImage
 from brittle.datasets.dataset import Dataset
 from brittle.datasets.load import STORED, StoredSet
 from brittle.evaluation.cell import CellRows, Classes, infer_labelled, joined
-from brittle.evaluation.inputs import check
+from brittle.evaluation.inputs import check, with_names_of
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store, model_folder
@@ -109,6 +109,7 @@ def evaluate_stored(
     cells = dict(stored.cells)
     first = next(iter(cells.values()))()
     check(chosen, first, batch_size)
+    chosen = with_names_of(chosen, first)
     known = {"data": stored.name, "stored": stored.scheme, "images": len(first), "classes": list(first.classes)}
     keys = cell_keys(stored, threads or cores(), progress)
     if clean is not None and stored.scheme == "cns-bench":

@@ -45,6 +45,7 @@ from brittle.evaluation.inputs import (
     decode,
     fitted,
     image_shape,
+    with_names_of,
 )
 from brittle.evaluation.published_set import evaluate_stored
 from brittle.evaluation.records import Call, Callback, CallbackList, started_run
@@ -295,6 +296,7 @@ def _clean_and_sequences(
 ) -> Results:
     """The clean images, then the sequences made from them."""
     dataset = fitted(dataset, models, None if options.overwrite else folder)
+    models = with_names_of(models, dataset)
     _evaluate(models, dataset, None, options, folder=folder, progress=progress)
     return evaluate_sequences(
         models,
@@ -319,6 +321,7 @@ def _clean_and_stream(
 ) -> Results:
     """The clean images, then the stream made from them; both in batches of the same size."""
     dataset = fitted(dataset, models, None if options.overwrite else folder)
+    models = with_names_of(models, dataset)
     options = replace(options, batch_size=stream.batch_size)
     _evaluate(models, dataset, None, options, folder=folder, progress=progress)
     return evaluate_stream(
@@ -354,6 +357,7 @@ def _evaluate(
 ) -> Results:
     compute = find_engine(options.engine, options.address)
     dataset = fitted(dataset, models, None if options.overwrite else folder)
+    models = with_names_of(models, dataset)
     store = Store(folder)
     store.claim_for(dataset, overwrite=options.overwrite)
     if benchmark is not None:

@@ -16,7 +16,7 @@ from brittle._identity import digest
 from brittle._types import FloatArray, Image, Progress
 from brittle.benchmarks import Cell, SequenceBenchmark
 from brittle.corruptions.imagenet_p import Perturbation, find_perturbation, sequence
-from brittle.datasets import StoredSequences, UnreadableImage
+from brittle.datasets import CIFAR10, StoredSequences, UnreadableImage, imagenet_names
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Classes, best_classes, checked_scores, infer_with, least_batch_size
 from brittle.evaluation.records import Call, CallbackList, started_run
@@ -24,6 +24,7 @@ from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import SEQUENCES, Store, model_folder
 from brittle.evaluation.table_formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, bootstrap, frame_pairs, mean_ratio, top5_by_pair, zipf_by_pair
+from brittle.models import with_class_names
 from brittle.models.model import Model, Scores
 
 OVER_SEQUENCES = "95 % intervals over sequences"
@@ -107,6 +108,8 @@ def evaluate_sequences(
         known = {"data": data.name, "stored": data.scheme, "images": len(first.ids), "classes": []}
         store.claim({**known, "data_key": digest(keys)}, overwrite=overwrite)
         classes = Classes()
+        names = imagenet_names() if data.scheme == "imagenet-p" else CIFAR10
+        models = [with_class_names(model, names, data.name) for model in models]
     else:
         store.claim_for(data, overwrite=overwrite)
         classes = Classes.of(data)

@@ -82,6 +82,18 @@ class LoadingModel:
             self.error = f"{error}" or type(error).__name__
         self.done.set()
 
+    def name_classes(self, dataset: Dataset) -> None:
+        """Give a model that takes the names of classes those of a dataset."""
+        from brittle.evaluation import with_names_of
+
+        if self.model is None:
+            return
+        try:
+            [model] = with_names_of([self.model], dataset)
+            self.model = model if model is self.model else LockedModel(model, self.lock)
+        except BrittleError as error:
+            self.model, self.error = None, str(error)
+
     @property
     def status(self) -> str:
         """One of loading, ready and failed."""
@@ -234,6 +246,8 @@ class State:
             except Exception as error:
                 self.dataset_error = str(error) or type(error).__name__
                 self.dataset = dataset.prepared_for(None)
+            for model in self.models:
+                model.name_classes(self.dataset)
         self.loaded.set()
 
     @property

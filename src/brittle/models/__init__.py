@@ -2,19 +2,20 @@
 
 from brittle._errors import ModelError
 from brittle.models.adaptation import AdaptiveModel, BatchNormAdapted, adapt_batch_norm, reset_model
+from brittle.models.clip import Clip, Embeddings, OpenClip, load_clip, load_pretrained, pooled, unit_vectors
 from brittle.models.diffusion import as_pipeline, from_diffusion, from_dit, load_pipeline
 from brittle.models.hubs import from_robustbench, from_timm, from_torchvision, from_transformers
+from brittle.models.keras import KerasModel, from_keras, from_keras_file
 from brittle.models.load import (
     from_function,
     load_model,
     load_models,
     model_sources,
     model_texts,
-    option_value,
     options_of,
     wrap_model,
 )
-from brittle.models.model import Model, Scores, from_callable, model_source
+from brittle.models.model import Model, Scores, as_array, from_callable, model_source
 from brittle.models.networks import (
     DEMO_MODELS,
     DEMO_WEIGHTS,
@@ -33,6 +34,7 @@ from brittle.models.networks import (
     weights_file,
 )
 from brittle.models.onnx import OnnxModel, from_onnx
+from brittle.models.options import option_value
 from brittle.models.preprocessing import (
     CIFAR_MEAN,
     CIFAR_STD,
@@ -51,6 +53,8 @@ from brittle.models.remote import RemoteModel, from_http
 from brittle.models.serving import ModelServer, serve_model
 from brittle.models.tflite import TfliteModel, from_tflite
 from brittle.models.torch import TorchModel, find_device, from_torch
+from brittle.models.torch_files import TorchFileModel, from_torch_export, from_torchscript
+from brittle.models.zero_shot import ClipModel, ZeroShotModel, from_clip, wants_classes, with_class_names
 
 __all__ = [
     "CIFAR_MEAN",
@@ -61,16 +65,24 @@ __all__ = [
     "IMAGENET_STD",
     "AdaptiveModel",
     "BatchNormAdapted",
+    "Clip",
+    "ClipModel",
+    "Embeddings",
+    "KerasModel",
     "Model",
     "ModelError",
     "ModelServer",
     "OnnxModel",
+    "OpenClip",
     "Preprocessing",
     "RemoteModel",
     "Scores",
     "TfliteModel",
+    "TorchFileModel",
     "TorchModel",
+    "ZeroShotModel",
     "adapt_batch_norm",
+    "as_array",
     "as_pipeline",
     "build_network",
     "central_crop",
@@ -78,24 +90,31 @@ __all__ = [
     "find_device",
     "find_weights",
     "from_callable",
+    "from_clip",
     "from_diffusion",
     "from_dit",
     "from_function",
     "from_http",
+    "from_keras",
+    "from_keras_file",
     "from_onnx",
     "from_robustbench",
     "from_tflite",
     "from_timm",
     "from_torch",
+    "from_torch_export",
+    "from_torchscript",
     "from_torchvision",
     "from_transformers",
     "from_weights",
     "input_side",
     "is_user_network",
+    "load_clip",
     "load_into",
     "load_model",
     "load_models",
     "load_pipeline",
+    "load_pretrained",
     "load_weights",
     "model_source",
     "model_sources",
@@ -105,6 +124,7 @@ __all__ = [
     "option_value",
     "options_of",
     "output_names",
+    "pooled",
     "preprocessing_text",
     "reset_model",
     "resize",
@@ -113,7 +133,10 @@ __all__ = [
     "save_weights",
     "serve_model",
     "trained_metadata",
+    "unit_vectors",
     "wanted_square",
+    "wants_classes",
     "weights_file",
+    "with_class_names",
     "wrap_model",
 ]

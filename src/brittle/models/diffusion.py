@@ -18,6 +18,7 @@ from brittle._optional import quiet_libraries, require
 from brittle._types import Image
 from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import resize
+from brittle.models.prompts import read_prompts, split_prompts
 from brittle.models.torch import find_device
 
 PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
@@ -374,7 +375,8 @@ def diffusion_folder(
 
     The file has one prompt per line, such as "a photo of a tench", in the order of the labels.
     """
-    folder, file = _split(place)
+    folder, prompt_file = split_prompts(place)
+    file = prompt_file or Path(place).expanduser() / PROMPTS
     if not Path(folder).expanduser().is_dir():
         raise FileNotFoundError(f"there is no folder {folder!r}; give one that diffusers' save_pretrained wrote")
     if not file.is_file():
@@ -382,14 +384,9 @@ def diffusion_folder(
             f"there is no file {str(file)!r} with a prompt for each class; write diffusion:FOLDER:PROMPTS.txt, one "
             "prompt per line in the order of the labels"
         )
-    prompts = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
-    if len(prompts) < 2 or not all(prompts):
-        raise BrittleError(
-            f"{str(file)!r} must have one prompt per line, at least two and none of them empty; it has {prompts}"
-        )
     return from_diffusion(
         folder,
-        prompts,
+        read_prompts(file),
         name=name or f"diffusion-{Path(folder).resolve().name}",
         timesteps=timesteps,
         samples=samples,
@@ -401,10 +398,3 @@ def diffusion_folder(
         device=device,
         bf16=bf16,
     )
-
-
-def _split(place: str) -> tuple[str, Path]:
-    folder, colon, file = place.rpartition(":")
-    if colon and len(folder) > 1 and file.endswith(".txt"):
-        return folder, Path(file).expanduser()
-    return place, Path(place).expanduser() / PROMPTS

@@ -194,10 +194,13 @@ def from_robustbench(
             f"RobustBench has no model {model!r} for {dataset} and {threat_model} (it lacks {error}); its model zoo "
             f"lists them, and threat_model is one of {', '.join(THREATS)}"
         ) from error
-    except OSError as error:
+    except Exception as error:
+        if not isinstance(error, OSError | ValueError) and not type(error).__module__.startswith("gdown"):
+            raise
+        place_of_file = f"{folder or './models'}/{dataset}/{threat_model.removesuffix('_3d')}"  # they share models
         raise OSError(
-            f"the weights of {model!r} could not be downloaded; put them as {model}.pt into "
-            f"{folder or './models'}/{dataset}/{threat_model}, or give them to torchvision: or timm: ({error})"
+            f"the weights of {model!r} could not be downloaded; put them as {model}.pt into {place_of_file}, or give "
+            f"them to torchvision: or timm: ({str(error).strip().partition(chr(10))[0]})"
         ) from error
     size, crop = (256, 224) if dataset == "imagenet" else (None, None)
     prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), size, crop)

@@ -18,10 +18,13 @@ from typing import Any
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._optional import load_module, model_errors, public_callables
+from brittle.models.keras import from_keras, is_keras
 from brittle.models.model import SOURCES, Model, from_callable, model_source
 from brittle.models.networks import load_into
+from brittle.models.options import option_value
 from brittle.models.preprocessing import Sides
 from brittle.models.torch import from_torch
+from brittle.models.torch_files import is_torchscript_file
 
 
 @model_source("tiny")
@@ -48,8 +51,8 @@ def from_function(
 ) -> Model:
     """A model from "package.module:function" or "path/to/file.py:function".
 
-    The function takes no arguments and returns a `torch.nn.Module`, a model, or a function on batches of images. The
-    code is run, so it must be code that you trust. Modules are also searched in the current folder.
+    The function takes no arguments and returns a `torch.nn.Module`, a `keras.Model`, a model, or a function on batches
+    of images. The code is run, so it must be code that you trust. Modules are also searched in the current folder.
 
     Args:
         place: the path of the function.
@@ -63,6 +66,9 @@ def from_function(
     origin = file if model_name == function else place
     preprocessing = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
     preprocessing = {option: value for option, value in preprocessing.items() if value is not None}
+    if is_keras(built):  # before modules: on the backend torch it is one too
+        _reject_options(place, "a network of Keras", weights=weights, bf16=bf16)
+        return from_keras(built, name=model_name, version=version, **preprocessing)  # type: ignore[arg-type]
     if _is_module(built):
         if weights is not None:
             load_into(built, weights)
@@ -103,7 +109,7 @@ def _call_function(place: str) -> Any:
         if not hasattr(module, function):
             raise BrittleError(f"{where!r} has no {function!r}; {did_you_mean(function, public_callables(module))}")
         built = getattr(module, function)
-        is_instance = _is_module(built) or (isinstance(built, Model) and not isinstance(built, type))
+        is_instance = is_keras(built) or _is_module(built) or (isinstance(built, Model) and not isinstance(built, type))
         if is_instance:
             return built
         with model_errors(place, "while it was made"):
@@ -141,19 +147,23 @@ def model_sources() -> dict[str, Callable[..., Model]]:
     return SOURCES
 
 
-LATER = ("small_resnet", "wide_resnet")
+LATER = ("clip_network", "exported_program", "small_resnet", "torchscript", "wide_resnet")
 """Modules that import torch at the top level."""
 
 FORMS = (
     "demo:standard, demo:augmix, timm:NAME, torchvision:NAME, robustbench:NAME, transformers:FOLDER_OR_ID, "
-    "FILE.onnx, FILE.tflite, FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt, "
-    "http://HOST:PORT, bn-adapt:MODEL"
+    "clip:FOLDER_OR_ID, FILE.onnx, FILE.tflite, FILE.pt of TorchScript, FILE.pt2 of torch.export, FILE.keras, "
+    "FILE.safetensors, FILE.py:FUNCTION, torch:MODULE:FUNCTION, "
+    "diffusion:FOLDER:PROMPTS.txt, http://HOST:PORT, bn-adapt:MODEL"
 )
 
 ENDINGS = {
     ".onnx": "onnx",
     ".tflite": "tflite",
     ".safetensors": "weights",
+    ".torchscript": "torchscript",
+    ".pt2": "torch-export",
+    ".keras": "keras",
 }
 """The scheme of files that are models without one, by their suffix."""
 
@@ -174,7 +184,8 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
     Args:
         spec: demo:NAME, timm:NAME, torchvision:NAME, transformers:FOLDER_OR_ID, onnx:FILE or just FILE.onnx,
-            FILE.tflite, http://HOST:PORT,
+            FILE.tflite, FILE.pt or FILE.torchscript of TorchScript, FILE.pt2 of torch.export, FILE.keras,
+            clip:FOLDER_OR_ID or clip:FOLDER_OR_ID:PROMPTS.txt, http://HOST:PORT,
             weights:FILE or just FILE.safetensors for a network that brittle trained, FILE.py:FUNCTION or
             torch:MODULE:FUNCTION, diffusion:FOLDER:PROMPTS.txt. A model is returned as it is.
         device: "cpu", "cuda", "cuda:1", "mps" or "auto".
@@ -201,7 +212,7 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
             raise BrittleTypeError(
                 f"{option} is given twice, as {text_options[option]!r} in the text and as {options[option]!r}"
             )
-    options = {option: option_value(option, value) for option, value in text_options.items()} | options
+    options = {option: option_value(option, value, builder) for option, value in text_options.items()} | options
     device, bf16 = options.pop("device", device), options.pop("bf16", bf16)
     if bf16 and "bf16" not in allowed:
         raise BrittleError(f"{str(spec)!r} has its own precision; leave bf16 out")
@@ -210,10 +221,10 @@ def load_model(spec: str | Path | Model, *, device: str = "auto", bf16: bool = F
 
 
 def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:
-    """A model from a `torch.nn.Module`, a function on batches of images, a text as for `load_model`, or a model.
+    """A model from a `torch.nn.Module`, a `keras.Model`, a function on batches of images, a text, or a model.
 
-    A module sees images normalised with ImageNet's mean and standard deviation unless `mean` and `std` say otherwise;
-    a function is given uint8 batches N×H×W×3 and gives N×classes.
+    A module sees images normalised with ImageNet's mean and standard deviation unless `mean` and `std` say otherwise, a
+    `keras.Model` pixels from 0 to 255; a function is given uint8 batches N×H×W×3 and gives N×classes.
 
     >>> import brittle
     >>> def brightness(images):
@@ -226,13 +237,16 @@ def wrap_model(model: Any, *, name: str | None = None, **options: Any) -> Model:
     Args:
         model: what is wrapped.
         name: what results call it; by default the name of the class, of the function, or its own.
-        options: those of `from_torch` (mean, std, size, crop, device, …), of `from_callable` (version), or of the
-            source that a text names.
+        options: those of `from_torch` (mean, std, size, crop, device, …), of `from_keras`, of `from_callable`
+            (version), or of the source that a text names.
     """
     if name is not None and (not isinstance(name, str) or not name):
         raise BrittleTypeError(f"a model is called by a text, got {name!r} ({type(name).__name__})")
     if isinstance(model, str | Path):
         return _renamed(load_model(model, **options), name)
+    if is_keras(model):  # before modules: on the backend torch it is one too
+        _check_wrap_options(model, from_keras, options)
+        return from_keras(model, name=name, **options)
     if _is_module(model):
         _check_wrap_options(model, from_torch, options)
         return from_torch(model, name=name or type(model).__name__, **options)
@@ -329,63 +343,6 @@ def model_texts(text: str) -> list[str]:
     return [model.strip() for model in texts if model.strip()]
 
 
-def option_value(option: str, text: str) -> Any:
-    """The value of an option from its text: numbers, sides, a boolean, or the text itself."""
-    if option in ("mean", "std"):
-        return _floats(option, text)
-    if option in ("size", "crop"):
-        return _sides(option, text)
-    if option in ("classes", "timesteps", "samples", "seed", "batch_size", "keep", "keep_after"):
-        return _integer(option, text)
-    if option in ("prior", "memory"):
-        return _number(option, text)
-    if option in ("pretrained", "bf16", "background"):
-        return _yes_or_no(option, text)
-    if option == "providers":
-        return [word.strip() for word in text.split(",")]
-    return None if option == "weights" and text.lower() == "none" else text
-
-
-def _floats(option: str, text: str) -> tuple[float, ...]:
-    """Three numbers, separated by commas, semicolons or blanks; one number is repeated."""
-    try:
-        numbers = tuple(float(word) for word in re.split(r"[,;\s]+", text.strip()))
-    except ValueError:
-        numbers = ()
-    if len(numbers) not in (1, 3):
-        raise BrittleError(f"{option} is one number or three, such as {option}=0.5,0.5,0.5; got {text!r}")
-    return numbers * 3 if len(numbers) == 1 else numbers
-
-
-def _sides(option: str, text: str) -> int | tuple[int, int]:
-    """A side, or height and width."""
-    sides = re.split(r"[,;x×\s]+", text.strip())
-    if len(sides) > 2 or not all(side.isdecimal() for side in sides):
-        raise BrittleError(
-            f"{option} is a side such as {option}=224, or height and width such as 256x224; got {text!r}"
-        )
-    return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))
-
-
-def _integer(option: str, text: str) -> int:
-    if not text.lstrip("-").isdecimal():
-        raise BrittleError(f"{option} is a whole number, got {text!r}")
-    return int(text)
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BrittleError(f"{option} is a number, got {text!r}") from None
-
-
-def _yes_or_no(option: str, text: str) -> bool:
-    if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
-        raise BrittleError(f"{option} is true or false, got {text!r}")
-    return text.lower() in ("true", "yes", "1")
-
-
 def _is_model(text: str) -> bool:
     """Whether a text is unambiguously a model."""
     scheme, colon, _ = text.partition(":")
@@ -411,6 +368,8 @@ def _parts(spec: str | Path) -> tuple[str, str]:
     scheme, colon, location = text.partition(":")
     if Path(text).suffix in ENDINGS and scheme not in model_sources():
         return ENDINGS[Path(text).suffix], text
+    if Path(text).suffix == ".pt" and scheme not in model_sources() and is_torchscript_file(Path(text).expanduser()):
+        return "torchscript", text
     if ".py:" in text and scheme not in model_sources():
         return "torch", text
     if not colon or len(scheme) == 1 or Path(text).is_file():  # one letter is a drive

@@ -47,6 +47,17 @@ class Model(Protocol):
         ...
 
 
+def as_array(scores: Any) -> Any:
+    """Scores of torch, JAX, TensorFlow or Keras, on any device and of any precision, as an array of NumPy."""
+    if hasattr(scores, "detach"):
+        scores = scores.detach().cpu()
+        return (scores.float() if scores.is_floating_point() else scores).numpy()
+    array = np.asarray(scores)
+    if array.dtype == object and hasattr(scores, "__dlpack__"):
+        array = np.from_dlpack(scores)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array  # a type that NumPy has from others
+
+
 @dataclass(frozen=True)
 class CallableModel:
     """A function with a name."""
@@ -57,8 +68,8 @@ class CallableModel:
     origin: str = ""
 
     def scores(self, images: Image) -> Scores:
-        """The scores that the function returns."""
-        scores: Scores = self.function(images)
+        """The scores that the function returns, as an array of NumPy."""
+        scores: Scores = as_array(self.function(images))
         return scores
 
 

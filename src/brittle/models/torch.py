@@ -88,6 +88,7 @@ class TorchModel:
         device: str = "auto",
         bf16: bool = False,
         version: str | None = None,
+        key: str | None = None,
     ) -> None:
         self.name = name
         self.origin = ""
@@ -96,7 +97,7 @@ class TorchModel:
         self._requested_device = device
         self.device = find_device(device)
         self.module = self._to_device(module)
-        self.key = _key(module, prepare, bf16, version)
+        self.key = _key(module, prepare, bf16, version) if key is None else key
 
     def __repr__(self) -> str:
         parameters = sum(parameter.numel() for parameter in self.module.parameters())

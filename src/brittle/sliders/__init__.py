@@ -1,5 +1,6 @@
 """Generative shifts: LoRA sliders on diffusion models, and the out-of-class filter (CNS-Bench, ICCV 2025)."""
 
+from brittle.models import Clip, OpenClip, load_clip
 from brittle.models.diffusion import load_pipeline
 from brittle.sliders.choices import (
     TINY,
@@ -20,13 +21,10 @@ from brittle.sliders.clip import (
     CODE_PROMPTS,
     FILTER_SCORES,
     PAPER_PROMPTS,
-    Clip,
     ClipPrompts,
     ImageEncoder,
     ImageScores,
-    OpenClip,
     image_scores,
-    load_clip,
     rises_throughout,
     shift_curves,
     with_baseline,

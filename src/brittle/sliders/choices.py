@@ -12,6 +12,7 @@ import numpy as np
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle.datasets import cns_bench
+from brittle.models import load_clip
 from brittle.sliders.clip import (
     CODE_PROMPTS,
     PAPER_PROMPTS,
@@ -19,7 +20,6 @@ from brittle.sliders.clip import (
     ImageEncoder,
     ImageScores,
     image_scores,
-    load_clip,
 )
 from brittle.sliders.demo_pipeline import (
     DEMO_CLASSES,

@@ -5,56 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle._optional import quiet_libraries, require
+from brittle._optional import require
 from brittle._types import FloatArray, Image
 from brittle.datasets import Dataset, UnreadableImage
 from brittle.metrics import bootstrap, resampled_means
-from brittle.models.preprocessing import Preprocessing
-from brittle.models.torch import find_device
+from brittle.models import (
+    Clip,
+    Embeddings,
+    OpenClip,
+    Preprocessing,
+    find_device,
+    load_pretrained,
+    pooled,
+    unit_vectors,
+)
 from brittle.sliders.pipeline import shift_folder, shift_text
 from brittle.sliders.training import check_integers
-
-Embeddings = NDArray[np.float32]
-"""One unit vector for each image or text, so that inner products are cosines."""
-
-
-class Clip:
-    """A CLIP in the format of transformers. CNS-Bench uses openai/clip-vit-base-patch16."""
-
-    def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        transformers = require("transformers", "sliders")
-        self.name, self.device = Path(folder).name, find_device(device)
-        self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
-        if not hasattr(self.network, "get_text_features"):
-            raise BrittleError(f"the folder {str(folder)!r} holds a {type(self.network).__name__}, which is no CLIP")
-        self.tokenizer = _load(transformers.AutoTokenizer, folder)
-        self.processor = _load(transformers.AutoImageProcessor, folder, backend="pil")
-
-    def images(self, images: Sequence[Image]) -> Embeddings:
-        """Embeddings of images, preprocessed by its processor."""
-        torch = require("torch")
-        with torch.inference_mode():
-            pixels = self.processor(list(images), return_tensors="pt", input_data_format="channels_last").to(
-                self.device
-            )
-            return normalised(_pooled(self.network.get_image_features(**pixels)))
-
-    def texts(self, prompts: Sequence[str]) -> Embeddings:
-        """Embeddings of prompts; a prompt that is too long is truncated."""
-        torch = require("torch")
-        with torch.inference_mode():
-            tokens = self.tokenizer(list(prompts), padding=True, truncation=True, return_tensors="pt").to(self.device)
-            return normalised(_pooled(self.network.get_text_features(**tokens)))
 
 
 class ImageEncoder:
@@ -70,7 +42,7 @@ class ImageEncoder:
     ) -> None:
         transformers = require("transformers", "sliders")
         self.name, self.softmax, self.device = Path(folder).name, softmax, find_device(device)
-        self.network = _load(transformers.AutoModel, folder).to(self.device).eval()
+        self.network = load_pretrained(transformers.AutoModel, folder).to(self.device).eval()
         side = crop or int(getattr(self.network.config, "image_size", 224))
         self.prepare = Preprocessing((0.5,) * 3, (0.2,) * 3, side + 2, side, "bilinear")
 
@@ -79,90 +51,8 @@ class ImageEncoder:
         torch = require("torch")
         with torch.inference_mode():
             inputs = torch.cat([self.prepare.tensor(np.asarray(image)[None], self.device) for image in images])
-            features = _pooled(self.network(pixel_values=inputs.contiguous())).flatten(1).float()
-            return normalised(features.softmax(-1) if self.softmax else features)
-
-
-def _pooled(output: Any) -> Any:
-    if hasattr(output, "pooler_output") and output.pooler_output is not None:
-        return output.pooler_output
-    return output.last_hidden_state[:, 0] if hasattr(output, "last_hidden_state") else output
-
-
-def normalised(features: Any) -> Embeddings:
-    """Features divided by their Euclidean lengths."""
-    features = features.double().cpu().numpy()
-    return np.asarray(features / np.linalg.norm(features, axis=1, keepdims=True), np.float32)
-
-
-def _load(loader: Any, folder: str | Path, **options: Any) -> Any:
-    path = Path(folder).expanduser()
-    if not path.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {str(folder)!r}; give one that transformers' save_pretrained wrote"
-        )
-    if loader.__name__ == "AutoModel":
-        options["use_safetensors"] = True
-    try:
-        with quiet_libraries("transformers"):
-            return loader.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, **options)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).partition("\n")[0]
-        raise BrittleError(f"the folder {str(folder)!r} cannot be read by {loader.__name__}: {reason}") from error
-
-
-CONFIG = "open_clip_config.json"
-PACKAGE = "open_clip_torch"
-
-
-class OpenClip:
-    """A CLIP in the format of open_clip: its config, and open_clip_pytorch_model.safetensors or .bin."""
-
-    def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        path = Path(folder).expanduser()
-        self.name, self.device = path.name, find_device(device)
-        if not (path / CONFIG).is_file():
-            raise FileNotFoundError(f"{str(folder)!r} is not a folder of open_clip: it has no {CONFIG}")
-        open_clip = _open_clip()
-        spec = f"local-dir:{path.resolve()}"
-        try:
-            self.network, self.prepare = open_clip.create_model_from_pretrained(spec, device=self.device)
-            self.tokenizer = open_clip.get_tokenizer(spec)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise BrittleError(f"the folder {str(folder)!r} cannot be read by open_clip: {reason}") from error
-        self.network.eval()
-
-    def images(self, images: Sequence[Image]) -> Embeddings:
-        """Embeddings of images, preprocessed as its config says."""
-        torch = require("torch")
-        with torch.inference_mode():
-            inputs = torch.stack([self.prepare(Pil.fromarray(np.asarray(image))) for image in images])
-            return normalised(self.network.encode_image(inputs.to(self.device)))
-
-    def texts(self, prompts: Sequence[str]) -> Embeddings:
-        """Embeddings of prompts; a prompt that is too long is truncated."""
-        torch = require("torch")
-        with torch.inference_mode():
-            return normalised(self.network.encode_text(self.tokenizer(list(prompts)).to(self.device)))
-
-
-def load_clip(folder: str | Path, *, device: str = "auto") -> Clip | OpenClip:
-    """The CLIP in a folder that transformers or open_clip wrote; if it has both formats, that of transformers."""
-    path = Path(folder).expanduser()
-    if (path / CONFIG).is_file() and not (path / "config.json").is_file():
-        return OpenClip(folder, device=device)
-    return Clip(folder, device=device)
-
-
-def _open_clip() -> Any:
-    if find_spec("open_clip") is None:
-        raise ModuleNotFoundError(
-            f"this folder was written by open_clip, which is not installed: pip install {PACKAGE}; or give a folder "
-            "of transformers"
-        )
-    require("torchvision", PACKAGE)  # open_clip imports it first
-    return require("open_clip", PACKAGE)
+            features = pooled(self.network(pixel_values=inputs.contiguous())).flatten(1).float()
+            return unit_vectors(features.softmax(-1) if self.softmax else features)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 from brittle._errors import BrittleError, did_you_mean
 from brittle._types import Image
 from brittle.corruptions import corrupt
+from brittle.models import Clip
 from brittle.models.diffusion import from_diffusion, load_pipeline
 from brittle.models.model import Model
 from brittle.models.networks import from_weights
 from brittle.models.torch import TorchModel
-from brittle.sliders.clip import Clip, ImageEncoder
+from brittle.sliders.clip import ImageEncoder
 from brittle.sliders.filtering import read_thresholds
 from brittle.sliders.sampling import Sampling
 

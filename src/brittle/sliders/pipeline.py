@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import atomic_write
+from brittle._io import atomic_write, read_lines
 from brittle._optional import quiet_libraries, require
-from brittle.datasets.classes import imagenet_names
+from brittle.datasets import class_words, imagenet_names
 from brittle.metrics import published_table
 from brittle.models.diffusion import load_pipeline
 from brittle.models.networks import load_weights
@@ -179,11 +179,11 @@ class TargetClass:
 def class_names(file: str | Path | None = None) -> tuple[str, ...]:
     """Class names by number: the lines of a file, or by default the 1000 of ImageNet."""
     if file is None:
-        return tuple(name.replace("_", " ") for name in imagenet_names())
+        return tuple(class_words(imagenet_names()))
     path = Path(file).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of class names {str(file)!r}; it has one name a line, class 0 first")
-    names = tuple(" ".join(line.replace("_", " ").split()) for line in path.read_text(encoding="utf-8").splitlines())
+    names = tuple(class_words(read_lines(path, "class names")))
     if not names or not all(names):
         raise BrittleError(f"{str(file)!r} has one class name a line, class 0 first, and no empty lines")
     return names
