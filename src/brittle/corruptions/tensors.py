@@ -35,15 +35,14 @@ def change_planes(planes: Any, change: Change) -> Any:
             f"a C×H×W image has 1, 3 or 4 channels, a batch of them is B×C×H×W; got shape {tuple(array.shape)}"
         )
     view = array.transpose(1, 2, 0)
-    images.check(view)
-    # A float image is rounded to 8 bit before its planes are put together, which then takes a quarter of the time.
-    # One with alpha is not, because its alpha is kept as it is.
-    rounded = array.dtype.char != "B" and array.shape[0] != 4
+    rounded = array.dtype is not images.BYTE and array.shape[0] != 4
     if rounded:
+        # A float image is rounded before its planes are put together, which then takes a quarter of the time. One with
+        # alpha is not, because its alpha is kept as it is.
+        images.check(view)
         view = np.rint(view * 255).astype(np.uint8)
     interleaved = view.flags.c_contiguous
-    image = view if interleaved else _put_together(view)
-    changed = change(image)
+    changed = change(view if interleaved else _put_together(view))
     if changed is None:
         return planes
     out = changed.transpose(2, 0, 1) if interleaved else _take_apart(changed)
@@ -86,7 +85,7 @@ def _put_together(view: NDArray[Any]) -> NDArray[Any]:
     """A view of planes as a contiguous H×W×C image; OpenCV does it many times faster than NumPy."""
     import cv2
 
-    return np.asarray(cv2.merge([np.ascontiguousarray(view[:, :, channel]) for channel in range(view.shape[2])]))
+    return np.asarray(cv2.merge(list(np.ascontiguousarray(view.transpose(2, 0, 1)))))
 
 
 def _take_apart(image: NDArray[Any]) -> NDArray[Any]:
@@ -104,7 +103,9 @@ def _array(planes: Any) -> NDArray[Any]:
     if not is_tensor(planes):
         return np.asarray(planes)
     torch = sys.modules["torch"]
-    plain = planes.detach().cpu()
+    plain = planes if type(planes) is torch.Tensor else planes.as_subclass(torch.Tensor)
+    if plain.requires_grad or not plain.is_cpu:
+        plain = plain.detach().cpu()
     if plain.dtype in (torch.float16, torch.bfloat16):
         plain = plain.float()
     array: NDArray[Any] = plain.numpy()
@@ -114,12 +115,15 @@ def _array(planes: Any) -> NDArray[Any]:
 def _like(planes: Any, array: NDArray[Any]) -> Any:
     if not is_tensor(planes):
         return array
-    return _wrap(planes, sys.modules["torch"].from_numpy(array).to(device=planes.device, dtype=planes.dtype))
+    out = sys.modules["torch"].from_numpy(array)
+    if not (planes.is_cpu and planes.dtype == out.dtype):
+        out = out.to(device=planes.device, dtype=planes.dtype)
+    return _wrap(planes, out)
 
 
 def _wrap(like: Any, tensor: Any) -> Any:
     """A tensor as one of torchvision's types, if the other one is."""
-    types = sys.modules.get("torchvision.tv_tensors")
+    types = None if type(like) is sys.modules["torch"].Tensor else sys.modules.get("torchvision.tv_tensors")
     return types.wrap(tensor, like=like) if types is not None and isinstance(like, types.TVTensor) else tensor
 
 

@@ -89,6 +89,7 @@ class Transform:
         self.seed = check_seed(seed)
         self.p = p
         self.options = {**options, "table": table}
+        self.moving = [name for name in self.names if get_corruption(name).moves_pixels]
         self._calls = count(1)
 
     def apply(self, image: Any, sample: Any) -> Any:
@@ -123,10 +124,11 @@ class Transform:
     def draw(self, sample: Sample, *, always: bool = False) -> tuple[str, float] | None:
         """The corruption and severity that a sample id gets; None if it is left alone, which `always` rules out."""
         draws = Draws(self.seed, "brittle.Transform", sample)
-        if not always and draws.uniform("apply") >= self.p:
+        if not always and self.p < 1 and draws.uniform("apply") >= self.p:
             return None
-        name = self.names[draws.integer("corruption", len(self.names))]
-        return name, draws.uniform("severity", *self.severity)
+        name = self.names[draws.integer("corruption", len(self.names)) if len(self.names) > 1 else 0]
+        low, high = self.severity
+        return name, low if low == high else draws.uniform("severity", low, high)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Corrupt the first positional input, or the one named `image`; everything else passes through."""
@@ -150,13 +152,14 @@ class Transform:
 
     def check_labels(self, image: Any, labels: dict[str, Any]) -> None:
         """Raise if there are spatial labels and a corruption may move pixels."""
-        moving = [name for name in self.names if get_corruption(name).moves_pixels]
-        spatial = [name for name, value in labels.items() if _is_spatial(image, name, value)] if moving else []
+        if not self.moving:
+            return
+        spatial = [name for name, value in labels.items() if _is_spatial(image, name, value)]
         if spatial:
             raise BrittleError(
-                f"{', '.join(moving)} moves pixels, so {', '.join(spatial)} would no longer fit the image; leave such "
-                "corruptions out (`brittle list` shows which move pixels), or call the Transform with the image alone "
-                "if its labels are not spatial"
+                f"{', '.join(self.moving)} moves pixels, so {', '.join(spatial)} would no longer fit the image; leave "
+                "such corruptions out (`brittle list` shows which move pixels), or call the Transform with the image "
+                "alone if its labels are not spatial"
             )
 
     def __repr__(self) -> str:

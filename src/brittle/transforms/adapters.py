@@ -163,7 +163,7 @@ class ColumnTransform:
             raise BrittleError(f"there is no column {self.image!r}; there are: {', '.join(map(str, batch))}")
         images = batch[self.image]
         labels = {name: column for name, column in batch.items() if name not in (self.image, self.sample_key)}
-        for name, column in labels.items():
+        for name, column in labels.items() if self.transform.moving else ():
             for image, value in zip(images, column, strict=True):
                 self.transform.check_labels(image, {name: value})
         known = batch.get(self.sample_key) or [None] * len(images)

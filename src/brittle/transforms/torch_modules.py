@@ -26,6 +26,8 @@ class CorruptImages(torch.nn.Module):
     def forward(self, *inputs: Any, sample: Any = None) -> Any:
         """Corrupt the images among the inputs; all else passes through."""
         given = inputs[0] if len(inputs) == 1 else inputs
+        if type(given) is torch.Tensor and given.ndim in (3, 4):  # what most calls are
+            return self._corrupt(given, sample)
         leaves = list(_leaves(given))
         images = [leaf for _, leaf in leaves if _is_image(leaf)]
         if not images:  # as in torchvision: a plain tensor is the image if nothing else is
