@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm interop real demo docs perf lint lock audit fuzz kills powercut cluster clean
+.PHONY: help test wheel light timm interop transforms real demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -75,6 +75,10 @@ INTEROP := .venv-interop/ready .venv-interop-1.4/ready .venv-interop-nrtk/ready
 interop: $(INTEROP)  ## test brittle.transforms inside albumentations 1.4, 2.0 and its MIT fork, torchvision, datasets, MAITE and Ultralytics, and write the table of docs/how-to/pipelines.md
 	for venv in $(INTEROP); do $$(dirname $$venv)/bin/python -m pytest tests/transforms/in_interop_venv.py || exit 1; done
 	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+
+transforms: .venv-interop/ready  ## measure what the adapters cost, loaders, and other augmentation libraries; writes two sections of docs/explanation/speed.md
+	.venv-interop/bin/python perf/transforms.py
+	.venv-interop/bin/python -W ignore perf/libraries.py
 
 .venv-interop/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-interop

@@ -200,6 +200,24 @@ def test_ultralytics_takes_it_and_is_told_of_boxes() -> None:
     assert augment.Albumentations(p=1.0, transforms=[as_albumentations("noc/rotation")]).contains_spatial
 
 
+EXAMPLES = re.findall(r"```py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("code", EXAMPLES, ids=lambda code: code.split()[1])
+def test_the_examples_of_the_page_run(code: str) -> None:
+    for package in ("torchvision", "albumentations or nrtk-albumentations", "datasets", "maite", "ultralytics"):
+        if re.search(rf"^(import|from) {package.split()[0]}\b", code, re.MULTILINE):
+            needs(package)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    if "A.to_dict" in code:
+        np.testing.assert_array_equal(names["image"], names["same"])
+        np.testing.assert_array_equal(names["first"]["image"], names["again"]["image"])
+    if "noc/rotation" in code:
+        with pytest.raises(brittle.BrittleError, match="noc/rotation moves pixels, so mask"):
+            exec(code.replace("except brittle.BrittleError as error:\n    print(error)", "finally:\n    pass"), names)
+
+
 def table() -> str:
     """What the tests of all environments saw, a row for each loader."""
     seen = [json.loads(file.read_text()) for file in sorted(ROOT.glob(".venv-interop*/ticks.json"))]

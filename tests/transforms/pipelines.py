@@ -6,7 +6,10 @@ import numpy as np
 from PIL import Image as Pil
 from torch.utils.data import DataLoader
 
+from brittle._optional import patch_torchvision
 from brittle.transforms import Indexed
+
+patch_torchvision(needed=False)  # it may be a build for CUDA beside a torch without; workers import this module first
 
 EPOCHS = (0, 3)
 LOADERS = [

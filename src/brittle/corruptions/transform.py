@@ -35,9 +35,8 @@ class Transform:
     Works as a torchvision-v2 style transform (`t(image)`, `t(image, label)`), with named data
     (`t(image=image, mask=mask)["image"]`), and inside any `torch.utils.data.Dataset`. Other inputs
     pass through unchanged; masks, boxes, keypoints and other arrays of the image's height and width only if none of the
-    corruptions moves pixels (`brittle list` shows which do), because they would no longer fit. In albumentations wrap
-    it, `A.Lambda(image=lambda image, **_: t(image))`: there it sees the image alone, so choose corruptions that do not
-    move pixels if there are masks or boxes.
+    corruptions moves pixels (`brittle list` shows which do), because they would no longer fit. In albumentations use
+    `brittle.transforms.as_albumentations`, which sees masks and boxes too.
 
     Takes one image of a kind that `brittle.corrupt` takes, or a torch tensor (C×H×W, uint8, or float in [0, 1]), or a
     batch of tensors (B×C×H×W), which is corrupted by all cores. Every image is checked, even if it is not corrupted.

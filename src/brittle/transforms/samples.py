@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from hashlib import shake_128
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.sharedctypes import RawValue
 from typing import Any
@@ -107,23 +106,23 @@ class Indexed:
 
 
 WORDS = 512
-"""The words of 8 bytes that one sum of the checksum is of."""
-
-WEIGHTS = np.frombuffer(shake_128(b"brittle").digest(8 * WORDS), "<u8") | np.uint64(1)
-"""A fixed odd random number for each of them."""
+"""The words of 8 bytes in a row of the table that the checksum sums."""
 
 
 def content_id(image: NDArray[Any]) -> str:
     """The id of an image whose sample is not known: a checksum of its shape and its pixels as 8 bit.
 
-    The CRC is of weighted sums of the pixels, block by block, which are computed five times as fast as a CRC of all.
+    The CRC is of the sums of all rows and all columns of a table of words, which take a fifth of the time of a CRC of
+    all pixels.
     """
     if image.dtype.char != "B":
         image = np.rint(image * 255).astype(np.uint8)
     pixels = np.ascontiguousarray(image).reshape(-1)
     summed = pixels.size - pixels.size % (8 * WORDS)
-    sums = pixels[:summed].view("<u8").reshape(-1, WORDS) @ WEIGHTS
-    checksum = crc32(sums.astype("<u8", copy=False).data, crc32(repr(image.shape).encode()))
+    words = pixels[:summed].view("<u8").reshape(-1, WORDS)
+    checksum = crc32(repr(image.shape).encode())
+    for axis in (0, 1) if summed else ():
+        checksum = crc32(np.add.reduce(words, axis).astype("<u8", copy=False).data, checksum)
     return f"pixels:{crc32(pixels[summed:].data, checksum):08x}"
 
 
