@@ -273,6 +273,7 @@ def measured(name: str) -> dict[str, Any]:
             rates[library] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             continue
         more: dict[str, Any] = {"persistent_workers": True, "multiprocessing_context": "fork", "num_workers": CORES}
+        more["timeout"] = 300
         loaders[library] = DataLoader(Timed(library, name), batch_size=None, **more)
         rates[library] = []
     for library, loader in loaders.items():
@@ -338,6 +339,11 @@ def _cell(values: Any, best: bool) -> str:
 
 def main() -> None:
     """Measure all operations, or those that are named, and write what was found."""
+    import cv2
+    import torch
+
+    cv2.setNumThreads(1)  # before any worker is forked: a pool of threads does not survive that
+    torch.set_num_threads(1)
     found = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     for name in sys.argv[1:] or OPERATIONS:
         rates = measured(name)
