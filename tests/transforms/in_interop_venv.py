@@ -128,11 +128,11 @@ def test_albumentations_labels_pass_beside_photometric_corruptions_and_are_refus
     out = A.Compose([as_albumentations("fog", 3)], **settings)(**data)
     np.testing.assert_array_equal(out["image"], FOGGY)
     np.testing.assert_allclose(out[labels], given, atol=1e-6)
+    params = {"bboxes": "bbox_params", "keypoints": "keypoint_params"}
+    only = {params[labels]: settings[params[labels]]} if labels in params else {}
+    more = {"of": [1]} if labels == "bboxes" else {}
     for moving in (c.id for c in brittle.list_corruptions() if c.moves_pixels):
-        compose = A.Compose(
-            [as_albumentations(["fog", moving])], **settings if labels in ("bboxes", "keypoints") else {}
-        )
-        more = {"of": [1]} if labels == "bboxes" else {}
+        compose = A.Compose([as_albumentations(["fog", moving])], **only)
         with pytest.raises(brittle.BrittleError, match=f"{moving} moves pixels, so.*{labels}"):
             compose(image=IMAGE, **{labels: given}, **more)
 
