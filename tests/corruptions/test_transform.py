@@ -159,7 +159,7 @@ def test_tensors_stay_tensors(kind: torch.dtype) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_batch_of_tensors_is_its_images_one_by_one(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("brittle.corruptions.tensors.cores", lambda: threads)
-    monkeypatch.setattr("brittle.corruptions.tensors.PIXELS_PER_THREAD", 1)
+    monkeypatch.setattr("brittle.corruptions.tensors.THREADED_VALUES", 1)
     batch = torch.stack([TENSOR] * 7)
     alone = brittle.Transform(["fog", "snow"], p=0.7)
     together = brittle.Transform(["fog", "snow"], p=0.7)

@@ -93,7 +93,7 @@ def test_workers_give_the_pixels_of_none(loader: tuple) -> None:
 @pytest.fixture
 def many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("brittle.corruptions.tensors.cores", lambda: 3)
-    monkeypatch.setattr("brittle.corruptions.tensors.PIXELS_PER_THREAD", 1)
+    monkeypatch.setattr("brittle.corruptions.tensors.THREADED_VALUES", 1)
 
 
 @pytest.mark.usefixtures("many_threads")

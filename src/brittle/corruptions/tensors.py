@@ -14,8 +14,11 @@ from brittle._errors import BrittleError
 from brittle._parallel import cores
 from brittle.corruptions import images
 
-PIXELS_PER_THREAD = 100_000
-"""Fewer values than this do not pay for one more thread."""
+THREADED_VALUES = 30_000
+"""Pictures with fewer values are left to one thread: most of their time is Python's own, which threads do not share."""
+
+COPIED_VALUES = 8_000
+"""From so many values on, OpenCV's way from planes to pixels and back is faster than NumPy's."""
 
 Change = Callable[[NDArray[Any]], NDArray[Any] | None]
 """Gives the corrupted H×W×C image, or None if the image stays as it is."""
@@ -61,9 +64,9 @@ def change_batch(batch: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
 
 def by_threads(work: Callable[[Any, Any], Any], pictures: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     """work(picture, other) of each pair, in order; small pictures and those in a data-loader worker by one thread."""
-    values = sum(_size(picture) for picture in pictures)
-    threads = 1 if _in_worker() else min(cores(), len(pictures), 1 + values // PIXELS_PER_THREAD)
-    if threads == 1:
+    small = sum(map(_size, pictures)) < THREADED_VALUES * len(pictures)
+    threads = 1 if small or _in_worker() else min(cores(), len(pictures))
+    if threads <= 1:
         return [work(picture, other) for picture, other in zip(pictures, others, strict=True)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, pictures, others))
@@ -82,7 +85,9 @@ def _size(picture: Any) -> int:
 
 
 def _put_together(view: NDArray[Any]) -> NDArray[Any]:
-    """A view of planes as a contiguous H×W×C image; OpenCV does it many times faster than NumPy."""
+    """A view of planes as a contiguous H×W×C image."""
+    if view.size < COPIED_VALUES:
+        return np.ascontiguousarray(view)
     import cv2
 
     return np.asarray(cv2.merge(list(np.ascontiguousarray(view.transpose(2, 0, 1)))))
@@ -90,6 +95,8 @@ def _put_together(view: NDArray[Any]) -> NDArray[Any]:
 
 def _take_apart(image: NDArray[Any]) -> NDArray[Any]:
     """An H×W×C image as contiguous planes."""
+    if image.size < COPIED_VALUES:
+        return np.ascontiguousarray(image.transpose(2, 0, 1))
     import cv2
 
     out = np.empty((image.shape[2], *image.shape[:2]), image.dtype)
