@@ -218,8 +218,10 @@ def page(found: dict[str, Any]) -> list[str]:
         if name in found:
             lines += ["", *part(found[name]["found"], f" (load of the machine: {found[name]['load']:.1f})")]
     if any(each["load"] > CORES for each in found.values()):
-        lines += ["", f"Where the load is above {CORES}, other work had most of the {CORES} cores: such numbers are no more "
-                  "than a first look. `make transforms` measures them anew."]  # fmt: skip
+        busy = (
+            f"Where the load is above {CORES}, other work had most of the {CORES} cores: such numbers are a first look."
+        )
+        lines += ["", f"{busy} `make transforms` measures them anew."]
     return lines
 
 
