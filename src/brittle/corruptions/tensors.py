@@ -74,7 +74,10 @@ def by_threads(work: Callable[[Any, Any], Any], pictures: Sequence[Any], others:
 
 def stack_like(batch: Any, tensors: Sequence[Any]) -> Any:
     """The changed images of a batch of tensors as another batch of its type."""
-    return _wrap(batch, sys.modules["torch"].stack(list(tensors)))
+    torch = sys.modules["torch"]
+    if batch.is_cpu and batch.dtype is torch.uint8:  # NumPy has no threads that spin beside those of the corruptions
+        return _wrap(batch, torch.from_numpy(np.stack([_array(tensor) for tensor in tensors])))
+    return _wrap(batch, torch.stack(list(tensors)))
 
 
 def _size(picture: Any) -> int:
