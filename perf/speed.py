@@ -32,6 +32,9 @@ import numpy as np
 import brittle
 from brittle.datasets import photo
 
+sys.path.insert(0, str(Path(__file__).parent))
+from marked import section
+
 ROOT = Path(__file__).parent.parent
 SEVERITIES = (1, 2, 3, 4, 5)
 BENCHMARK = [entry.corruption.name for entry in brittle.load_benchmark("imagenet-c").entries]
@@ -65,7 +68,9 @@ def main() -> None:
         FOOTNOTES,
         *every_corruption(),
     ]
-    (ROOT / "docs" / "explanation" / "speed.md").write_text("\n".join(page) + "\n", encoding="utf-8")
+    file = ROOT / "docs" / "explanation" / "speed.md"
+    page += [f"\n{kept}" for name in ("perf/transforms.py", "perf/libraries.py") if (kept := section(file, name))]
+    file.write_text("\n".join(page) + "\n", encoding="utf-8")
     print("wrote docs/explanation/speed.md")
 
 

@@ -156,9 +156,27 @@ def test_tensors_stay_tensors(kind: torch.dtype) -> None:
     np.testing.assert_allclose(out.numpy() * (1 if kind == torch.uint8 else 255), expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_batch_of_tensors_is_its_images_one_by_one(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brittle.corruptions.tensors.cores", lambda: threads)
+    monkeypatch.setattr("brittle.corruptions.tensors.THREADED_VALUES", 1)
+    batch = torch.stack([TENSOR] * 7)
+    alone = brittle.Transform(["fog", "snow"], p=0.7)
+    together = brittle.Transform(["fog", "snow"], p=0.7)
+    for _ in range(2):
+        np.testing.assert_array_equal(together(batch), torch.stack([alone(each) for each in batch]))
+    out = together.apply(batch, list("abcdefg"))
+    np.testing.assert_array_equal(out, torch.stack([alone.apply(TENSOR, sample) for sample in "abcdefg"]))
+    assert len({each.numpy().tobytes() for each in out}) > 3
+    with pytest.raises(BrittleError, match=naming(7, "'a'")):
+        together.apply(batch, "a")
+
+
 def test_a_tensor_of_another_shape_is_named() -> None:
     with pytest.raises(BrittleError, match=naming(1, 3, 4, 32)):
         brittle.Transform("fog")(torch.zeros(32, 32, 3))
+    with pytest.raises(BrittleError, match=naming("(0, 3, 8, 8)")):
+        brittle.Transform("fog")(torch.zeros(0, 3, 8, 8))
 
 
 def test_workers_and_epochs_draw_differently_and_a_manual_seed_repeats_them() -> None:

@@ -13,6 +13,7 @@ from brittle.corruptions.registry import (
     stand_in,
 )
 from brittle.corruptions.severity import check_severity, evenly, integers, levels
+from brittle.corruptions.tensors import by_threads, change_batch, is_tensor
 from brittle.corruptions.transform import Transform
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "Sample",
     "Transform",
     "batch_ids",
+    "by_threads",
+    "change_batch",
     "check_sample",
     "check_severity",
     "compile_corruptions",
@@ -32,6 +35,7 @@ __all__ = [
     "evenly",
     "get_corruption",
     "integers",
+    "is_tensor",
     "levels",
     "list_corruptions",
     "stand_in",

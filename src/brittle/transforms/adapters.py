@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from brittle._errors import BrittleError
 from brittle._optional import require
-from brittle.corruptions import Corruption, Transform, get_corruption
+from brittle.corruptions import Corruption, Transform, by_threads, change_batch, get_corruption, is_tensor
 from brittle.transforms.samples import SampleIds
-from brittle.transforms.tensors import corrupted_batch
 
 Corruptions = str | Corruption | Sequence[str | Corruption]
 Severity = float | tuple[float, float]
@@ -141,9 +141,9 @@ class MaiteAugmentation:
             names = [name for name in ("boxes", "masks", "keypoints") if hasattr(target, name)]
             labels = {name: getattr(target, name) for name in names} if names else {"target": target}
             self.transform.check_labels(tensor, labels)
-        known = [datum[self.sample_key] for datum in metadata]
-        ids = [lambda pixels, given=given: self.ids.of(given, pixels) for given in known]
-        return corrupted_batch(self.transform, list(inputs), ids), targets, metadata
+        ids = [self.ids.of(datum[self.sample_key]) for datum in metadata]
+        changes = [partial(self.transform.change, sample=sample) for sample in ids]
+        return change_batch(list(inputs), changes, self.transform.reading), targets, metadata
 
 
 class ColumnTransform:
@@ -163,13 +163,16 @@ class ColumnTransform:
             raise BrittleError(f"there is no column {self.image!r}; there are: {', '.join(map(str, batch))}")
         images = batch[self.image]
         labels = {name: column for name, column in batch.items() if name not in (self.image, self.sample_key)}
-        for name, column in labels.items():
+        for name, column in labels.items() if self.transform.moving else ():
             for image, value in zip(images, column, strict=True):
                 self.transform.check_labels(image, {name: value})
         known = batch.get(self.sample_key) or [None] * len(images)
         places = range(len(images)) if len(images) > 1 else [None]
-        out = [
-            self.transform.apply(image, self.ids.of(given, image, place))
-            for image, given, place in zip(images, known, places, strict=True)
-        ]
-        return {**batch, self.image: out}
+        ids = [self.ids.of(given, place) for given, place in zip(known, places, strict=True)]
+        return {**batch, self.image: by_threads(self._corrupted, images, ids)}
+
+    def _corrupted(self, image: Any, sample: Any) -> Any:
+        if is_tensor(image):  # of a dataset with the format "torch"
+            return self.transform.change_tensor(image, sample)
+        changed = self.transform.change(image, sample)
+        return image if changed is None else changed

@@ -15,6 +15,19 @@ _ImageOnly: Any = require("albumentations").ImageOnlyTransform if _installed els
 _Dual: Any = require("albumentations").DualTransform if _installed else object
 
 
+IMAGES = ("image", "images", "volume", "volumes")
+"""What albumentations corrupts as images; all images of one call get the same draws."""
+
+
+def _first_image(data: dict[str, Any]) -> Any:
+    """The image of a call, or the first of several."""
+    if "image" in data:
+        return data["image"]
+    if "volumes" in data:
+        return data["volumes"][0][0]
+    return data["images" if "images" in data else "volume"][0]
+
+
 class _Corrupt:
     """What both classes have; it stands before albumentations' own class."""
 
@@ -49,10 +62,12 @@ class _Corrupt:
 
     def get_params_dependent_on_data(self, params: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """What the sample id gets; a replay repeats it on any image."""
-        image = data["image"] if "image" in data else data["images"][0]
-        labels = {key: value for key, value in data.items() if key not in ("image", "images", self.sample_key)}
+        image = _first_image(data)
+        kinds = {key: self._additional_targets.get(key, key) for key in data}  # type: ignore[attr-defined]
+        labels = {key: data[key] for key, kind in kinds.items() if kind not in IMAGES and key != self.sample_key}
         self.transform.check_labels(image, labels)
-        sample = self.ids.of(data.get(self.sample_key), image)
+        sample = self.ids.of(data.get(self.sample_key))
+        sample = sample(image) if callable(sample) else sample
         corruption, severity = self.transform.draw(sample, always=self._forced) or (None, 0.0)
         return {"corruption": corruption, "severity": severity, "sample": sample}
 

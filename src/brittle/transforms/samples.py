@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.sharedctypes import RawValue
@@ -11,9 +11,9 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._types import Image
 from brittle.corruptions import Sample, batch_ids, check_sample
 
 _current: ContextVar[tuple[Sample, int | None] | None] = ContextVar("brittle_sample", default=None)
@@ -91,6 +91,8 @@ class Indexed:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
+        if not hasattr(index, "__index__"):
+            raise BrittleTypeError(f"Indexed is read by whole numbers, one sample at a time; got {index!r}")
         token = _current.set((self.ids[index], self._epoch.value))
         try:
             return self.dataset[index]
@@ -103,14 +105,25 @@ class Indexed:
         return getattr(self.dataset, name)
 
 
-def content_id(image: Image) -> str:
+WORDS = 512
+"""The words of 8 bytes in a row of the table that the checksum sums."""
+
+
+def content_id(image: NDArray[Any]) -> str:
     """The id of an image whose sample is not known: a checksum of its shape and its pixels.
 
-    Floats in [0, 1] have that of the 8-bit image that they are rounded to; other values count as they are.
+    Floats in [0, 1] have that of the 8-bit image that they are rounded to; other values count as they are. The CRC is
+    of the sums of all rows and all columns of a table of words, which take a fifth of the time of a CRC of all pixels.
     """
     if image.dtype.kind == "f" and image.size and image.min() >= 0 and image.max() <= 1:
         image = np.rint(image * 255).astype(np.uint8)
-    return f"crc32:{crc32(np.ascontiguousarray(image).data, crc32(repr(image.shape).encode())):08x}"
+    pixels = np.ascontiguousarray(image).reshape(-1).view(np.uint8)
+    summed = pixels.size - pixels.size % (8 * WORDS)
+    words = pixels[:summed].view("<u8").reshape(-1, WORDS)
+    checksum = crc32(repr(image.shape).encode())
+    for axis in (0, 1) if summed else ():
+        checksum = crc32(np.add.reduce(words, axis).astype("<u8", copy=False).data, checksum)
+    return f"pixels:{crc32(pixels[summed:].data, checksum):08x}"
 
 
 class SampleIds:
@@ -119,16 +132,20 @@ class SampleIds:
     def __init__(self) -> None:
         self.epoch = Epoch()
 
-    def of(self, given: Any, image: Any, position: int | None = None) -> Sample:
-        """The id of an H×W×C or PIL image; `position` is its place among several that belong to one sample."""
-        current = _current.get()
-        epoch = self.epoch.value
-        if given is not None:
-            sample = check_sample(given.item() if hasattr(given, "item") else given)
-        elif current is None:
-            sample = content_id(np.asarray(image))
-        else:
-            sample = current[0] if position is None else f"{current[0]}/{position}"
+    def of(self, given: Any, position: int | None = None) -> Sample | Callable[[Any], Sample]:
+        """The id of an image, or the function of its pixels that gives it.
+
+        Ask in the thread that reads the sample. `position` is the place among several images of one sample.
+        """
+        current, epoch = _current.get(), self.epoch.value
         if current is not None and current[1] is not None:
             epoch = current[1]
-        return f"{sample}#{epoch}" if epoch else sample
+        if given is not None:
+            return _at(check_sample(given.item() if hasattr(given, "item") else given), epoch)
+        if current is None:
+            return lambda image: _at(content_id(np.asarray(image)), epoch)
+        return _at(current[0] if position is None else f"{current[0]}/{position}", epoch)
+
+
+def _at(sample: Sample, epoch: int | None) -> Sample:
+    return f"{sample}#{epoch}" if epoch else sample

@@ -9,7 +9,6 @@ import torch
 from brittle._errors import BrittleError
 from brittle.corruptions import Transform
 from brittle.transforms.samples import SampleIds
-from brittle.transforms.tensors import corrupted_batch, corrupted_tensor
 
 
 class CorruptImages(torch.nn.Module):
@@ -27,6 +26,8 @@ class CorruptImages(torch.nn.Module):
     def forward(self, *inputs: Any, sample: Any = None) -> Any:
         """Corrupt the images among the inputs; all else passes through."""
         given = inputs[0] if len(inputs) == 1 else inputs
+        if type(given) is torch.Tensor and given.ndim in (3, 4):  # what most calls are
+            return self._corrupt(given, sample)
         leaves = list(_leaves(given))
         images = [leaf for _, leaf in leaves if _is_image(leaf)]
         if not images:  # as in torchvision: a plain tensor is the image if nothing else is
@@ -43,26 +44,18 @@ class CorruptImages(torch.nn.Module):
 
     def _corrupt(self, image: Any, sample: Any) -> Any:
         if not isinstance(image, torch.Tensor):
-            return self.transform.apply(image, self.ids.of(sample, image))
+            changed = self.transform.change(image, self.ids.of(sample))
+            return image if changed is None else changed
         if image.ndim != 4:
-            return corrupted_tensor(self.transform, image, lambda pixels: self.ids.of(sample, pixels))
+            return self.transform.change_tensor(image, self.ids.of(sample))
         if sample is not None and (not hasattr(sample, "__len__") or len(sample) != len(image)):
             raise BrittleError(f"a batch of {len(image)} images needs {len(image)} sample ids, got {sample!r}")
         known = [None] * len(image) if sample is None else list(sample)
-        ids = [lambda pixels, i=i, each=each: self.ids.of(each, pixels, i) for i, each in enumerate(known)]
-        plain = image.as_subclass(torch.Tensor)
-        out = torch.stack(corrupted_batch(self.transform, list(plain), ids))
-        return out if type(image) is torch.Tensor else _wrap(out, image)
+        return self.transform.change_tensor(image, [self.ids.of(each, i) for i, each in enumerate(known)])
 
     def extra_repr(self) -> str:
         """The corruptions and their settings."""
         return repr(self.transform)
-
-
-def _wrap(out: torch.Tensor, like: Any) -> Any:
-    from sys import modules
-
-    return modules["torchvision.tv_tensors"].wrap(out, like=like)
 
 
 def _is_image(leaf: Any) -> bool:
