@@ -119,13 +119,13 @@ class OverlapModels:
     def network(self, name: str) -> Any:
         """The network trained with a corruption; always read from disk, so that new and stored weights are the same."""
         path = self.path(name)
+        checkpoint = path.with_suffix(".pt")
         if missing_or_damaged(path, "the model is trained again"):
             if name == self.plan.first and self.start is not None:
                 self._save(name, load_weights(self.start))
             else:
-                checkpoint = path.with_suffix(".pt")
                 self._save(name, self.trainer.train(name, self._first(name), checkpoint, self._on_step(name)))
-                checkpoint.unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)  # also one that a power cut left beside whole weights
         network = build_network(self.plan.network, len(self.training.classes))
         network.load_state_dict(load_weights(path))
         return network

@@ -126,6 +126,8 @@ def scheme_models(
     wanted: dict[str, Scheme | None] = {**({STANDARD: None} if standard else {}), **schemes}
     paths = {name: folder / f"{_file_name(name, scheme)}.safetensors" for name, scheme in wanted.items()}
     missing = [name for name, path in paths.items() if missing_or_damaged(path, "the model is trained again")]
+    for name in paths.keys() - missing:
+        paths[name].with_suffix(".pt").unlink(missing_ok=True)  # a checkpoint that a power cut left
 
     @once
     def trainer() -> SchemeTrainer:

@@ -276,6 +276,7 @@ def train_tokens(
         file, state = root / TRAINED / f"{one.number:03}.safetensors", root / TRAINED / f"{one.number:03}.state"
         if file.is_file():
             existing += 1
+            state.unlink(missing_ok=True)  # one that a power cut left
             continue
         chosen = indices[one.number]
         if limit is not None and limit < len(chosen):

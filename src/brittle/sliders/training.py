@@ -381,6 +381,8 @@ def train_sliders(
     steps = int(settings.get("steps", DEFAULTS["steps"]))
     folders = {(c, shift_text(s)): Path(folder) / slider_name(s, c.number) for s in shifts for c in classes}
     todo = [pair for pair, path in folders.items() if not _is_trained(path, base, pair, settings)]
+    for pair in folders.keys() - todo:
+        (folders[pair] / CHECKPOINT).unlink(missing_ok=True)  # one that a power cut left
     total = len(todo) * steps
     if todo and engine == "ray":
         done = 0
