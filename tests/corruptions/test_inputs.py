@@ -114,6 +114,10 @@ def test_memory_layout_does_not_matter(name: str) -> None:
     frozen.flags.writeable = False
     for same in (np.asfortranarray(image), image[::-1][::-1], np.repeat(image, 2, 1)[:, ::2], frozen):
         np.testing.assert_array_equal(brittle.corrupt(same, name, 3), expected)
+    for other, how in (((image / 255).astype(np.float32), {}), (image.astype(np.uint16) * 257, {"data_range": 65535})):
+        planes = np.ascontiguousarray(other.transpose(2, 0, 1)).transpose(1, 2, 0)
+        expected = brittle.corrupt(other, name, 3, **how)
+        np.testing.assert_array_equal(brittle.corrupt(planes, name, 3, **how), expected)
 
 
 @every_corruption

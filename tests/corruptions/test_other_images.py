@@ -276,6 +276,32 @@ def test_transforms_take_them_too() -> None:
     assert not np.array_equal(four(image[..., :4])[..., 3], image[..., 3])
 
 
+@pytest.mark.parametrize(("name", "severity"), [("gaussian_noise", 3), ("fog", 3), ("fog", 0)])
+def test_a_last_jpeg_compresses_each_band_alone(name: str, severity: float) -> None:
+    for image, how in ((bands(7), {}), (bands(2), {}), (bands(3), {"bands": True})):
+        before = brittle.corrupt(image, name, severity, **how)
+        out = brittle.corrupt(image, name, severity, jpeg85=True, **how)
+        for band in range(image.shape[2]):
+            through = brittle.corrupt(before[..., band], "fog", 0, jpeg85=True)
+            np.testing.assert_array_equal(out[..., band], through)
+
+
+def test_values_at_the_ends_of_a_range_that_single_precision_rounds_stay_numbers() -> None:
+    image = np.full((32, 32), 0.7, np.float32)
+    for name in ("syn2nat/random_gamma", "shot_noise"):
+        out = brittle.corrupt(image, name, 3, data_range=(0.7, 10))
+        assert np.isfinite(out).all()
+        assert out.min() >= np.float32(0.7)
+
+
+def test_bands_of_a_pil_image_are_no_colours() -> None:
+    photo = Pil.fromarray(bands(3))
+    with pytest.raises(BrittleError, match=naming("imagenet-c/saturate", 3)):
+        brittle.corrupt(photo, "saturate", 3, bands=True)
+    with pytest.raises(BrittleError, match=naming("'I'", "uint16", "data_range")):
+        brittle.corrupt(Pil.fromarray(bands(3)[..., 0].astype(np.int32)), "fog", 3)
+
+
 def test_the_support_matrix_of_the_docs_says_the_same() -> None:
     """Its cells are tried out when the page is built; here they are compared with the registry."""
     place = Path(__file__).parents[2] / "docs" / "generate.py"

@@ -103,7 +103,9 @@ def test_a_batch_by_many_threads_is_each_image_alone() -> None:
     assert out.is_contiguous()
     for planes, sample in zip(out, "abcde", strict=True):
         np.testing.assert_array_equal(planes.permute(1, 2, 0), brittle.corrupt(IMAGE, "snow", 3, sample=sample))
-    by_column = as_huggingface("snow", 3)({"image": [IMAGE, Pil.fromarray(IMAGE), PLANES], "sample": list("abc")})
+    by_column = as_huggingface("snow", 3)(
+        {"image": [IMAGE, Pil.fromarray(IMAGE), PLANES], "sample": np.array(list("abc"))}
+    )
     for image, planes in zip(by_column["image"], out, strict=False):
         pixels = image.permute(1, 2, 0) if isinstance(image, torch.Tensor) else np.asarray(image)
         np.testing.assert_array_equal(pixels, planes.permute(1, 2, 0))

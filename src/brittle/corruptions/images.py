@@ -192,7 +192,9 @@ class _Checked(NamedTuple):
             return out
         from brittle.corruptions.kernels.jpeg import through_jpeg  # loads Numba
 
-        return through_jpeg(out, 85)
+        if out.shape[2] == 1 or (out.shape[2] == 3 and not self.reading.bands):
+            return through_jpeg(out, 85)
+        return np.concatenate([through_jpeg(band, 85) for band in np.split(out, out.shape[2], axis=2)], axis=2)
 
     def _corrupt(self, severity: float, clean: Image, draws: Draws) -> Image:
         if severity == 0:

@@ -19,7 +19,7 @@ LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 ACCEPTED = (
     "an image is H×W, H×W×3 (RGB), H×W×4 (RGBA) or H×W×C with any number of bands, a batch N×H×W×C, as uint8, as "
     "float32 or 64 in [0, 1], or with data_range= as uint16, int16 or float of any range; or a PIL image of mode L, "
-    "RGB or RGBA"
+    "RGB or RGBA, or with data_range= of I;16 or F"
 )
 
 BYTE = np.dtype(np.uint8)
@@ -37,9 +37,9 @@ class Scale(NamedTuple):
     white: float
 
     def to_greys(self, image: NDArray[Any]) -> Field:
-        """Values as grey levels 0 … 255 with their fractions."""
+        """Values as grey levels 0 … 255 with their fractions, contiguous, as kernels are compiled for."""
         greys = (image.astype(np.float64) - self.black) * (255 / (self.white - self.black))
-        return greys.astype(np.float32)
+        return np.clip(greys, 0, 255).astype(np.float32, order="C")  # single precision may round the ends outwards
 
     def from_greys(self, greys: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Grey levels as values of a type."""
@@ -113,7 +113,10 @@ def check(image: object, reading: Reading = PLAIN) -> None:
         if mode in DEEP:
             image = np.asarray(image)
         elif mode not in ("L", "RGB", "RGBA"):
-            raise BrittleError(f"got a PIL image of mode {mode!r}; convert it first, for example image.convert('RGB')")
+            hint = "convert it first, for example image.convert('RGB')"
+            if mode.startswith("I"):
+                hint = "if its values are of 16 bits, give np.asarray(image).astype(np.uint16) with data_range="
+            raise BrittleError(f"got a PIL image of mode {mode!r}; {hint}")
         shape = (image.height, image.width) if is_pil(image) else np.asarray(image).shape  # type: ignore[attr-defined]
     else:
         raise BrittleTypeError(f"got {type(image).__name__}; {ACCEPTED}{_advice(image)}")
@@ -156,9 +159,10 @@ def _check_values(image: NDArray[Any], reading: Reading) -> None:
 
 def check_colour(corruption: Corruption, image: Any, reading: Reading) -> None:
     """Raise if the corruption means colour and the image has bands."""
-    if corruption.channels != "rgb" or is_pil(image) or (image.ndim == 2 and not reading.bands):
+    if corruption.channels != "rgb":
         return
-    count = image.shape[2] if image.ndim == 3 else image.shape[3] if image.ndim == 4 else 1
+    shape = (len(image.getbands()),) if is_pil(image) else image.shape[2:]
+    count = shape[-1] if shape else 1
     if reading.bands or count not in (1, 3, 4):
         raise BrittleError(
             f"{corruption.id} means colour, so it takes grey, RGB and RGBA images, and this one has {count} "
@@ -213,7 +217,7 @@ def apply(
     if reading.scale is not None and not (image.dtype == BYTE and reading.scale == (0, 255)):
         return _at_its_range(image, changed, reading.scale, full_depth=full_depth)
     if image.dtype.char != "B":
-        levels = changed(np.rint(image * 255).astype(np.uint8))
+        levels = changed(np.rint(image * 255).astype(np.uint8, order="C"))
         return (levels.astype(image.dtype) / image.dtype.type(255)).astype(image.dtype, copy=False)
     if not (image.flags.c_contiguous and image.flags.writeable):
         image = image.copy()  # kernels are compiled for contiguous, writable arrays

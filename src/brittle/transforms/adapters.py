@@ -166,7 +166,8 @@ class ColumnTransform:
         for name, column in labels.items() if self.transform.moving else ():
             for image, value in zip(images, column, strict=True):
                 self.transform.check_labels(image, {name: value})
-        known = batch.get(self.sample_key) or [None] * len(images)
+        known = batch.get(self.sample_key)
+        known = [None] * len(images) if known is None else known
         places = range(len(images)) if len(images) > 1 else [None]
         ids = [self.ids.of(given, place) for given, place in zip(known, places, strict=True)]
         return {**batch, self.image: by_threads(self._corrupted, images, ids)}
