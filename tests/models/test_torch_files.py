@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import weakref
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ import brittle
 from brittle import BrittleError
 from brittle.datasets import arrays
 from brittle.models import Preprocessing, load_model
+from brittle.models.exported_program import ExportedGraph
 from tests.errors import naming
 from tests.models.networks import images, small_net
 
@@ -260,6 +262,44 @@ def test_the_loader_of_torch_would_have_run_it(net: nn.Module, tmp_path: Path, k
     with contextlib.suppress(Exception):
         torch.export.load(path).module()(torch.zeros(2, 3, 20, 20))
     assert proof.exists()
+
+
+@pytest.mark.parametrize("operator", ["aten::relu", "prim::Print", "torch.ops.aten.relu", "relu", "os.system"])
+def test_operators_by_other_names_are_refused(net: nn.Module, tmp_path: Path, operator: str) -> None:
+    path = changed(exported(net, tmp_path / "good.pt2"), tmp_path / "bad.pt2", {MODEL: in_json(**{TARGET: operator})})
+    with pytest.raises(BrittleError, match=naming("bad.pt2", operator)):
+        load_model(path, device="cpu")
+
+
+def test_tensors_of_an_export_are_freed_after_their_last_use(tmp_path: Path) -> None:
+    class Deep(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first = x
+            for _ in range(20):
+                x = torch.relu(x) + 1
+            return (x + first).mean((2, 3))
+
+    class Alive(torch.utils._python_dispatch.TorchDispatchMode):
+        """Counts the results of operators that are in memory at once."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.results: list[weakref.ref[torch.Tensor]] = []
+            self.most = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = function(*args, **(kwargs or {}))
+            self.results.append(weakref.ref(result))
+            self.most = max(self.most, sum(kept() is not None for kept in self.results))
+            return result
+
+    graph = ExportedGraph(exported(Deep(), tmp_path / "deep.pt2").read_bytes(), "deep.pt2")
+    given = torch.rand(3, 3, 20, 20)
+    with Alive() as alive:
+        scores = graph(given)
+    torch.testing.assert_close(scores, Deep()(given))
+    assert len(alive.results) > 40
+    assert alive.most <= 3
 
 
 class Saves(nn.Module):
