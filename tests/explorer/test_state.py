@@ -1,8 +1,10 @@
 """Models that load in the background, pictures by their ids alone, and uploads that are none."""
 
+import inspect
 import struct
 import threading
 import zlib
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -11,8 +13,9 @@ import pytest
 from PIL import Image as Pil
 
 from brittle._errors import BrittleError
-from brittle.datasets import photo
-from brittle.explorer.state import MAX_BYTES, MAX_PIXELS, Recent, State, read_upload
+from brittle.datasets import arrays, photo
+from brittle.explorer.state import MAX_BYTES, MAX_PIXELS, Recent, State, _loading, locked, read_upload
+from brittle.models import ZeroShotModel
 from tests.errors import naming
 from tests.explorer.conftest import small_state
 
@@ -149,3 +152,54 @@ def test_pictures_are_given_in_many_ways(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(given: dict[str, object]) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         State.of((), **given)
+
+
+class ByName:
+    """A model that takes the names of classes, and is given them slowly."""
+
+    name, key = "by name", "k"
+
+    def __init__(self, classes: tuple[str, ...] = (), given: threading.Event | None = None) -> None:
+        self.classes, self.given = classes, given or threading.Event()
+
+    def for_classes(self, names: Sequence[str]) -> "ByName":
+        if "broken" in names:
+            raise OSError("no tokenizer")
+        assert self.given.wait(20)
+        return ByName(tuple(names))
+
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        if not self.classes:
+            raise BrittleError("there are no names")
+        return np.ones((len(images), len(self.classes)), np.float32)
+
+
+def test_a_model_behind_a_lock_still_takes_the_names_of_classes() -> None:
+    model = locked(ByName(), threading.Lock())
+    for name in ("name", "key", "scores", "classes", "for_classes"):  # as isinstance does from Python 3.12 on
+        inspect.getattr_static(model, name)
+    assert isinstance(model, ZeroShotModel)
+    assert not isinstance(locked(ByName().scores, threading.Lock()), ZeroShotModel)
+
+
+def test_a_model_is_ready_only_when_it_has_the_names_of_classes() -> None:
+    model = ByName()
+    data = arrays(np.zeros((2, 8, 8, 3), np.uint8), [0, 1], ["cat", "dog"], name="pets")
+    state = State(models=_loading([model]), data=data)
+    thread = threading.Thread(target=state.load)
+    thread.start()
+    assert not state.models[0].done.wait(0.5)
+    assert state.models[0].status == "loading"
+    model.given.set()
+    thread.join(20)
+    assert (state.models[0].status, state.problems) == ("ready", [])
+    assert state.models[0].model.classes == ("cat", "dog")
+    assert state.models[0].model.scores(np.zeros((1, 8, 8, 3), np.uint8)).shape == (1, 2)
+
+
+def test_a_model_that_cannot_take_the_names_says_why() -> None:
+    data = arrays(np.zeros((2, 8, 8, 3), np.uint8), [0, 1], ["cat", "broken"], name="pets")
+    state = State(models=_loading([ByName()]), data=data)
+    state.load()
+    assert state.loaded.is_set()
+    assert (state.models[0].status, state.problems) == ("failed", ["by name: no tokenizer"])

@@ -1,7 +1,9 @@
 """CLIPs of open_clip as classifiers, for real, in the environment of timm; skipped aloud where it is not installed."""
 
+import contextlib
 import json
 import pickle
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -73,6 +75,26 @@ def test_the_classes_of_the_data_are_taken(folder: Path) -> None:
     fixed = load_model(f"clip:{folder}", classes=["dog", "cat"], device="cpu")
     np.testing.assert_array_equal(results.rows.collect()["prediction"], fixed.scores(given).argmax(1))
     assert results.runs[0].calls[0].models == {"tiny-clip": fixed.key}
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_no_code_of_a_folder_is_run_for_its_tokenizer(folder: Path, tmp_path: Path, asks: bool) -> None:
+    """The config may ask transformers to trust the code beside it; without that transformers would ask the user."""
+    proof, place = tmp_path / "it ran", tmp_path / "clip"
+    shutil.copytree(folder, place)
+    text = {**CONFIG["text_cfg"], "hf_tokenizer_name": "any"}
+    text |= {"tokenizer_kwargs": {"trust_remote_code": True}} if asks else {}
+    config = {"model_cfg": {**CONFIG, "text_cfg": text}, "preprocess_cfg": PREPARED}
+    (place / "open_clip_config.json").write_text(json.dumps(config))
+    (place / "tokenizer_config.json").write_text(json.dumps({"auto_map": {"AutoTokenizer": ["own.Own", None]}}))
+    (place / "own.py").write_text(f"import os\nos.mkdir({str(proof)!r})\nclass Own: pass\n")
+    with pytest.raises(BrittleError, match=naming(str(place), "trust_remote_code" if asks else "custom code")):
+        load_model(f"clip:{place}", device="cpu")
+    assert not proof.exists()
+    if asks:  # as open_clip would
+        with contextlib.suppress(Exception):
+            open_clip.get_tokenizer(f"local-dir:{place}")
+        assert proof.exists()
 
 
 def test_damaged_folders_are_one_sentence(folder: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Models of RobustBench's zoo, of which an imitation stands in: its weights are behind links of Google Drive."""
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,19 @@ def zoo(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             raise ConnectionError("no network")
         if options["model_name"] == "Nowhere2020":
             raise ValueError("Model `Nowhere2020` has no `gdrive_id` specified.")
+        if options["model_name"] == "Kept2020":
+            raise FileURLRetrievalError("Too many users have viewed the file")
         return {"Hendrycks2020AugMix": Bright}[options["model_name"]]()
 
+    class DownloadError(Exception):
+        pass
+
+    class FileURLRetrievalError(DownloadError):
+        pass
+
+    gdown = ModuleType("gdown")
+    gdown.exceptions = SimpleNamespace(DownloadError=DownloadError)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "gdown", gdown)
     package, utils = ModuleType("robustbench"), ModuleType("robustbench.utils")
     utils.load_model = load_model  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "robustbench", package)
@@ -76,12 +87,19 @@ def test_an_unknown_part_of_the_zoo_is_one_sentence(spec: str, values: tuple[str
     [
         ("Geirhos2018_SIN_IN", ("Geirhos2018_SIN_IN.pt", "./models/imagenet/corruptions", "no network")),
         ("Geirhos2018_SIN_IN,threat_model=corruptions_3d,folder=w", ("w/imagenet/corruptions",)),
-        ("Nowhere2020,dataset=cifar10,threat_model=L2", ("Nowhere2020.pt", "./models/cifar10/L2", "gdrive_id")),
+        ("Kept2020,dataset=cifar10,threat_model=L2", ("Kept2020.pt", "./models/cifar10/L2", "Too many users")),
     ],
 )
 def test_weights_that_cannot_be_fetched_say_where_a_file_goes(spec: str, values: tuple[str, ...]) -> None:
     with pytest.raises(OSError, match=naming(*values)):
         brittle.load_model(f"robustbench:{spec}")
+
+
+@pytest.mark.usefixtures("zoo")
+def test_what_is_no_failed_download_keeps_its_own_message() -> None:
+    with pytest.raises(brittle.BrittleError, match=naming("Nowhere2020", "gdrive_id")) as raised:
+        brittle.load_model("robustbench:Nowhere2020")
+    assert "download" not in str(raised.value)
 
 
 @pytest.mark.usefixtures("zoo")

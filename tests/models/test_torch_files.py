@@ -1,14 +1,16 @@
 """TorchScript archives and files of torch.export: the scores of the eager network, and no foreign code."""
 
 import contextlib
+import enum
 import io
 import json
 import os
 import pickle
+import weakref
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ import brittle
 from brittle import BrittleError
 from brittle.datasets import arrays
 from brittle.models import Preprocessing, load_model
+from brittle.models.exported_program import ExportedGraph
 from tests.errors import naming
 from tests.models.networks import images, small_net
 
@@ -261,6 +264,44 @@ def test_the_loader_of_torch_would_have_run_it(net: nn.Module, tmp_path: Path, k
     assert proof.exists()
 
 
+@pytest.mark.parametrize("operator", ["aten::relu", "prim::Print", "torch.ops.aten.relu", "relu", "os.system"])
+def test_operators_by_other_names_are_refused(net: nn.Module, tmp_path: Path, operator: str) -> None:
+    path = changed(exported(net, tmp_path / "good.pt2"), tmp_path / "bad.pt2", {MODEL: in_json(**{TARGET: operator})})
+    with pytest.raises(BrittleError, match=naming("bad.pt2", operator)):
+        load_model(path, device="cpu")
+
+
+def test_tensors_of_an_export_are_freed_after_their_last_use(tmp_path: Path) -> None:
+    class Deep(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first = x
+            for _ in range(20):
+                x = torch.relu(x) + 1
+            return (x + first).mean((2, 3))
+
+    class Alive(torch.utils._python_dispatch.TorchDispatchMode):
+        """Counts the results of operators that are in memory at once."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.results: list[weakref.ref[torch.Tensor]] = []
+            self.most = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = function(*args, **(kwargs or {}))
+            self.results.append(weakref.ref(result))
+            self.most = max(self.most, sum(kept() is not None for kept in self.results))
+            return result
+
+    graph = ExportedGraph(exported(Deep(), tmp_path / "deep.pt2").read_bytes(), "deep.pt2")
+    given = torch.rand(3, 3, 20, 20)
+    with Alive() as alive:
+        scores = graph(given)
+    torch.testing.assert_close(scores, Deep()(given))
+    assert len(alive.results) > 40
+    assert alive.most <= 3
+
+
 class Saves(nn.Module):
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -333,6 +374,141 @@ def test_torch_would_have_written_the_file_while_it_loads(tmp_path: Path) -> Non
     with pytest.warns(DeprecationWarning, match="torch.jit"):
         torch.jit.load(str(path))
     assert proof.exists()
+
+
+def reworded(path: Path, target: Path, edit: Callable[[str], str], upper: bool = False) -> Path:
+    """A copy of an archive of TorchScript with its code edited; with `upper` its records have names in capitals."""
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith(".py"):
+                content = edit(content.decode()).encode()
+                name = name.replace("/code/", "/CODE/").replace(".py", ".PY") if upper else name
+            new.writestr(name, content)
+    return target
+
+
+class Mean(nn.Module):
+    k: torch.jit.Final[int] = 3
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean((2, 3)) * self.k
+
+
+ADDED = {
+    "a default, save": ("x: Tensor)", 'x: Tensor, y: Tuple[()]=torch.save(torch.ones([3]), "PROOF"))'),
+    "a default, from_file": ("x: Tensor)", 'x: Tensor, y: Tensor=ops.aten.from_file("PROOF", True, 100))'),
+    "a default in a tuple": ("x: Tensor)", 'x: Tensor, y: Tuple[Tensor]=(torch.from_file("PROOF", True, 9), ))'),
+    "a constant of a class": ("  k : Final", '  z : Final[Tensor] = torch.from_file("PROOF", True, 10)\n  k : Final'),
+    "a field": ("", 'class Pair(NamedTuple):\n  a : Tensor = torch.from_file("PROOF", True, 10)\n'),
+    "an index": ("x: Tensor)", 'x: Tensor, y: Tensor=torch.from_file("PROOF", True, 10)[0])'),
+    "an attribute": ("x: Tensor)", 'x: Tensor, y: Tensor=torch.from_file("PROOF", True, 10).T)'),
+    "a statement": ("", 'torch.from_file("PROOF", True, 10)\n'),
+}
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("place", ADDED)
+def test_no_code_of_torchscript_runs_while_it_loads(tmp_path: Path, place: str, upper: bool) -> None:
+    """torch finds records whether their names are in capitals or not."""
+    proof = tmp_path / "it ran"
+    before, after = (text.replace("PROOF", str(proof)) for text in ADDED[place])
+
+    def edit(code: str) -> str:
+        assert before in code
+        return code.replace(before, after) if before else code + after
+
+    path = reworded(scripted(Mean().eval(), tmp_path / "good.pt"), tmp_path / "bad.pt", edit, upper)
+    with pytest.raises(BrittleError, match=naming("bad.pt", "from_file" if "from_file" in after else "torch.save")):
+        load_model(path, device="cpu")
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize("place", ["a default, save", "a default, from_file", "a constant of a class"])
+def test_torch_would_have_run_that_code(tmp_path: Path, place: str) -> None:
+    proof = tmp_path / "it ran"
+    before, after = (text.replace("PROOF", str(proof)) for text in ADDED[place])
+    good = scripted(Mean().eval(), tmp_path / "good.pt")
+    path = reworded(good, tmp_path / "bad.pt", lambda code: code.replace(before, after), upper=True)
+    with pytest.warns(DeprecationWarning, match="torch.jit"), contextlib.suppress(RuntimeError):
+        torch.jit.load(str(path))
+    assert proof.exists()
+
+
+@pytest.mark.parametrize(
+    "sign", ["# a comment", 'class A:\n  """a\n"""\n', "x = 1; y = 2", "\r", "\f", "\t", "\\\n", "é", "\0", "def f(:"]
+)
+def test_code_that_python_and_torch_may_read_differently_is_refused(tmp_path: Path, sign: str) -> None:
+    good = scripted(Mean().eval(), tmp_path / "good.pt")
+    path = reworded(good, tmp_path / "bad.pt", lambda code: code + sign + "\n")
+    with pytest.raises(BrittleError, match=naming("bad.pt", "torch.jit.save")):
+        load_model(path, device="cpu")
+
+
+def test_two_records_of_one_name_are_refused(tmp_path: Path) -> None:
+    good = scripted(Mean().eval(), tmp_path / "good.pt")
+    path = changed(good, tmp_path / "bad.pt", {}, {"DATA.pkl": b"\x80\x02}."})
+    with pytest.raises(BrittleError, match=naming("bad.pt", "two records")):
+        load_model(path, device="cpu")
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: int | None = None
+    sides: tuple[int, float] = (-1, 2.5)
+
+
+class Ordinary(nn.Module):
+    """With all that torch writes as defaults and constants."""
+
+    ratio: torch.jit.Final[float] = -2.5
+    limits: torch.jit.Final[list[float]] = [float("-inf"), float("nan"), float("inf")]  # noqa: RUF012
+    text: torch.jit.Final[str] = 'it\'s "é"; # \\\n'
+    device: torch.jit.Final[torch.device] = torch.device("cpu")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.colour = Colour.RED
+        self.parts = nn.ModuleList([nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout()])
+        self.named = nn.ModuleDict({"a b": nn.Linear(8, 8)})
+        self.layer = nn.LayerNorm(8)
+        self.rows = nn.LSTM(8, 5)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor | None = None,  # noqa: ARG002
+        scale: torch.Tensor = torch.ones(1),  # noqa: B008
+        colour: Colour = Colour.BLUE,
+        turn: complex = 1 - 2j,  # noqa: ARG002
+        pair: tuple[int, float] = (1, -2.0),
+        limit: float = float("-inf"),  # noqa: ARG002
+        where: torch.device = torch.device("cpu"),  # noqa: ARG002, B008
+        dtype: torch.dtype = torch.float32,  # noqa: ARG002
+        many: int = 2**40,  # noqa: ARG002
+    ) -> torch.Tensor:
+        y = Pair(x * scale)
+        for part in self.parts:
+            x = part(x)
+        if self.colour == colour:
+            x = x + pair[0]
+        x = self.named["a b"](x.mean((2, 3)))
+        return self.rows(self.layer(x[None]))[0][0] * self.ratio + y.sides[0]
+
+
+def test_what_torch_writes_for_ordinary_networks_is_read(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    network = Ordinary().eval()
+    model = load_model(scripted(network, tmp_path / "net.pt"), device="cpu")
+    given = images(3, 16, 16)
+    with torch.inference_mode():
+        expected = network(model.prepare.tensor(given, "cpu").contiguous()).numpy()
+    np.testing.assert_allclose(model.scores(given), expected, atol=1e-6)
 
 
 def test_pickles_in_torchscript_hold_nothing_foreign(tmp_path: Path) -> None:

@@ -71,28 +71,31 @@ class LoadingModel:
         self.lock = threading.Lock()
         self.done = threading.Event()
 
-    def load(self) -> None:
-        """Load it, once; what goes wrong is kept as one sentence."""
-        from brittle.models import wrap_model
+    def load(self, *, names_follow: bool = False) -> None:
+        """Load it, once; what goes wrong is kept as one sentence.
+
+        If `names_follow`, a model that wants the names of classes is `done` only when `name_classes` has given them.
+        """
+        from brittle.models import wants_classes, wrap_model
 
         try:
             model = wrap_model(self.given, name=self.given_name)
-            self.name, self.model = model.name, LockedModel(model, self.lock)
+            self.name, self.model = model.name, locked(model, self.lock)
         except Exception as error:  # shown on the page: a model's code may raise anything
             self.error = f"{error}" or type(error).__name__
-        self.done.set()
+        if not (names_follow and self.model is not None and wants_classes(self.model)):
+            self.done.set()
 
     def name_classes(self, dataset: Dataset) -> None:
         """Give a model that takes the names of classes those of a dataset."""
         from brittle.evaluation import with_names_of
 
-        if self.model is None:
-            return
         try:
-            [model] = with_names_of([self.model], dataset)
-            self.model = model if model is self.model else LockedModel(model, self.lock)
-        except BrittleError as error:
-            self.model, self.error = None, str(error)
+            if self.model is not None:
+                [self.model] = with_names_of([self.model], dataset)
+        except Exception as error:
+            self.model, self.error = None, f"{error}" or type(error).__name__
+        self.done.set()
 
     @property
     def status(self) -> str:
@@ -113,6 +116,25 @@ class LockedModel:
         """The scores of the model."""
         with self._lock:
             return self._model.scores(images)
+
+
+class LockedZeroShotModel(LockedModel):
+    """One that takes the names of classes; a protocol sees no attributes of `__getattr__` from Python 3.12 on."""
+
+    def __init__(self, model: Any, lock: threading.Lock) -> None:
+        super().__init__(model, lock)
+        self.name, self.key, self.classes = model.name, model.key, model.classes
+
+    def for_classes(self, names: Sequence[str]) -> LockedModel:
+        """The model of these classes, with the same lock."""
+        return locked(self._model.for_classes(names), self._lock)
+
+
+def locked(model: Any, lock: threading.Lock) -> LockedModel:
+    """The model with its lock, still recognised as one that takes the names of classes."""
+    from brittle.models import ZeroShotModel
+
+    return (LockedZeroShotModel if isinstance(model, ZeroShotModel) else LockedModel)(model, lock)
 
 
 Value = TypeVar("Value")
@@ -238,7 +260,7 @@ class State:
         if dataset is not None and not self.models:
             self.dataset = dataset.prepared_for(None)
         for model in self.models:
-            model.load()
+            model.load(names_follow=dataset is not None)
         ready = [model.model for model in self.models if model.model is not None]
         if dataset is not None and self.dataset is None:
             try:

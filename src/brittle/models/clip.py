@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,9 +92,11 @@ class OpenClip:
         spec = str(folder) if from_hub else f"local-dir:{path.resolve()}"
         try:
             self.network, transform = open_clip.create_model_from_pretrained(spec, device=self.device)
-            self.tokenizer = open_clip.get_tokenizer(spec)
+            self.tokenizer = open_clip.get_tokenizer(spec, **({} if from_hub else _without_code(path)))
             config = open_clip.get_model_preprocess_cfg(self.network)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except BrittleError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
             reason = " ".join(str(error).split())[:200]
             what = "the model" if from_hub else "the folder"
             raise BrittleError(f"{what} {str(folder)!r} cannot be read by open_clip: {reason}") from error
@@ -112,6 +115,17 @@ class OpenClip:
         torch = require("torch")
         with torch.inference_mode():
             return _in_parts(prompts, lambda part: self.network.encode_text(self.tokenizer(part).to(self.device)))
+
+
+def _without_code(folder: Path) -> dict[str, bool]:
+    """Options of open_clip's tokenizer for a folder: its config may ask transformers to run code of the folder."""
+    config = json.loads((folder / CONFIG).read_text("utf-8"))["model_cfg"].get("text_cfg", {})
+    if (config.get("tokenizer_kwargs") or {}).get("trust_remote_code"):
+        raise BrittleError(
+            f"the folder {str(folder)!r} wants to run its own code for the tokenizer (trust_remote_code in {CONFIG}), "
+            "and no such code is run; take that out of the file, if the tokenizer is one of transformers"
+        )
+    return {"trust_remote_code": False} if config.get("hf_tokenizer_name") else {}
 
 
 class OpenClipTransform:

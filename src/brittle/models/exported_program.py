@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from brittle._errors import BrittleError
-from brittle.models.torch_operators import check_operator
+from brittle.models.torch_operators import check_operator, refuse_operator
 
 ATEN = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)")
 ARITHMETIC = re.compile(
@@ -83,6 +83,7 @@ class ExportedGraph(nn.Module):
                 ((kind, _),) = given["arg"].items()
                 if kind not in KINDS:
                     raise BrittleError(f"{self.where} gives {target} a value of the kind {kind!r}, which is not read")
+        self.unused = _last_uses([(inputs, outputs) for _, inputs, outputs in self.nodes], self.output)
 
     def forward(self, images: torch.Tensor) -> Any:
         """The first output of the graph; a batch is filled up to the number of images that it takes."""
@@ -99,7 +100,7 @@ class ExportedGraph(nn.Module):
     def _run(self, images: torch.Tensor) -> Any:
         values: dict[str, Any] = {name: getattr(self, buffer) for name, buffer in self.bound}
         values[self.image] = images
-        for target, inputs, outputs in self.nodes:
+        for (target, inputs, outputs), unused in zip(self.nodes, self.unused, strict=True):
             function = _resolved(target, self.where)
             positional, keywords = [], {}
             for given in inputs:
@@ -111,6 +112,10 @@ class ExportedGraph(nn.Module):
             result = function(*positional, **keywords)
             for output, value in _paired(outputs, result):
                 values[output] = value
+            del positional, keywords, result
+            value = None
+            for name in unused:  # else all tensors of the graph are in memory at once
+                values.pop(name, None)
         return values[self.output]
 
 
@@ -121,6 +126,25 @@ PLAIN = ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools", "a
 NAMED = ("as_tensor", "as_tensors", "as_optional_tensors", "as_sym_int", "as_sym_ints", "as_sym_float", "as_sym_bool")
 KINDS = (*PLAIN, *NAMED, "as_none", "as_scalar_type", "as_memory_format", "as_layout", "as_device")
 """The kinds of arguments that are read, all of them numbers, texts, tensors or settings of torch."""
+
+
+def _last_uses(nodes: list[tuple[Any, Any]], output: str) -> list[set[str]]:
+    """For each node the names that no later one uses, besides the output of the graph."""
+    known, last = {output}, []
+    for inputs, outputs in reversed(nodes):
+        used = {*_names(inputs), *_names(outputs)} - known
+        known |= used
+        last.append(used)
+    return last[::-1]
+
+
+def _names(part: Any) -> Iterator[str]:
+    """All texts in a part of the graph: the names of values, and some that are none."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict | list):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _names(inner)
 
 
 def _value(argument: dict[str, Any], values: dict[str, Any], device: torch.device) -> Any:
@@ -183,8 +207,9 @@ def _resolved(target: str, where: str) -> Any:
     if arithmetic:
         return getattr(operator if arithmetic[1] == "_operator" else math, arithmetic[2])
     aten = ATEN.fullmatch(target)
-    check_operator(f"aten::{aten[1]}" if aten else target, where)
-    assert aten is not None
+    if aten is None:
+        refuse_operator(target, where)
+    check_operator(f"aten::{aten[1]}", where)
     name = aten[1] if aten[2] == "default" else f"{aten[1]}.{aten[2]}"
     if not torch._C._dispatch_has_kernel(f"aten::{name}"):
         raise BrittleError(f"{where} calls aten::{name}, which torch {torch.__version__} does not have")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,9 +195,9 @@ def from_robustbench(
             f"RobustBench has no model {model!r} for {dataset} and {threat_model} (it lacks {error}); its model zoo "
             f"lists them, and threat_model is one of {', '.join(THREATS)}"
         ) from error
-    except Exception as error:
-        if not isinstance(error, OSError | ValueError) and not type(error).__module__.startswith("gdown"):
-            raise
+    except ValueError as error:
+        raise BrittleError(f"RobustBench cannot load {model!r}: {error}") from error
+    except _download_errors() as error:
         place_of_file = f"{folder or './models'}/{dataset}/{threat_model.removesuffix('_3d')}"  # they share models
         raise OSError(
             f"the weights of {model!r} could not be downloaded; put them as {model}.pt into {place_of_file}, or give "
@@ -205,6 +206,13 @@ def from_robustbench(
     size, crop = (256, 224) if dataset == "imagenet" else (None, None)
     prepare = Preprocessing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), size, crop)
     return TorchModel(network, name or model, prepare, device=device, bf16=bf16)
+
+
+def _download_errors() -> tuple[type[Exception], ...]:
+    """What a failed download raises, also in gdown, which RobustBench imports."""
+    exceptions = getattr(sys.modules.get("gdown"), "exceptions", None)
+    errors = (getattr(exceptions, name, None) for name in ("DownloadError", "FileURLRetrievalError"))
+    return (OSError, *(error for error in errors if error is not None))
 
 
 @model_source("transformers")

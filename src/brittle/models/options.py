@@ -73,4 +73,6 @@ def _yes_or_no(option: str, text: str) -> bool:
 
 
 def _takes_integer(builder: Callable[..., Any], option: str) -> bool:
-    return "int" in str(inspect.signature(builder).parameters[option].annotation)
+    annotation = inspect.signature(builder).parameters[option].annotation
+    shown = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return re.search(r"\bint\b", shown) is not None

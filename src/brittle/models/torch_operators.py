@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from brittle._errors import BrittleError
 
 DENIED = frozenset(
@@ -48,6 +50,11 @@ def check_operator(kind: str, where: str) -> None:
         return
     if namespace == "prim" and name in PRIM:
         return
+    refuse_operator(kind, where)
+
+
+def refuse_operator(kind: str, where: str) -> NoReturn:
+    """Raise, since a graph calls an operator that is not run."""
     raise BrittleError(
         f"{where} calls the operator {kind}, and only those are run that compute with tensors; if you trust the file, "
         "load it by a function of yours, FILE.py:FUNCTION"

@@ -13,6 +13,7 @@ from torch import nn
 
 from brittle._errors import BrittleError
 from brittle.models.torch_operators import check_operator
+from brittle.models.torchscript_code import MAX_CODE, check_code
 
 OPCODES = frozenset(
     {
@@ -55,8 +56,8 @@ def is_torchscript(content: bytes) -> bool:
 def load_script(content: bytes, where: str) -> Any:
     """A ScriptModule in evaluation mode; nothing of the archive has run, and its `forward` only computes with tensors.
 
-    Raises for archives whose loading would run code (`__setstate__`), objects of C++ classes, hooks, and operators that
-    do more than compute, such as torch.save and torch.from_file.
+    Raises for archives whose loading would run code (`__setstate__`, calls as default arguments and as values of
+    classes), objects of C++ classes, hooks, and operators that do more than compute, such as torch.save.
     """
     _check_archive(content, where)
     try:
@@ -79,20 +80,27 @@ def load_script(content: bytes, where: str) -> Any:
 def _check_archive(content: bytes, where: str) -> None:
     reader = _reader(content)
     names = [] if reader is None else reader.get_all_records()
-    if reader is None or not {"constants.pkl", "data.pkl"} <= set(names) or "model.json" in names:
+    if reader is None or not {"constants.pkl", "data.pkl"} <= set(names) or "model.json" in map(str.lower, names):
         raise BrittleError(
             f"{where} is no TorchScript archive of torch.jit.save, or it is truncated; weights alone belong to a "
             "network, FILE.py:FUNCTION,weights=FILE"
         )
+    if len({name.lower() for name in names}) < len(names):  # torch finds records without regard to case
+        raise BrittleError(f"{where} has two records of one name, of which torch may read either")
+    size = 0
     for name in names:
-        if name.startswith("code/") and name.endswith(".py"):
+        if name.lower().endswith(".py"):
             code = reader.get_record(name)
+            size += len(code)
             for word in (b"__setstate__", b"torch.classes"):
                 if word in code:
                     raise BrittleError(
                         f"{where} has {word.decode()} in its code, which would run when it is loaded; {OTHERWISE}"
                     )
-        elif name.endswith("pkl"):
+            if size > MAX_CODE:
+                raise BrittleError(f"{where} has more than {MAX_CODE // 2**20} MB of code, and is not loaded")
+            check_code(code, f"{name} of {where}")
+        elif name.lower().endswith("pkl"):
             _check_pickle(reader.get_record(name), f"{name} of {where}")
 
 
@@ -115,7 +123,7 @@ def _check_pickle(content: bytes, where: str) -> None:
 
 
 def _reader(content: bytes) -> Any:
-    if content[:4] != b"PK\x03\x04":
+    if content[:4] != b"PK\x03\x04" or content[4:8] == b"PTMF":  # the mark of FlatBuffers, another format of torch
         return None
     try:
         return torch._C.PyTorchFileReader(io.BytesIO(content))
