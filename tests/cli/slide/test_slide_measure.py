@@ -135,4 +135,4 @@ def test_a_missing_extra_names_the_command(run: Run, parts: Path, cns: Path, mon
     monkeypatch.setitem(sys.modules, "transformers", None)
     words = refusal(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
     assert "transformers" in words
-    assert how_to_install("sliders") in words
+    assert how_to_install("transformers") in words
