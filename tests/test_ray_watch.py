@@ -1,6 +1,8 @@
 """A head or a node of a Ray cluster that falls silent is named; what was never reached is not missed."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -77,3 +79,22 @@ def test_silence_is_counted_from_the_first_question_without_an_answer(monkeypatc
     clock[0] += 26.0
     with pytest.raises(RunError, match=naming(26, "resumes")):
         check(watch)
+
+
+@pytest.mark.parametrize(("lost", "code"), [(True, 2), (False, -6)])
+def test_what_a_lost_head_left_behind_cannot_crash_the_end_of_the_command_line(lost: bool, code: int) -> None:
+    script = f"""
+import atexit, os, sys
+import brittle._ray as ours
+from brittle.cli import main
+atexit.register(os.abort)
+ours._abandoned = {lost}
+sys.argv = ["brittle", "run", "-m", "demo:standard", "-d", "demo", "-c", "fog", "--limit", "nonsense"]
+try:
+    main()
+except SystemExit:
+    sys.exit(1)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.returncode == code
+    assert "--limit" in ended.stderr

@@ -70,6 +70,16 @@ def ray_cluster(address: str | None) -> Iterator[Any]:
             answer_within(patience, ray.shutdown)
             if patience is not None:
                 atexit.unregister(ray.shutdown)  # it would wait for the head once more
+                global _abandoned
+                _abandoned = True
+
+
+_abandoned = False
+
+
+def is_abandoned() -> bool:
+    """Whether a lost head left threads of Ray in this process, which may crash it when Python ends."""
+    return _abandoned
 
 
 def map_on_ray(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable
 from io import TextIOWrapper
@@ -179,4 +180,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # file names may hold bytes that are no text
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="brittle")
+    try:
+        app(prog_name="brittle")
+    except SystemExit as ended:
+        ray = sys.modules.get("brittle._ray")
+        if ray is not None and ray.is_abandoned():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended.code if isinstance(ended.code, int) else 1)
+        raise
