@@ -14,7 +14,9 @@ import ray
 import brittle
 from brittle import BrittleError
 from brittle._errors import RunError
+from brittle._optional import run_file
 from brittle.benchmarks import Benchmark, Cell, Entry
+from brittle.corruptions import registry
 from brittle.datasets import load_dataset
 from brittle.evaluation import Callback, evaluate, load_results
 from brittle.models import ModelError, from_callable, from_torch
@@ -54,6 +56,29 @@ def test_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
     evaluate(models, DATA, RECIPE, tmp_path / "ray", batch_size=32, engine="ray")
     assert rows(tmp_path / "ray").equals(rows(tmp_path / "local"))
     assert load_results(tmp_path / "ray").runs[0].calls[0].engine == "ray"
+
+
+def test_a_corruption_of_a_users_file_is_drawn_by_workers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_by_id", dict(registry._by_id))
+    model = from_callable(brightness, name="brightness")
+
+    def evaluated(name: str, engine: str) -> Path:
+        recipe = Benchmark("own", (Entry(f"mine/{name}", (1, 4)),))
+        evaluate(model, DATA, recipe, tmp_path / engine / name, batch_size=32, engine=engine)
+        return tmp_path / engine / name
+
+    for name in ("darker_on_ray", "much_darker_on_ray"):
+        (tmp_path / f"{name}.py").write_text(
+            "from brittle.corruptions import corruption, levels\n\n\n"
+            '@corruption(family="digital", source="mine", strength=levels(1, 2, 3, 4, 5, clean=0))\n'
+            f'def {name}(image, rng, *, strength):\n    """Darker."""\n    return image // (1 + int(strength))\n'
+        )
+        run_file(tmp_path / f"{name}.py", name)
+        evaluated(name, "local")
+    assert rows(evaluated("darker_on_ray", "ray")).equals(rows(tmp_path / "local" / "darker_on_ray"))
+    (tmp_path / "much_darker_on_ray.py").unlink()
+    with pytest.raises(RunError, match=naming("much_darker_on_ray.py", "mine/much_darker_on_ray")):
+        evaluated("much_darker_on_ray", "ray")
 
 
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:

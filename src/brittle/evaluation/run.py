@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import tempfile
@@ -18,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, RunError
+from brittle._optional import is_taken, run_file
 from brittle._parallel import check_engine, check_threads, torch_threads
 from brittle._types import Image, Progress
 from brittle.benchmarks import Benchmark, Cell, SequenceBenchmark, StreamBenchmark
-from brittle.corruptions import get_corruption
+from brittle.corruptions import get_corruption, list_corruptions
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import (
     CellRows,
@@ -135,15 +137,37 @@ def on_ray(job: Job, tasks: Sequence[Task], tick: Tick, address: str | None) -> 
     wants_gpu = any(str(getattr(model, "device", "cpu")).startswith("cuda") for model in job.models)
     with ray_cluster(address) as ray:
         shared = ray.put(replace(job, threads=1))
-        work = [((cell, missing), (shared, cell, list(missing))) for cell, missing in tasks]
+        own = _own_corruptions(job.source.benchmark)
+        work = [((cell, missing), (shared, own, cell, list(missing))) for cell, missing in tasks]
         for done in map_on_ray(ray, _cell, work, gpu=wants_gpu, title=lambda task: task[0].title):
             (cell, missing), predicted, node = done
             tick(f"{cell.title}{done.where}", len(job.source), node)
             yield (cell, missing), predicted
 
 
-def _cell(job: Job, cell: Cell, missing: list[int]) -> list[LabelledPredictions]:
+def _own_corruptions(benchmark: Benchmark | None) -> dict[str, str]:
+    """The ids of the corruptions of a user, each with the Python file that registers it."""
+    entries = benchmark.entries if benchmark is not None else ()
+    own = {entry.id: entry.corruption.function for entry in entries if not entry.corruption.bundled}
+    for name, function in own.items():
+        if function.__module__ == "__main__":
+            raise BrittleError(
+                f"{name} is defined in the program that was started, which the workers of Ray do not run; define it in "
+                "a Python file of its own, and import that"
+            )
+    return {name: str(Path(inspect.getfile(function)).resolve()) for name, function in own.items()}
+
+
+def _cell(job: Job, own: dict[str, str], cell: Cell, missing: list[int]) -> list[LabelledPredictions]:
     """One cell on a worker, which must draw it as the driver would: its key covers the code of a user's corruption."""
+    known = {corruption.id for corruption in list_corruptions()}
+    for file, name in sorted({file: name for name, file in own.items() if name not in known}.items()):
+        if not Path(file).is_file():
+            raise RunError(
+                f"a Ray node has no file {file!r}, which defines {name}; have the same file at the same place on every "
+                "node; finished results are kept, the same command resumes"
+            )
+        run_file(file, None if is_taken(Path(file)) else Path(file).stem)
     benchmark = job.source.benchmark
     if benchmark is not None and cell not in plan(benchmark):
         raise RunError(
