@@ -16,7 +16,7 @@ import brittle
 from brittle._types import Image
 from brittle.datasets.cifar import CIFAR10
 from brittle.evaluation import load_failure_points
-from brittle.evaluation.failure_summary import SearchedFolder, summarize_failure_points
+from brittle.evaluation.failures.summary import SearchedFolder, summarize_failure_points
 from brittle.metrics import FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim
 from brittle.report.grid import resized

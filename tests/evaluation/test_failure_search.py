@@ -10,7 +10,7 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import load_dataset
 from brittle.evaluation import search_failure_points
 from brittle.evaluation.cell import Drawn
-from brittle.evaluation.failure_search import bisect
+from brittle.evaluation.failures.search import bisect
 from brittle.metrics import failure_points
 from brittle.models import from_callable
 from tests.errors import naming

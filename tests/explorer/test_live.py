@@ -16,7 +16,7 @@ from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.datasets import arrays, photo, square
 from brittle.evaluation.cell import Drawn
-from brittle.evaluation.failure_search import bisect
+from brittle.evaluation.failures.search import bisect
 from brittle.explorer import live
 from brittle.explorer.live import Layer, Reading, View
 from brittle.explorer.state import Picture, State

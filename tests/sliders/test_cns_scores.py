@@ -15,9 +15,9 @@ from brittle.evaluation import (
     slide_tables,
     trajectories,
 )
+from brittle.evaluation.cns.ranks import ranking_table
+from brittle.evaluation.cns.scores import Trajectories, accuracy_table, margin_table, rce_table
 from brittle.evaluation.results import Results
-from brittle.evaluation.trajectory_ranks import ranking_table
-from brittle.evaluation.trajectory_scores import Trajectories, accuracy_table, margin_table, rce_table
 from brittle.metrics import failure_points, id_ood_slope, rce, shift_rce
 from tests.errors import naming
 

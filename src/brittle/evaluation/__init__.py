@@ -49,16 +49,27 @@ from brittle.evaluation.score import (
 from brittle.evaluation.store import Store, holds_results
 
 if TYPE_CHECKING:
-    from brittle.evaluation.class_ablation import class_count_ablation, class_count_tables, enough_classes
-    from brittle.evaluation.comparison import (
-        Comparison,
-        LevelFailures,
-        ScoreList,
-        compare_with_best,
-        level_failures,
-        score_list,
-        score_table,
+    from brittle.evaluation.cns.class_counts import class_count_ablation, class_count_tables, enough_classes
+    from brittle.evaluation.cns.ranks import (
+        grouped_drops,
+        grouped_scores,
+        ranking_table,
+        read_model_axes,
+        read_model_names,
     )
+    from brittle.evaluation.cns.scores import (
+        OVERALL,
+        SCALE,
+        CnsScores,
+        Trajectories,
+        clean_accuracies,
+        cns_scores,
+        ordered_shifts,
+        shift_title,
+        trajectories,
+        typical_trajectory,
+    )
+    from brittle.evaluation.cns.tables import has_nuisances, nuisance_table, slide_tables
     from brittle.evaluation.confidence import (
         CONFIDENCE_METRICS,
         CalibrationList,
@@ -85,8 +96,10 @@ if TYPE_CHECKING:
         typical_failure,
     )
     from brittle.evaluation.doctor import Finding, RunHealth, check_run
-    from brittle.evaluation.failure_search import drawn_key, load_failure_points, search_failure_points
-    from brittle.evaluation.failure_summary import FailureSummary, SearchedFolder, write_failure_points
+    from brittle.evaluation.failures.photo import PhotoProbe, photo_side, probe_photo
+    from brittle.evaluation.failures.probing import Flip, Probe, probe
+    from brittle.evaluation.failures.search import drawn_key, load_failure_points, search_failure_points
+    from brittle.evaluation.failures.summary import FailureSummary, SearchedFolder, write_failure_points
     from brittle.evaluation.inputs import (
         as_dataset,
         as_sequence_benchmark,
@@ -96,16 +109,13 @@ if TYPE_CHECKING:
         image_shape,
         with_names_of,
     )
-    from brittle.evaluation.latex_text import escape_latex
     from brittle.evaluation.loggers import MLflowCallback, TensorBoardCallback, WandbCallback, load_callback
-    from brittle.evaluation.photo_probe import PhotoProbe, photo_side, probe_photo
     from brittle.evaluation.predictions import import_predictions, read_predictions
-    from brittle.evaluation.probing import Flip, Probe, probe
     from brittle.evaluation.published_set import evaluate_stored
-    from brittle.evaluation.rule_checks import Outcome, check_rules
-    from brittle.evaluation.rule_evidence import load_evidence
-    from brittle.evaluation.rule_reports import interval_note, junit_xml, markdown_summary, outcome_counts, rules_hold
-    from brittle.evaluation.rules import Rule, load_rules
+    from brittle.evaluation.rules.checks import Outcome, check_rules
+    from brittle.evaluation.rules.evidence import load_evidence
+    from brittle.evaluation.rules.reports import interval_note, junit_xml, markdown_summary, outcome_counts, rules_hold
+    from brittle.evaluation.rules.rule import Rule, load_rules
     from brittle.evaluation.run import evaluate
     from brittle.evaluation.sequences import (
         SequenceScores,
@@ -115,8 +125,18 @@ if TYPE_CHECKING:
         steadiness,
     )
     from brittle.evaluation.streams import StreamScores, evaluate_stream, stream_scores, stream_tables
-    from brittle.evaluation.table_formats import Column, Format, ScoreTable, format_table, guess_format, table_parts
-    from brittle.evaluation.tables import (
+    from brittle.evaluation.tables.comparison import (
+        Comparison,
+        LevelFailures,
+        ScoreList,
+        compare_with_best,
+        level_failures,
+        score_list,
+        score_table,
+    )
+    from brittle.evaluation.tables.formats import Column, Format, ScoreTable, format_table, guess_format, table_parts
+    from brittle.evaluation.tables.latex import escape_latex
+    from brittle.evaluation.tables.scores import (
         MEASURES,
         By,
         Measure,
@@ -127,35 +147,15 @@ if TYPE_CHECKING:
         published_index,
         rank_table,
     )
-    from brittle.evaluation.trajectory_ranks import (
-        grouped_drops,
-        grouped_scores,
-        ranking_table,
-        read_model_axes,
-        read_model_names,
-    )
-    from brittle.evaluation.trajectory_scores import (
-        OVERALL,
-        SCALE,
-        CnsScores,
-        Trajectories,
-        clean_accuracies,
-        cns_scores,
-        ordered_shifts,
-        shift_title,
-        trajectories,
-        typical_trajectory,
-    )
-    from brittle.evaluation.trajectory_tables import has_nuisances, nuisance_table, slide_tables
 
 _LAZY = {
-    "Comparison": "comparison",
-    "LevelFailures": "comparison",
-    "ScoreList": "comparison",
-    "compare_with_best": "comparison",
-    "level_failures": "comparison",
-    "score_list": "comparison",
-    "score_table": "comparison",
+    "Comparison": "tables.comparison",
+    "LevelFailures": "tables.comparison",
+    "ScoreList": "tables.comparison",
+    "compare_with_best": "tables.comparison",
+    "level_failures": "tables.comparison",
+    "score_list": "tables.comparison",
+    "score_table": "tables.comparison",
     "DEMO_BENCHMARKS": "demo",
     "Demo": "demo",
     "demo_folder": "demo",
@@ -184,12 +184,12 @@ _LAZY = {
     "Finding": "doctor",
     "RunHealth": "doctor",
     "check_run": "doctor",
-    "drawn_key": "failure_search",
-    "load_failure_points": "failure_search",
-    "search_failure_points": "failure_search",
-    "FailureSummary": "failure_summary",
-    "SearchedFolder": "failure_summary",
-    "write_failure_points": "failure_summary",
+    "drawn_key": "failures.search",
+    "load_failure_points": "failures.search",
+    "search_failure_points": "failures.search",
+    "FailureSummary": "failures.summary",
+    "SearchedFolder": "failures.summary",
+    "write_failure_points": "failures.summary",
     "as_dataset": "inputs",
     "as_sequence_benchmark": "inputs",
     "as_stored_sequences": "inputs",
@@ -197,30 +197,30 @@ _LAZY = {
     "fitted": "inputs",
     "image_shape": "inputs",
     "with_names_of": "inputs",
-    "escape_latex": "latex_text",
+    "escape_latex": "tables.latex",
     "MLflowCallback": "loggers",
     "TensorBoardCallback": "loggers",
     "WandbCallback": "loggers",
     "load_callback": "loggers",
-    "PhotoProbe": "photo_probe",
-    "photo_side": "photo_probe",
-    "probe_photo": "photo_probe",
+    "PhotoProbe": "failures.photo",
+    "photo_side": "failures.photo",
+    "probe_photo": "failures.photo",
     "import_predictions": "predictions",
     "read_predictions": "predictions",
-    "Flip": "probing",
-    "Probe": "probing",
-    "probe": "probing",
+    "Flip": "failures.probing",
+    "Probe": "failures.probing",
+    "probe": "failures.probing",
     "evaluate_stored": "published_set",
-    "Outcome": "rule_checks",
-    "check_rules": "rule_checks",
-    "load_evidence": "rule_evidence",
-    "interval_note": "rule_reports",
-    "junit_xml": "rule_reports",
-    "markdown_summary": "rule_reports",
-    "outcome_counts": "rule_reports",
-    "rules_hold": "rule_reports",
-    "Rule": "rules",
-    "load_rules": "rules",
+    "Outcome": "rules.checks",
+    "check_rules": "rules.checks",
+    "load_evidence": "rules.evidence",
+    "interval_note": "rules.reports",
+    "junit_xml": "rules.reports",
+    "markdown_summary": "rules.reports",
+    "outcome_counts": "rules.reports",
+    "rules_hold": "rules.reports",
+    "Rule": "rules.rule",
+    "load_rules": "rules.rule",
     "evaluate": "run",
     "SequenceScores": "sequences",
     "evaluate_sequences": "sequences",
@@ -231,42 +231,42 @@ _LAZY = {
     "evaluate_stream": "streams",
     "stream_scores": "streams",
     "stream_tables": "streams",
-    "Column": "table_formats",
-    "Format": "table_formats",
-    "ScoreTable": "table_formats",
-    "format_table": "table_formats",
-    "guess_format": "table_formats",
-    "table_parts": "table_formats",
-    "MEASURES": "tables",
-    "By": "tables",
-    "Measure": "tables",
-    "agreement_table": "tables",
-    "by_corruption_table": "tables",
-    "per_corruption_table": "tables",
-    "printed_table": "tables",
-    "published_index": "tables",
-    "rank_table": "tables",
-    "OVERALL": "trajectory_scores",
-    "SCALE": "trajectory_scores",
-    "CnsScores": "trajectory_scores",
-    "Trajectories": "trajectory_scores",
-    "class_count_ablation": "class_ablation",
-    "class_count_tables": "class_ablation",
-    "enough_classes": "class_ablation",
-    "grouped_drops": "trajectory_ranks",
-    "grouped_scores": "trajectory_ranks",
-    "ranking_table": "trajectory_ranks",
-    "read_model_axes": "trajectory_ranks",
-    "read_model_names": "trajectory_ranks",
-    "clean_accuracies": "trajectory_scores",
-    "cns_scores": "trajectory_scores",
-    "ordered_shifts": "trajectory_scores",
-    "shift_title": "trajectory_scores",
-    "trajectories": "trajectory_scores",
-    "typical_trajectory": "trajectory_scores",
-    "has_nuisances": "trajectory_tables",
-    "nuisance_table": "trajectory_tables",
-    "slide_tables": "trajectory_tables",
+    "Column": "tables.formats",
+    "Format": "tables.formats",
+    "ScoreTable": "tables.formats",
+    "format_table": "tables.formats",
+    "guess_format": "tables.formats",
+    "table_parts": "tables.formats",
+    "MEASURES": "tables.scores",
+    "By": "tables.scores",
+    "Measure": "tables.scores",
+    "agreement_table": "tables.scores",
+    "by_corruption_table": "tables.scores",
+    "per_corruption_table": "tables.scores",
+    "printed_table": "tables.scores",
+    "published_index": "tables.scores",
+    "rank_table": "tables.scores",
+    "OVERALL": "cns.scores",
+    "SCALE": "cns.scores",
+    "CnsScores": "cns.scores",
+    "Trajectories": "cns.scores",
+    "class_count_ablation": "cns.class_counts",
+    "class_count_tables": "cns.class_counts",
+    "enough_classes": "cns.class_counts",
+    "grouped_drops": "cns.ranks",
+    "grouped_scores": "cns.ranks",
+    "ranking_table": "cns.ranks",
+    "read_model_axes": "cns.ranks",
+    "read_model_names": "cns.ranks",
+    "clean_accuracies": "cns.scores",
+    "cns_scores": "cns.scores",
+    "ordered_shifts": "cns.scores",
+    "shift_title": "cns.scores",
+    "trajectories": "cns.scores",
+    "typical_trajectory": "cns.scores",
+    "has_nuisances": "cns.tables",
+    "nuisance_table": "cns.tables",
+    "slide_tables": "cns.tables",
 }
 """Names imported at first use, and the module each is in: what a report or a run does not need is not loaded."""
 

@@ -16,8 +16,8 @@ from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell
 from brittle.evaluation.results import Results, by_corruption
 from brittle.evaluation.score import check_same_images
-from brittle.evaluation.table_formats import Better, Column, ScoreTable, Value
-from brittle.evaluation.tables import OVER_IMAGES, table_title
+from brittle.evaluation.tables.formats import Better, Column, ScoreTable, Value
+from brittle.evaluation.tables.scores import OVER_IMAGES, table_title
 from brittle.metrics import (
     BINS,
     Estimate,

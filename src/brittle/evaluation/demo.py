@@ -9,8 +9,8 @@ from brittle._io import atomic_write
 from brittle._types import Progress
 from brittle.datasets import load_dataset
 from brittle.evaluation.results import Results
-from brittle.evaluation.rule_checks import Outcome, check_rules
-from brittle.evaluation.rules import load_rules
+from brittle.evaluation.rules.checks import Outcome, check_rules
+from brittle.evaluation.rules.rule import load_rules
 from brittle.evaluation.run import evaluate
 
 DEMO_BENCHMARKS = ("cifar10-c", "cifar10-c-bar")

@@ -25,11 +25,11 @@ from brittle.evaluation.row_files import SAMPLES, row_metadata
 from brittle.evaluation.store import CELLS, OF_LABEL, SEQUENCES, STREAMS, Store, model_files, scan
 
 if TYPE_CHECKING:
-    from brittle.evaluation.comparison import Comparison, LevelFailures, ScoreList
     from brittle.evaluation.confidence import CalibrationList
     from brittle.evaluation.sequences import SequenceScores
     from brittle.evaluation.streams import StreamScores
-    from brittle.evaluation.table_formats import ScoreTable
+    from brittle.evaluation.tables.comparison import Comparison, LevelFailures, ScoreList
+    from brittle.evaluation.tables.formats import ScoreTable
     from brittle.metrics import Baseline
 
 SHIFT = "cns/"
@@ -92,8 +92,8 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The same in a notebook, with the scores of each benchmark, or the accuracies if there is none."""
-        from brittle.evaluation.comparison import score_list
-        from brittle.evaluation.table_formats import Column, ScoreTable
+        from brittle.evaluation.tables.comparison import score_list
+        from brittle.evaluation.tables.formats import Column, ScoreTable
         from brittle.metrics import Estimate
 
         head = f"<pre>{escape(repr(self))}</pre>"
@@ -134,7 +134,7 @@ class Results:
 
     def scores(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreList:
         """The scores of every model with their intervals, the best first; options are those of `brittle.scores`."""
-        from brittle.evaluation.comparison import score_list
+        from brittle.evaluation.tables.comparison import score_list
 
         return score_list(self, benchmark, **how)
 
@@ -142,7 +142,7 @@ class Results:
         self, benchmark: str | Benchmark | None = None, *, reference: Baseline | str | None = None
     ) -> Comparison:
         """Every model against the best one, in pairs, and published scores where they are comparable."""
-        from brittle.evaluation.comparison import compare_with_best
+        from brittle.evaluation.tables.comparison import compare_with_best
 
         return compare_with_best(self, benchmark, reference=reference)
 
@@ -162,13 +162,13 @@ class Results:
         Those of one corruption, such as "fog", or of all of a benchmark. `brittle.search_failure_points` finds failure
         points between the levels.
         """
-        from brittle.evaluation.comparison import level_failures
+        from brittle.evaluation.tables.comparison import level_failures
 
         return level_failures(self, corruption, benchmark)
 
     def by_corruption(self, benchmark: str | Benchmark | None = None, **how: Any) -> ScoreTable:
         """Each model under each corruption, every measure with its interval; options of `by_corruption_table`."""
-        from brittle.evaluation.tables import by_corruption_table
+        from brittle.evaluation.tables.scores import by_corruption_table
 
         return by_corruption_table(self, self.find_benchmark(benchmark), **how)
 
@@ -177,7 +177,7 @@ class Results:
 
         Options are those of `rank_table`, such as `by="corruption"`.
         """
-        from brittle.evaluation.tables import rank_table
+        from brittle.evaluation.tables.scores import rank_table
 
         return rank_table(self, self.find_benchmark(benchmark), **how)
 
@@ -201,7 +201,7 @@ class Results:
 
     def to_pandas(self) -> Any:
         """All rows as a pandas data frame; `rows` are the same as a Polars LazyFrame."""
-        from brittle.evaluation.table_formats import to_pandas
+        from brittle.evaluation.tables.formats import to_pandas
 
         return to_pandas(self.rows.collect())
 

@@ -22,7 +22,7 @@ from brittle.evaluation.cell import Classes, best_classes, checked_scores, infer
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import SEQUENCES, Store, model_folder
-from brittle.evaluation.table_formats import Column, ScoreTable, Value
+from brittle.evaluation.tables.formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, bootstrap, frame_pairs, mean_ratio, top5_by_pair, zipf_by_pair
 from brittle.models import with_class_names
 from brittle.models.model import Model, Scores

@@ -22,7 +22,7 @@ from brittle.evaluation.inputs import decode
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import STREAMS, Store, model_folder
-from brittle.evaluation.table_formats import Column, ScoreTable, Value
+from brittle.evaluation.tables.formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, bootstrap
 from brittle.models import reset_model
 from brittle.models.model import Model

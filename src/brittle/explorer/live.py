@@ -228,7 +228,7 @@ def strip(reading: Reading, draw: Draw, highest: float, target: int, *, steps: i
 
 
 def failure_of(reading: Reading, draw: Draw, shown: Strip, *, tolerance: float = TOLERANCE) -> Failure:
-    """The first failure of a strip, halved down to the tolerance as in `evaluation.failure_search.bisect`."""
+    """The first failure of a strip, halved down to the tolerance as in `evaluation.failures.search.bisect`."""
     wrong = np.flatnonzero(shown.predicted != shown.target)
     if not wrong.size:
         return Failure(math.inf, float(shown.severities[-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from brittle.evaluation.rule_checks import Outcome
+from brittle.evaluation.rules.checks import Outcome
 
 MARKS = {"holds": "✅ holds", "fails": "❌ fails", "undecided": "❔ undecided"}
 

@@ -14,8 +14,8 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.evaluation.references import Comparable, comparable, published_rows
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import Scores, compare_all, scores
-from brittle.evaluation.table_formats import Better, Column, ScoreTable, Value
-from brittle.evaluation.tables import OVER_IMAGES, as_printed, mark_source, score_notes, table_title
+from brittle.evaluation.tables.formats import Better, Column, ScoreTable, Value
+from brittle.evaluation.tables.scores import OVER_IMAGES, as_printed, mark_source, score_notes, table_title
 from brittle.metrics import Baseline, Estimate, FailurePoints, PublishedScore, failure_points
 
 WHAT = "scores in percent, mean over corruptions and severities"

@@ -16,12 +16,12 @@ from brittle._errors import BrittleError, did_you_mean
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, Cell, Entry
 from brittle.evaluation.confidence import COLUMNS as CONFIDENCE_COLUMNS
-from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
-from brittle.evaluation.failure_summary import FailureSummary, summarize_failure_points
+from brittle.evaluation.failures.search import drawn_key, load_failure_points, searched_recipes
+from brittle.evaluation.failures.summary import FailureSummary, summarize_failure_points
 from brittle.evaluation.records import Run
 from brittle.evaluation.references import comparable, find_reference
 from brittle.evaluation.results import COLUMNS, Results, load_results
-from brittle.evaluation.rules import CLEAN_ACCURACY, FAILURE_POINT, Rule
+from brittle.evaluation.rules.rule import CLEAN_ACCURACY, FAILURE_POINT, Rule
 from brittle.evaluation.score import check_same_images
 from brittle.evaluation.store import CELLS, OF_LABEL, Store
 from brittle.metrics import FailurePoints, Metric, Statistic, failure_points

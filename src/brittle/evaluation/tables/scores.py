@@ -15,7 +15,7 @@ from brittle.benchmarks import Benchmark, Cell
 from brittle.evaluation.references import Comparable, comparable
 from brittle.evaluation.results import Results
 from brittle.evaluation.score import CorruptionScores, Scores, check_same_images, scores, shared_rows
-from brittle.evaluation.table_formats import Better, Column, ScoreTable, Value
+from brittle.evaluation.tables.formats import Better, Column, ScoreTable, Value
 from brittle.metrics import (
     Baseline,
     Estimate,

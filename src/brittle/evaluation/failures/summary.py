@@ -14,7 +14,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
-from brittle.evaluation.failure_search import drawn_key, load_failure_points, searched_recipes
+from brittle.evaluation.failures.search import drawn_key, load_failure_points, searched_recipes
 from brittle.evaluation.records import decoded_ids, decoded_images
 from brittle.metrics import Estimate, FailurePoints
 from brittle.metrics.image_quality import contrast_kept, psnr, ssim

@@ -13,7 +13,7 @@ from brittle._errors import BrittleError
 from brittle.benchmarks import Benchmark
 from brittle.datasets.images import any_image, read_image
 from brittle.evaluation.cell import Classes, Drawn, predict
-from brittle.evaluation.failure_search import bisect
+from brittle.evaluation.failures.search import bisect
 from brittle.evaluation.inputs import needed_benchmark
 from brittle.models import wrap_model
 

@@ -15,7 +15,7 @@ import polars as pl
 from brittle._errors import BrittleError, did_you_mean
 from brittle._html import html_block, html_number, html_table
 from brittle._optional import require
-from brittle.evaluation.latex_text import UNKNOWN, escape_latex
+from brittle.evaluation.tables.latex import UNKNOWN, escape_latex
 from brittle.metrics import Estimate
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from brittle._types import Image
 from brittle.benchmarks import Benchmark
 from brittle.datasets import load_photo, read_class_names, square
+from brittle.evaluation.failures.probing import Probe, probe
 from brittle.evaluation.inputs import needed_benchmark
-from brittle.evaluation.probing import Probe, probe
 from brittle.models import Model, input_side, output_names, with_class_names, wrap_model
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from brittle.benchmarks import CLEAN
+from brittle.evaluation.cns.ranks import grouped_scores
+from brittle.evaluation.cns.scores import ALL, MEAN, CnsScores, cns_scores, ranked_by_drop
 from brittle.evaluation.results import Results
-from brittle.evaluation.table_formats import Column, ScoreTable, Value
-from brittle.evaluation.tables import OVER_MODELS, Caption, crossed_table
-from brittle.evaluation.trajectory_ranks import grouped_scores
-from brittle.evaluation.trajectory_scores import ALL, MEAN, CnsScores, cns_scores, ranked_by_drop
+from brittle.evaluation.tables.formats import Column, ScoreTable, Value
+from brittle.evaluation.tables.scores import OVER_MODELS, Caption, crossed_table
 from brittle.metrics import Estimate, wilson
 
 NUISANCES = ("ood-cv/", "imagenet-d/")

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_level
+from brittle.evaluation.cns.scores import Trajectories, trajectories
 from brittle.evaluation.results import Results
-from brittle.evaluation.table_formats import Column, ScoreTable, Value
-from brittle.evaluation.trajectory_scores import Trajectories, trajectories
+from brittle.evaluation.tables.formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, kendall
 
 CLASS_COUNTS = (5, 10, 25, 50)

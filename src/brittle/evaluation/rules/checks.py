@@ -16,8 +16,8 @@ from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_level
 from brittle.evaluation.confidence import COLUMNS, MeanConfidences, cell_confidences, difference_of
 from brittle.evaluation.results import Results
-from brittle.evaluation.rule_evidence import Evidence, Samples
-from brittle.evaluation.rules import FAILURE_POINT, Rule
+from brittle.evaluation.rules.evidence import Evidence, Samples
+from brittle.evaluation.rules.rule import FAILURE_POINT, Rule
 from brittle.metrics import (
     Estimate,
     FailurePoints,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from brittle._errors import BrittleError
 from brittle._types import FloatArray, check_fractions
 from brittle.benchmarks import Cell
+from brittle.evaluation.cns.ranks import agreement_table, ranking_table
 from brittle.evaluation.results import SHIFT, Results
-from brittle.evaluation.trajectory_ranks import agreement_table, ranking_table
 from brittle.metrics import (
     Statistic,
     bootstrap,

@@ -16,7 +16,7 @@ from brittle._types import FloatArray
 from brittle.metrics import kendall, resampled_means
 
 if TYPE_CHECKING:
-    from brittle.evaluation.trajectory_scores import CnsScores, Trajectories
+    from brittle.evaluation.cns.scores import CnsScores, Trajectories
 
 RANK_BY = ("accuracy", "drop")
 """What models are ranked by: their accuracy at a scale, or how much of it they have lost there, as CNS-Bench does."""

@@ -1,0 +1,1 @@
+"""Scores, ranks and tables of slides: CNS-Bench and sets like it."""

@@ -1,0 +1,1 @@
+"""Scores as tables: their rows and columns, and how they are printed."""
