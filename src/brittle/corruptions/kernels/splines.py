@@ -192,7 +192,7 @@ def _add_spline_levels(_, spline, start, stride, y_weights, x_weights, i, share,
         spline, _, _, y_weights, x_weights, _, _, total, _ = places
         _, start, stride, _, _, i, share, _, place = arguments
 
-        def spread(number, kind):
+        def splat(number, kind):
             first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
             zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
             return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
@@ -203,7 +203,7 @@ def _add_spline_levels(_, spline, start, stride, y_weights, x_weights, i, share,
         def weight(array, k, kind):
             columns = builder.extract_value(array.shape, 1)
             index = builder.add(builder.mul(columns, ir.Constant(i.type, k)), i)
-            return spread(builder.load(builder.gep(array.data, [index])), kind)
+            return splat(builder.load(builder.gep(array.data, [index])), kind)
 
         def part(vector, k):
             chosen = ir.Constant(ir.VectorType(ir.IntType(32), 4), [4 * k + lane for lane in range(4)])
@@ -222,7 +222,7 @@ def _add_spline_levels(_, spline, start, stride, y_weights, x_weights, i, share,
         value = builder.fadd(builder.select(builder.fcmp_ordered("<", value, white), value, white), half)
         level = builder.sitofp(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), FOUR)
         target = pointer(total, place, FOUR)
-        added = builder.fadd(builder.load(target, align=4), builder.fmul(level, spread(share, FOUR)))
+        added = builder.fadd(builder.load(target, align=4), builder.fmul(level, splat(share, FOUR)))
         builder.store(added, target, align=4)
         return context.get_dummy_value()
 
