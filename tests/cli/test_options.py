@@ -67,6 +67,13 @@ def test_every_help_is_a_phrase_that_stands_alone() -> None:
         assert len(meaning.help.split()) >= 3, name
 
 
+def test_a_switch_takes_no_value_and_every_other_option_has_a_word_for_its_own() -> None:
+    for path, command in verbs():
+        for part in command.get_params(typer.Context(command)):
+            if part.param_type_name == "option":
+                assert (part.metavar == "") == part.is_flag, (path, part.opts)
+
+
 def test_only_the_output_says_what_it_is() -> None:
     with pytest.raises(ValueError, match=naming("--limit", "OPTIONS")):
         option("--limit", help="Something else.")

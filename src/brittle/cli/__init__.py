@@ -36,7 +36,7 @@ from brittle.cli import (
 )
 from brittle.cli import list as list_
 from brittle.cli.console import import_files, set_verbosity
-from brittle.cli.verbs import Verb, Verbs
+from brittle.cli.verbs import Verb, VerbGroup, Verbs
 
 EXAMPLES = (
     ("brittle demo", "two bundled models, two benchmarks, one report; nothing to fetch"),
@@ -130,6 +130,7 @@ def _group(
 ) -> typer.Typer:
     """A group of verbs under one word."""
     group = typer.Typer(
+        cls=VerbGroup,
         help=description,
         epilog=_examples(examples),
         no_args_is_help=True,

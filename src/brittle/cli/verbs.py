@@ -48,7 +48,28 @@ ANYWHERE = {
 """Options of all verbs, which may stand before or after the verb, and the number of values they take."""
 
 
-class Verbs(TyperGroup):
+VALUES = {"bool": "", "int": "N", "float": "X", "str": "TEXT", "path": "PATH", "file": "FILE", "directory": "FOLDER"}
+"""What stands for the value of an option in the help, by its type; a switch has none."""
+
+
+class PlainHelp:
+    """What a command shows of its options: `--limit N` and `--report`, not the types of Python."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, with a word for the value of each option that has none of its own."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if param.param_type_name == "option" and param.metavar is None:
+                kind = param.display_type(ctx).strip("<>").removeprefix("list[").removesuffix("]")
+                param.metavar = VALUES.get(kind.removesuffix(" range"))
+        return params
+
+
+class VerbGroup(PlainHelp, TyperGroup):
+    """A verb that has verbs below it, such as `brittle design`."""
+
+
+class Verbs(VerbGroup):
     """The group of all verbs: a user's mistake becomes one red sentence and exit code 2, ours keeps its traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -132,7 +153,7 @@ class Verbs(TyperGroup):
         raise typer.Exit(code)
 
 
-class Verb(TyperCommand):
+class Verb(PlainHelp, TyperCommand):
     """A verb that notes how it was called, for the folder that it writes to."""
 
     def invoke(self, ctx: Any) -> Any:
