@@ -13,30 +13,11 @@ from brittle.evaluation import cns_scores
 from brittle.evaluation.results import Results
 from brittle.report import report_html, slide_sheet
 from tests.errors import naming
+from tests.report.report_cases import NASTY, slides
 from tests.report.strict_html import StrictHtml
 from tests.sliders.cns_folder import cns_folder
 
-NASTY = '<b>ü & "co"</script>'
-SCALES = (0.0, 0.5, 1.0, 2.5)
-
-
-def results(models: tuple[str, ...] = ("alexnet", "vit", NASTY), shifts=("heavy_fog", "heavy_snow")) -> Results:
-    """Each model is right below a limit of its own, and each trajectory shifts it."""
-    rows = []
-    rng = np.random.default_rng(0)
-    for place, model in enumerate(models):
-        for shift in shifts:
-            for seed in range(12):
-                limit = 0.3 + 0.5 * place + rng.random()
-                for scale in SCALES:
-                    sample = f"{shift}/000_tench/seed_{seed:04}_scale_{round(1000 * scale):04}.jpg"
-                    right = scale < limit and seed > place
-                    rows.append((model, f"cns/{shift}", scale, sample, 0, 0 if right else 1, 0.9, right))
-    names = ["model", "corruption", "level", "sample", "label", "prediction", "confidence", "correct"]
-    return Results(pl.LazyFrame(rows, schema=names, orient="row"))
-
-
-RESULTS = results()
+RESULTS = slides()
 FOUND = cns_scores(RESULTS, baseline="alexnet")
 
 
@@ -52,11 +33,11 @@ def test_the_page_of_slides_says_what_was_found() -> None:
 
 
 def test_sections_that_need_several_models_are_left_out() -> None:
-    page = " ".join(StrictHtml(report_html(results(("vit",), ("heavy_fog",)))).words)
+    page = " ".join(StrictHtml(report_html(slides(("vit",), ("heavy_fog",)))).words)
     assert "Accuracy along the scales" in page
     assert "Ranks" not in page
     assert "rCE" not in page.partition("Methods")[0].rpartition("In short")[2].partition("Definitions")[0]
-    two = " ".join(StrictHtml(report_html(results(("vit", "deit")))).words)
+    two = " ".join(StrictHtml(report_html(slides(("vit", "deit")))).words)
     assert "ID/OOD slopes" not in two.partition("Definitions")[0]
     assert "the worst model without a shift, since AlexNet was not run" in two
 
