@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,13 @@ class Photographs:
         return self.transform(self.images[index % 2])
 
 
+ALONE, TOGETHER = "`brittle.corrupt` by one thread", "`brittle.corrupt` by {} threads"
+THREADS, WORKERS = "loader, `Indexed(…, threads={})`", "loader, {} workers"
+PASSING = "loader, {} workers, without corruptions"
+
+
 def loader() -> dict[str, Any]:
-    """The 15 corruptions of ImageNet-C through a DataLoader with a worker for each core, beside one thread alone."""
+    """The 15 corruptions of ImageNet-C through DataLoaders, beside threads that do nothing but corrupt."""
     import brittle
     from brittle.transforms import Indexed, as_torchvision
 
@@ -167,44 +173,60 @@ def loader() -> dict[str, Any]:
     arrays = _photos(224)
     jobs = [(i, *(drawn.draw(i) or ("", 0.0))) for i in range(IMAGES)]
 
-    def alone() -> None:
-        for i, name, severity in jobs:
+    def corrupt(part: list[Any]) -> None:
+        for i, name, severity in part:
             brittle.corrupt(arrays[i % 2], name, severity, sample=i)
 
-    workers = _loader(Indexed(Photographs(as_torchvision(_names()))))
-    alone()
-    sum(len(images) for images in workers)
-    rounds = []
-    for _ in range(5):
-        clock, start = time.perf_counter(), time.process_time()
-        alone()
-        single = (time.perf_counter() - clock, time.process_time() - start)
-        clock, start = time.perf_counter(), _all_processors(workers)
-        assert sum(len(images) for images in workers) == IMAGES
-        rounds.append((*single, time.perf_counter() - clock, _all_processors(workers) - start))
-        print("loader", *(f"{seconds:.2f}" for seconds in rounds[-1]), flush=True)
-    single_clock, single_processor, clock, processor = np.array(rounds).T
-    return {
-        "workers": CORES,
-        "images a second, one thread": IMAGES / float(np.median(single_clock)),
-        "images a second, loader": IMAGES / float(np.median(clock)),
-        "ratio of the clocks": float(np.median(single_clock / clock)),
-        "processor time an image, one thread, µs": float(np.median(single_processor)) / IMAGES * 1e6,
-        "processor time an image, loader, µs": float(np.median(processor)) / IMAGES * 1e6,
-        "cores × ratio of processor times": CORES * float(np.median(single_processor / processor)),
+    def together() -> None:
+        with ThreadPoolExecutor(CORES) as pool:
+            list(pool.map(corrupt, (jobs[start : start + 16] for start in range(0, len(jobs), 16))))
+
+    dataset = Photographs(as_torchvision(_names()))
+    by_workers, passing = (_loader(Indexed(each), CORES) for each in (dataset, Photographs(lambda image: image)))
+    by_threads = _loader(Indexed(dataset, threads=CORES), 0)
+    calls: dict[str, tuple[Call, Any]] = {
+        ALONE: (partial(corrupt, jobs), None),
+        TOGETHER.format(CORES): (together, None),
+        THREADS.format(CORES): (partial(_read, by_threads), by_threads),
+        WORKERS.format(CORES): (partial(_read, by_workers), by_workers),
+        PASSING.format(CORES): (partial(_read, passing), passing),
     }
+    for call, _ in calls.values():
+        call()
+    rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+    for _ in range(7):
+        for name, (call, loader) in calls.items():
+            clock, start = time.perf_counter(), _processor_time(loader)
+            call()
+            rounds[name].append((time.perf_counter() - clock, _processor_time(loader) - start))
+    print({name: np.round(times, 2).tolist() for name, times in rounds.items()}, flush=True)
+    alone = np.array(rounds[ALONE])[:, 0]
+    found = {}
+    for name, times in rounds.items():
+        clock, processor = np.array(times).T
+        found[name] = {
+            "images a second": IMAGES / float(np.median(clock)),
+            "times one thread": float(np.median(alone / clock)),
+            "processor time an image, µs": float(np.median(processor)) / IMAGES * 1e6,
+        }
+    return found
 
 
-def _loader(dataset: Any) -> Any:
+def _read(loader: Any) -> None:
+    assert sum(len(images) for images in loader) == IMAGES
+
+
+def _loader(dataset: Any, workers: int) -> Any:
     from torch.utils.data import DataLoader
 
-    return DataLoader(dataset, BATCH, num_workers=CORES, persistent_workers=True, multiprocessing_context="fork")
+    more = {"persistent_workers": True, "multiprocessing_context": "fork"} if workers else {}
+    return DataLoader(dataset, BATCH, num_workers=workers, **more)
 
 
-def _all_processors(loader: Any) -> float:
+def _processor_time(loader: Any) -> float:
     """The processor time that this process and the workers of a loader have taken."""
     ticks = 0
-    for worker in loader._iterator._workers:
+    for worker in getattr(getattr(loader, "_iterator", None), "_workers", ()):
         fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
@@ -213,7 +235,7 @@ def _all_processors(loader: Any) -> float:
 def page(found: dict[str, Any]) -> list[str]:
     """The lines of the section."""
     lines = ["## Inside other pipelines"]
-    parts = {"overhead": _overhead_table, "batch": _batch_table, "loader": _loader_lines}
+    parts = {"overhead": _overhead_table, "batch": _batch_table, "loader": _loader_table}
     for name, part in parts.items():
         if name in found:
             lines += ["", *part(found[name]["found"], f" (load of the machine: {found[name]['load']:.1f})")]
@@ -254,17 +276,19 @@ def _batch_table(found: dict[str, Any], load: str) -> list[str]:
     return lines
 
 
-def _loader_lines(found: dict[str, Any], load: str) -> list[str]:
-    workers = found["workers"]
-    rate, alone = found["images a second, loader"], found["images a second, one thread"]
-    there, here = (found[f"processor time an image, {where}, µs"] for where in ("loader", "one thread"))
-    return [
-        f"The 15 corruptions at 224 px, severities 1 to 5, through a torch `DataLoader` with {workers} workers and "
-        f"batches of {BATCH}: {rate:.0f} images a second, {found['ratio of the clocks']:.2f} times what one thread "
-        f"does that only calls `brittle.corrupt` ({alone:.0f}){load}. An image takes {there:.0f} µs of processor time "
-        f"in the loader, collating and passing on counted, and {here:.0f} µs alone: on {workers} idle cores that is "
-        f"{found['cores × ratio of processor times']:.2f} times.",
+def _loader_table(found: dict[str, Any], load: str) -> list[str]:
+    lines = [
+        f"The 15 corruptions at 224 px, severities 1 to 5, through a torch `DataLoader` with batches of {BATCH}, "
+        f"beside threads that do nothing but corrupt{load}. What workers cost beyond the corruptions is torch's way "
+        "from process to process, through shared memory, as the last row shows; threads do without it.",
+        "",
+        "| | images a second | times one thread | processor time an image, µs |",
+        "|---|---:|---:|---:|",
     ]
+    for name, each in found.items():
+        rate, times, processor = each.values()
+        lines.append(f"| {name} | {rate:.0f} | {times:.2f} | {processor:.0f} |")
+    return lines
 
 
 def main() -> None:
