@@ -20,8 +20,8 @@ ONE = 1 << 16
 """Shares are whole 65,536ths: sums of levels times shares stay below 2²⁴, so single precision holds them exactly."""
 
 
-STRIP = 128
-"""Columns that are drawn together: what 21 turned rows of so many pixels read stays in the processor's cache."""
+ROWS, COLUMNS = 128, 64
+"""Pixels that are drawn together: what a turned copy of so many reads stays in the processor's cache for the next."""
 
 
 def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArray[np.float64]) -> Image:
@@ -30,18 +30,20 @@ def mean_of_rotations(image: Image, angles: NDArray[np.float64], weights: NDArra
     Each copy is an 8-bit picture, rounded and clipped, before it is added; the mean is truncated. Large pictures are
     drawn by all processors.
     """
-    height, width, channels = image.shape
+    height, width, _ = image.shape
     spline = spline_coefficients(image).reshape(-1)
     shares = np.rint(weights / weights.sum() * ONE).astype(np.float32)
     shares[len(shares) // 2] += ONE - shares.sum()
-    mean = np.empty((height, width, 3), np.uint8)
-    cosines, sines = np.cos(angles), np.sin(angles)
+    turned = angles != 0  # splines go through the pixels, so a copy that is not turned is the image itself
+    unturned_share, shares = shares[~turned].sum(), shares[turned]
+    cosines, sines = np.cos(angles[turned]), np.sin(angles[turned])
+    mean = np.empty_like(image)
 
     def draw(first: int, end: int) -> None:
-        _mean_of_rotations(spline, mean, first, end, cosines, sines, shares)
+        _mean_of_rotations(image, spline, mean, first, end, cosines, sines, shares, unturned_share)
 
     in_bands(draw, height, height * width)
-    return mean if channels == 3 else np.ascontiguousarray(mean[:, :, :channels])
+    return mean
 
 
 @inlined
@@ -50,50 +52,67 @@ def _inside(y, x, height, width):
 
 
 @compiled
-def _mean_of_rotations(spline, out, top, bottom, cosines, sines, shares):
-    """Draw the rows from `top` on and above `bottom`, strip by strip."""
-    height, width, _ = out.shape
+def _mean_of_rotations(image, spline, out, top, bottom, cosines, sines, shares, unturned_share):
+    """Draw the rows from `top` on and above `bottom`, tile by tile; in a tile, copy by copy; in a copy, row by row.
+
+    The loops over i always have COLUMNS steps, also where a row has fewer pixels inside the frame: of a fixed number
+    the compiler makes vectors without a rest. Fours of pixels are added, so up to three more, which weigh nothing.
+    """
+    height, width, channels = image.shape
     y_mid, x_mid, stride = (height - 1) / 2, (width - 1) / 2, 4 * (width + 3)
-    total, starts = np.empty(4 * STRIP, np.float32), np.empty(STRIP, np.int32)
-    down, right = np.empty(STRIP, np.float32), np.empty(STRIP, np.float32)
-    y_weights, x_weights = np.empty((4, STRIP), np.float32), np.empty((4, STRIP), np.float32)
-    a, b, c, d = y_weights[0], y_weights[1], y_weights[2], y_weights[3]
-    e, f, g, h = x_weights[0], x_weights[1], x_weights[2], x_weights[3]
-    row_length = np.int32(stride)
-    for left in range(0, width, STRIP):
-        columns = min(STRIP, width - left)
-        for y in range(top, bottom):
-            total[: 4 * columns] = 0
+    total, starts = np.empty(4 * ROWS * COLUMNS + 12, np.float32), np.empty(COLUMNS, np.int32)
+    buffer = np.empty((10, COLUMNS), np.float32)  # the compiler sees that parts of one array do not overlap
+    y_weights, x_weights, down, right = buffer[:4], buffer[4:8], buffer[8], buffer[9]
+    for upper in range(top, bottom, ROWS):
+        for left in range(0, width, COLUMNS):
+            rows, columns = min(ROWS, bottom - upper), min(COLUMNS, width - left)
+            for i in range(len(total)):
+                total[i] = 0
             for k in range(len(shares)):
-                cosine, sine = cosines[k], sines[k]
-                y_start = cosine * (y - y_mid) + sine * x_mid + y_mid
-                x_start = sine * (y - y_mid) - cosine * x_mid + x_mid
-                first, end = left, left + columns
-                while first < end and not _inside(y_start - sine * first, x_start + cosine * first, height, width):
-                    first += 1
-                while first < end and not _inside(
-                    y_start - sine * (end - 1), x_start + cosine * (end - 1), height, width
-                ):
-                    end -= 1
-                count = end - first
-                if count <= 0:
-                    continue
-                base = np.int32(y_start - sine * first)  # places are counted from its row, so 32 bits hold them
-                for i in range(count):
-                    along = np.float64(np.int32(first + i))  # there are vectors of 32-bit numbers to convert
-                    v, u = y_start - sine * along, x_start + cosine * along
-                    row, column = np.int32(v), np.int32(u)
-                    starts[i] = (row - base) * row_length + np.int32(4) * column
-                    down[i], right[i] = np.float32(v - row), np.float32(u - column)
-                cubic_weights(down, count, a, b, c, d)
-                cubic_weights(right, count, e, f, g, h)
-                origin, place = base * stride, 4 * (first - left)
-                for i in range(count):
-                    start = origin + starts[i]
-                    add_spline_levels(spline, start, stride, y_weights, x_weights, i, shares[k], total, place + 4 * i)
-            for x in range(columns):
-                for channel in range(3):
-                    out[y, left + x, channel] = np.int32(total[4 * x + channel]) >> 16
+                cosine, sine, share = cosines[k], sines[k], shares[k]
+                for y in range(rows):
+                    y_start = cosine * (upper + y - y_mid) + sine * x_mid + y_mid
+                    x_start = sine * (upper + y - y_mid) - cosine * x_mid + x_mid
+                    first, end = left, left + columns
+                    while first < end and not _inside(y_start - sine * first, x_start + cosine * first, height, width):
+                        first += 1
+                    while first < end and not _inside(
+                        y_start - sine * (end - 1), x_start + cosine * (end - 1), height, width
+                    ):
+                        end -= 1
+                    if first == end:
+                        continue
+                    origin = int(y_start - sine * first) * stride  # places are counted from here, so 32 bits hold them
+                    before = np.float64(origin)
+                    for i in range(COLUMNS):
+                        along = np.float64(np.int32(first + i))  # there are vectors of 32-bit numbers to convert
+                        v, u = y_start - sine * along, x_start + cosine * along
+                        row, column = np.floor(v), np.floor(u)
+                        starts[i] = np.int32(row * stride - before + 4 * column)
+                        down[i], right[i] = np.float32(v - row), np.float32(u - column)
+                    for i in range(COLUMNS):
+                        a, b, c, d = cubic_weights(down[i])
+                        y_weights[0, i], y_weights[1, i], y_weights[2, i], y_weights[3, i] = a, b, c, d
+                    for i in range(COLUMNS):
+                        a, b, c, d = cubic_weights(right[i])
+                        x_weights[0, i], x_weights[1, i], x_weights[2, i], x_weights[3, i] = a, b, c, d
+                    count = end - first
+                    while count % 4:
+                        starts[count] = 0
+                        for j in range(4):
+                            x_weights[j, count] = 0
+                        count += 1
+                    place = 4 * (COLUMNS * y + first - left)
+                    for i in range(0, count, 4):
+                        add_spline_levels(
+                            spline, origin, starts, stride, y_weights, x_weights, i, share, total, place + 4 * i
+                        )
+            for y in range(rows):
+                for x in range(columns):
+                    for channel in range(channels):
+                        level = np.float32(image[upper + y, left + x, channel])
+                        mean = total[4 * (COLUMNS * y + x) + channel] + unturned_share * level
+                        out[upper + y, left + x, channel] = np.int32(mean) >> 16
 
 
 @corruption(

@@ -16,20 +16,13 @@ from brittle.corruptions.kernels.arithmetic import compiled, in_bands, inlined, 
 
 
 @inlined
-def cubic_weights(positions, count, first, second, third, last):
-    """The weights of the neighbours −1, 0, 1, 2 of `count` positions on [0, 1); each loop becomes vector code."""
-    one, sixth, half = np.float32(1), np.float32(1 / 6), np.float32(0.5)
-    for i in range(count):
-        r = one - positions[i]
-        first[i] = r * r * r * sixth
-    for i in range(count):
-        t = positions[i]
-        second[i] = np.float32(2 / 3) - half * t * t * (np.float32(2) - t)
-    for i in range(count):
-        t = positions[i]
-        last[i] = t * t * t * sixth
-    for i in range(count):
-        third[i] = one - first[i] - second[i] - last[i]
+def cubic_weights(t):
+    """The weights of the neighbours −1, 0, 1, 2 of a position on [0, 1)."""
+    one, sixth = np.float32(1), np.float32(1 / 6)
+    r = one - t
+    first, last = r * r * r * sixth, t * t * t * sixth
+    second = np.float32(2 / 3) - np.float32(0.5) * t * t * (np.float32(2) - t)
+    return first, second, one - first - second - last, last
 
 
 def _reflected(i, length):
@@ -60,7 +53,9 @@ def _find_taps(positions, length, taps, weights, share):
     count = len(positions)
     for i in range(count):
         share[i] = positions[i] - np.floor(positions[i])
-    cubic_weights(share, count, weights[0], weights[1], weights[2], weights[3])
+    for i in range(count):
+        a, b, c, d = cubic_weights(share[i])
+        weights[0, i], weights[1, i], weights[2, i], weights[3, i] = a, b, c, d
     for i in range(count):
         below = int(np.floor(positions[i]))
         for k in range(4):
@@ -105,16 +100,18 @@ def spline_coefficients(image: Pixels) -> Field:
     """
     height, width, channels = image.shape
     padded = np.zeros((height + 3, width + 3, 4), np.float32)
-    inner, lines = padded[1 : height + 1], padded.reshape(height + 3, -1)
+    inner, lines = padded[1 : height + 1, 1 : width + 1], padded.reshape(height + 3, -1)
 
     def fill(first: int, end: int) -> None:
-        inner[first:end, 1 : width + 1, :channels] = image[first:end]
+        inner[first:end, :, :channels] = image[first:end]
 
     def filter_columns(first: int, end: int) -> None:
         _filter_down(lines[1 : height + 1], 4 + first, 4 + end, np.empty(end - first, np.float32))
 
     def filter_rows(first: int, end: int) -> None:
-        _filter_rows(inner[first:end], width, np.empty(4, np.float32))
+        columns = np.empty((width, 4 * TOGETHER), np.float32)
+        pixels = inner[first:end].view(np.complex128)[:, :, 0]
+        _filter_rows(pixels, columns, columns.view(np.complex128), np.empty(4 * TOGETHER, np.float32))
 
     in_bands(fill, height, height * width)
     if height > 1:
@@ -128,10 +125,23 @@ def spline_coefficients(image: Pixels) -> Field:
     return padded
 
 
+TOGETHER = 16
+"""Rows that are filtered together: in a single one, each number would have to wait for the one before."""
+
+
 @compiled
-def _filter_rows(pixels, width, start):
-    for y in range(len(pixels)):
-        _filter_down(pixels[y][1 : width + 1], 0, 4, start)
+def _filter_rows(pixels, columns, pixels_of_columns, start):
+    """The same filter along the second axis, as columns of a buffer; a pixel's four numbers are moved as one."""
+    for top in range(0, len(pixels), TOGETHER):
+        rows = pixels[top : top + TOGETHER]
+        height, width = rows.shape
+        for y in range(height):
+            for x in range(width):
+                pixels_of_columns[x, y] = rows[y, x]
+        _filter_down(columns, np.int64(0), 4 * height, start)  # it would be compiled again for a literal 0
+        for y in range(height):
+            for x in range(width):
+                rows[y, x] = pixels_of_columns[x, y]
 
 
 @compiled
@@ -175,55 +185,72 @@ def _filter_down(rows, left, right, start):
 FOUR, SIXTEEN = ir.VectorType(ir.FloatType(), 4), ir.VectorType(ir.FloatType(), 16)
 
 
-def _add_spline_levels(_, spline, start, stride, y_weights, x_weights, i, share, total, place):
-    """Add `share` times the grey levels of four channels at one place to total[place], … total[place + 3].
+def _add_spline_levels(_, spline, origin, starts, stride, y_weights, x_weights, i, share, total, place):
+    """Add `share` times the grey levels at four places, of four channels each, to sixteen numbers from total[place] on.
 
-    A level is the sum of four rows of four neighbours of four channels, the first at spline[start], the next row
-    `stride` further on, by the weights y_weights[:, i] and x_weights[:, i], clipped to 0…255 and rounded, halves up.
-    It is written in vectors, since the compiler makes none of sixteen numbers of four rows; each number is computed
-    as in plain code.
+    The level at place i is the sum of four rows of four neighbours of four channels, by the weights y_weights[:, i]
+    and x_weights[:, i], clipped to 0…255 and rounded, halves up. The first of them is spline[origin + starts[i]]; a row
+    is `stride` long. The other places are i + 1, i + 2 and i + 3.
+
+    It is written in vectors, since the compiler makes none of sixteen numbers of four rows. Rows are added place by
+    place, in vectors of four neighbours; these are then dealt out again, into vectors of four places, one for each
+    neighbour, to add the neighbours and round all places at once. Each number is computed as in plain code.
     """
-    signature = types.void(spline, start, stride, y_weights, x_weights, i, share, total, place)
+    signature = types.void(spline, origin, starts, stride, y_weights, x_weights, i, share, total, place)
 
     def generate(context, builder, signature, arguments):
-        places = [None] * 9
-        for k in (0, 3, 4, 7):
-            places[k] = context.make_array(signature.args[k])(context, builder, arguments[k])
-        spline, _, _, y_weights, x_weights, _, _, total, _ = places
-        _, start, stride, _, _, i, share, _, place = arguments
+        _, origin, _, stride, _, _, i, share, _, place = arguments
+        spline, starts, y_weights, x_weights, total = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4, 5, 8)
+        )
 
-        def splat(number, kind):
-            first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-            zeros = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
-            return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
+        def integer(number):
+            return ir.Constant(i.type, number)
 
-        def pointer(array, index, kind):
-            return builder.bitcast(builder.gep(array.data, [index]), kind.as_pointer())
+        def shuffled(a, b, lanes):
+            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
-        def weight(array, k, kind):
-            columns = builder.extract_value(array.shape, 1)
-            index = builder.add(builder.mul(columns, ir.Constant(i.type, k)), i)
-            return splat(builder.load(builder.gep(array.data, [index])), kind)
+        def spread(vector, lanes):
+            return shuffled(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
-        def part(vector, k):
-            chosen = ir.Constant(ir.VectorType(ir.IntType(32), 4), [4 * k + lane for lane in range(4)])
-            return builder.shuffle_vector(vector, ir.Constant(SIXTEEN, ir.Undefined), chosen)
+        def vector(array, index, kind):
+            pointer = builder.bitcast(builder.gep(array.data, [index]), kind.as_pointer())
+            return builder.load(pointer, align=4), pointer
 
-        rows = None
-        for k in range(4):
-            numbers = builder.load(pointer(spline, start, SIXTEEN), align=4)
-            product = builder.fmul(weight(y_weights, k, SIXTEEN), numbers)
-            rows = builder.fadd(rows, product) if rows else product
-            start = builder.add(start, stride)
-        a, b, c, d = (builder.fmul(weight(x_weights, k, FOUR), part(rows, k)) for k in range(4))
+        def weights(array, k):
+            row = builder.mul(builder.extract_value(array.shape, 1), integer(k))
+            return vector(array, builder.add(row, i), FOUR)[0]
+
+        def sum_of_rows(place):
+            start = builder.sext(builder.load(builder.gep(starts.data, [builder.add(i, integer(place))])), i.type)
+            rows = None
+            for k in range(4):
+                index = builder.add(builder.add(origin, builder.mul(stride, integer(k))), start)
+                weighted = builder.fmul(spread(down[k], [place] * 16), vector(spline, index, SIXTEEN)[0])
+                rows = builder.fadd(rows, weighted) if rows else weighted
+            return rows
+
+        def halves(first):
+            lanes = [*range(first, first + 8), *range(first + 16, first + 24)]
+            return shuffled(sums[0], sums[1], lanes), shuffled(sums[2], sums[3], lanes)
+
+        def product(k):
+            lanes = [4 * (k % 2) + 8 * place + channel for place in range(4) for channel in range(4)]
+            ab, cd = dealt[k // 2]
+            return builder.fmul(spread(right[k], [lane // 4 for lane in range(16)]), shuffled(ab, cd, lanes))
+
+        down, right = ([weights(array, k) for k in range(4)] for array in (y_weights, x_weights))
+        sums = [sum_of_rows(place) for place in range(4)]
+        dealt = halves(0), halves(8)  # the first two neighbours of all places, and the last two
+        a, b, c, d = (product(k) for k in range(4))
         value = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
-        black, white, half = (ir.Constant(FOUR, [ir.Constant(FOUR.element, level)] * 4) for level in (0.0, 255.0, 0.5))
+        black, white, half = (ir.Constant(SIXTEEN, [ir.Constant(FOUR.element, n)] * 16) for n in (0.0, 255.0, 0.5))
         value = builder.select(builder.fcmp_ordered(">", value, black), value, black)
         value = builder.fadd(builder.select(builder.fcmp_ordered("<", value, white), value, white), half)
-        level = builder.sitofp(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), FOUR)
-        target = pointer(total, place, FOUR)
-        added = builder.fadd(builder.load(target, align=4), builder.fmul(level, splat(share, FOUR)))
-        builder.store(added, target, align=4)
+        level = builder.sitofp(builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)), SIXTEEN)
+        alone = builder.insert_element(ir.Constant(SIXTEEN, ir.Undefined), share, ir.Constant(ir.IntType(32), 0))
+        before, target = vector(total, place, SIXTEEN)
+        builder.store(builder.fadd(before, builder.fmul(level, spread(alone, [0] * 16))), target, align=4)
         return context.get_dummy_value()
 
     return signature, generate
