@@ -1,4 +1,4 @@
-"""Atomic writes, locks, checks for damaged files, TOML and CSV, and folders that belong to one run."""
+"""Atomic writes, locks, checks for damaged files, and folders that belong to one run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ MAX_NAME_LENGTH = 80
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
 
 
 class DamagedFile(UserWarning):
@@ -257,7 +256,7 @@ def is_complete(path: Path) -> bool:
         size = path.stat().st_size if path.is_file() else 0
         check = _CHECKS.get(path.suffix.lower())
         return size > 0 and (check is None or check(path, size))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError):
         return False
 
 
@@ -409,28 +408,6 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
 def toml_text(data: Mapping[str, Any]) -> str:
     """Plain data as TOML; values that are None are left out."""
     return tomli_w.dumps(as_data({key: value for key, value in data.items() if value is not None}))
-
-
-def read_csv(path: str | Path) -> pl.DataFrame:
-    """A CSV file as a table of strings: an empty cell is null, empty lines are left out."""
-    import polars as pl
-
-    try:
-        table = pl.read_csv(path, glob=False, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).partition("\n")[0]
-        raise BrittleError(f"{str(path)!r} is not a CSV table with a header row: {reason}") from error
-    return table.filter(~pl.all_horizontal(pl.all().is_null()))
-
-
-def read_lines(path: Path, contents: str) -> list[str]:
-    """The lines of a text file in UTF-8, without blanks at their ends; `contents` says in an error what they are."""
-    try:
-        return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    except UnicodeDecodeError as error:
-        raise BrittleError(
-            f"{str(path)!r} is not a text file of {contents} in UTF-8 (byte {error.start} is none); save it as UTF-8"
-        ) from error
 
 
 RESULT_SUFFIXES = (".safetensors", ".pt", ".parquet", ".csv", ".npy")

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._html import html_block, html_table, html_title
-from brittle._io import atomic_write, read_csv
+from brittle._io import atomic_write
+from brittle._texts import read_csv
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.metrics import Estimate

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._io import read_csv
+from brittle._texts import read_csv
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.corruptions import get_corruption
