@@ -293,11 +293,12 @@ DAMAGED = ".damaged"
 """The suffix of what was set aside."""
 
 
-def make_way(path: Path) -> None:
-    """Set a folder, a pipe or a device aside where a file is to be written."""
-    if os.path.lexists(path) and not path.is_file() and not path.is_symlink():
-        kept = set_aside(path)
-        warnings.warn(DamagedFile(f"{str(path)!r} is no file; it is now {kept.name!r}"), stacklevel=3)
+def make_way(path: Path, *, folder: bool = False) -> None:
+    """Set aside what is no file where one is to be written, such as a pipe, or what is no `folder` where one is."""
+    fitting = path.is_dir() if folder else path.is_file() or path.is_symlink()
+    if os.path.lexists(path) and not fitting:
+        kept, what = set_aside(path), "folder" if folder else "file"
+        warnings.warn(DamagedFile(f"{str(path)!r} is no {what}; it is now {kept.name!r}"), stacklevel=3)
 
 
 def _begins_and_ends(prefix: bytes, suffix: bytes) -> Callable[[Path, int], bool]:
@@ -319,16 +320,13 @@ UNSEALED = "0" * 64
 """What stands in place of the digest until it is known, and while it is computed."""
 
 
-def seal(path: Path) -> None:
-    """Write the digest of a Parquet file into its metadata, where `UNSEALED` stands under the key `SEAL`.
+def sealed(content: bytes) -> bytes:
+    """The bytes of a Parquet file with their digest in the metadata, where `UNSEALED` stands under the key `SEAL`.
 
     Parquet has no check sums of its own here, and a flipped bit may give other numbers without an error.
     """
-    content = path.read_bytes()
     place = _seal_place(content)
-    with path.open("r+b") as file:
-        file.seek(place)
-        file.write(sha256(content).hexdigest().encode())
+    return content[:place] + sha256(content).hexdigest().encode() + content[place + len(UNSEALED) :]
 
 
 def _seal_place(content: bytes) -> int:

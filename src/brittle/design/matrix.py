@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
@@ -294,7 +295,9 @@ def write_overlap(path: Path, matrix: OverlapMatrix) -> Path:
             table = _long(names, scores, matrix.low, matrix.high).with_columns(
                 pl.Series("unlearned", np.repeat(is_unlearned, len(names))), formula=pl.lit(matrix.formula)
             )
-            table.write_parquet(temporary)
+            content = BytesIO()  # Polars makes another error of a full disk
+            table.write_parquet(content)
+            temporary.write_bytes(content.getvalue())
     return path
 
 
