@@ -50,8 +50,10 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         atomic_rename(temporary, path, durable=durable)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (*FULL, errno.EFBIG) and error.filename is None:
+            error.filename = str(path)  # a write does not say to where
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -276,10 +277,12 @@ def _missing(error: BaseException) -> str | None:
 
 
 def _full(error: BaseException) -> str | None:
-    """What to do if a disk is full."""
-    if not isinstance(error, OSError) or error.errno not in FULL:
+    """What to do if a disk is full, or takes no file that is so large."""
+    if not isinstance(error, OSError) or error.errno not in (*FULL, errno.EFBIG):
         return None
     place = f" ({str(error.filename)!r})" if error.filename else ""
+    if error.errno == errno.EFBIG:
+        return f"no file may be so large here: {error.strerror}{place}; write to another disk, or see `ulimit -f`"
     return f"the disk is full: {error.strerror}{place}; what was finished is kept: make room, and repeat the command"
 
 
