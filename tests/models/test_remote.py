@@ -105,11 +105,9 @@ ODD = {
 def zipped(shape: str, kind: str = "<f4", *, flags: int = 0, method: int = 0, content: bytes = bytes(24)) -> bytes:
     """An archive with an array `scores` whose header says what is given, true or not."""
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
-    whole = io.BytesIO()
+    start, whole = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)), io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "scores.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + content
-        )
+        archive.writestr("scores.npy", start + header.encode() + content)
     raw = bytearray(whole.getvalue())
     for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         at = raw.find(signature) + place
@@ -127,25 +125,32 @@ ODD_BYTES = {
     "objects": zipped("(2, 3)", "|O"),
     "complex": zipped("(2, 1)", "<c16", content=bytes(32)),
     "dates": zipped("(2, 1)", "<M8[D]", content=bytes(16)),
-    "a bomb": zipped("(2, 50000000)", content=bytes(400_000_000)),
     "no archive": b"PK\x03\x04nothing",
 }
-ODD_JSON = [
-    b"[" * 100_000,
-    b'{"scores": [[1' + b"0" * 400 + b", 1], [1, 1]]}",
-    b'{"scores": [["a", "b"], ["c", "d"]]}',
-    b"\xff",
-]
+ODD_JSON = {
+    "nested": b"[" * 100_000,
+    "large numbers": b'{"scores": [[1' + b"0" * 400 + b", 1], [1, 1]]}",
+    "text": b'{"scores": [["a", "b"], ["c", "d"]]}',
+    "bytes": b"\xff",
+}
 
 
-@pytest.mark.parametrize(
-    "content", [*ODD_BYTES.values(), *ODD_JSON], ids=[*ODD_BYTES, "deep", "large", "text", "bytes"]
-)
-def test_bytes_that_are_no_scores_are_one_sentence(content: bytes) -> None:
-    kind = "application/json" if content in ODD_JSON else "application/x-npz"
+@pytest.mark.parametrize("what", [*ODD_BYTES, *ODD_JSON])
+def test_bytes_that_are_no_scores_are_one_sentence(what: str) -> None:
+    content, kind = (ODD_BYTES | ODD_JSON)[what], "application/json" if what in ODD_JSON else "application/x-npz"
     with odd_server(lambda h, _: send(h, content, kind=kind)) as url:
         model = from_http(url, **{**FAST, "timeout": 5})
         with pytest.raises(BrittleError, match=naming(url, "scores", kind)):
+            model.scores(images(2, 8, 6))
+
+
+def test_a_small_archive_that_unpacks_to_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brittle.models.remote.LARGEST", 1 << 16)
+    bomb = zipped("(2, 50000)", content=bytes(400_000))
+    assert len(bomb) < 1 << 12
+    with odd_server(lambda h, _: send(h, bomb, kind="application/x-npz")) as url:
+        model = from_http(url, **FAST)
+        with pytest.raises(BrittleError, match=naming(url, "scores")):
             model.scores(images(2, 8, 6))
 
 
