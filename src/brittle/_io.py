@@ -274,7 +274,8 @@ def missing_or_damaged(path: Path, then: str) -> bool:
 def warn_damaged(path: Path, then: str, reason: str = "") -> None:
     """Warn of a damaged file with what is wrong with it, and what happens `then`."""
     if not reason:
-        reason = "is empty, cut off or garbled" if path.is_file() else "is no file"
+        readable = "is empty, cut off or garbled" if os.access(path, os.R_OK) else "may not be read by this user"
+        reason = readable if path.is_file() else "is no file"
     warnings.warn(DamagedFile(f"{str(path)!r} {reason}; {then}"), stacklevel=4)
 
 

@@ -113,8 +113,8 @@ class Store:
         yet and that no process works on, such as one that was killed at its start, is taken over. `overwrite` removes
         what a run has left in the folder, and nothing else.
         """
-        if self.folder.exists() and not self.folder.is_dir():
-            raise BrittleError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            raise BrittleError(f"{str(self.folder)!r} is no folder, and a run is kept in one; choose another name")
         place = str(self.folder.absolute())
         if printable(place) != place:
             raise BrittleError(
@@ -183,8 +183,11 @@ class Store:
                 )
 
     def _results(self) -> Iterator[Path]:
-        for folder in ROW_FOLDERS:
-            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if holds_rows(file))
+        for kind in ROW_FOLDERS:
+            folders = [place for place in (self.folder / kind, *(self.folder / kind).glob("*/")) if place.is_dir()]
+            for place in folders:
+                os.scandir(place).close()  # raises where it may not be read; a glob would find nothing in it
+            yield from (file for file in (self.folder / kind).glob(OURS[kind]) if holds_rows(file))
 
     def has_results(self) -> bool:
         """Whether anything has been computed."""
