@@ -51,10 +51,22 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
         yield temporary
         atomic_rename(temporary, path, durable=durable)
     except BaseException as error:
+        full = _full(temporary, error)
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in (*FULL, errno.EFBIG) and error.filename is None:
-            error.filename = str(path)  # a write does not say to where
-        raise
+        if full is None:
+            raise
+        raise OSError(full.errno, full.strerror, full.filename or str(path)) from error
+
+
+def _full(temporary: Path, error: BaseException) -> OSError | None:
+    """The error of a full disk, if one ended a write: torch, safetensors and Polars make others of it."""
+    if isinstance(error, Exception) and not isinstance(error, OSError | BrittleError) and temporary.exists():
+        try:
+            with temporary.open("ab") as file:
+                file.write(bytes(1 << 20))
+        except OSError as told:
+            error = told
+    return error if isinstance(error, OSError) and error.errno in (*FULL, errno.EFBIG) else None
 
 
 @lru_cache(maxsize=1000)
