@@ -112,6 +112,7 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "garbled": lambda path: path.write_bytes(garble(path.read_bytes())),
     "foreign": lambda path: path.write_bytes(foreign(path)),
+    "nested": lambda path: path.write_bytes(b"a = " * (path.suffix == ".toml") + b"[" * 5000),
     "missing": lambda path: path.unlink(),
     "folder": as_folder,
     "pipe": as_pipe,

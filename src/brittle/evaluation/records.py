@@ -249,7 +249,7 @@ def command_line(run: Run) -> str:
         options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
         imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
         arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
     return shlex.join(["brittle", *arguments])
 

@@ -372,9 +372,10 @@ def from_weights(
     module = build_network(network or spec, len(classes))
     load_into(module, path)
     overrides = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    sides = (metadata.get(key, "null") for key in ("size", "crop"))
+    texts = (metadata.get(key, "null") for key in ("size", "crop"))
+    trained_size, trained_crop = (_json_text(text, text[:40]) for text in texts)
     try:
-        prepare = Preprocessing(*map(tuple, normalisation), *(_json_text(side, side[:40]) for side in sides))
+        prepare = Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), trained_size, trained_crop)
     except (ValueError, TypeError) as error:
         raise BrittleError(f"{str(path)!r} does not say how its network sees images: {error}") from error
     prepare = changed(prepare, **overrides)
