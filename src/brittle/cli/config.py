@@ -12,6 +12,12 @@ from brittle.cli.console import long_flags
 
 GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)
+KINDS: dict[str, tuple[type, str]] = {
+    "command": (str, 'command = "run"'),
+    "arguments": (list, 'arguments = ["photo.jpg"]'),
+    "options": (dict, "[options], with a line for each"),
+}
+"""What a key holds, and how it is written."""
 
 
 def with_config(group: Any, arguments: list[str], path: str) -> list[str]:
@@ -55,6 +61,9 @@ def _read(path: Path) -> dict[str, Any]:
             raise BrittleError(
                 f"{str(path)!r} has an unknown key {key!r}; {did_you_mean(key, KEYS)} Options stand in [options]"
             )
+    for key, (kind, example) in KINDS.items():
+        if not isinstance(config.get(key, kind()), kind):
+            raise BrittleError(f"{str(path)!r} has {key} = {config[key]!r}; write it as in {example}")
     return config
 
 
