@@ -1,4 +1,4 @@
-"""Atomic writes, locks, checks for damaged files, TOML and CSV, and folders that belong to one run."""
+"""Atomic writes, locks, checks for damaged files, and folders that belong to one run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ MAX_NAME_LENGTH = 80
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
 
 
 class DamagedFile(UserWarning):
@@ -51,9 +50,23 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         atomic_rename(temporary, path, durable=durable)
-    except BaseException:
+    except BaseException as error:
+        full = _full(temporary, error)
         temporary.unlink(missing_ok=True)
-        raise
+        if full is None:
+            raise
+        raise OSError(full.errno, full.strerror, full.filename or str(path)) from error
+
+
+def _full(temporary: Path, error: BaseException) -> OSError | None:
+    """The error of a full disk, if one ended a write: torch, safetensors and Polars make others of it."""
+    if isinstance(error, Exception) and not isinstance(error, OSError | BrittleError) and temporary.exists():
+        try:
+            with temporary.open("ab") as file:
+                file.write(bytes(1 << 20))
+        except OSError as told:
+            error = told
+    return error if isinstance(error, OSError) and error.errno in (*FULL, errno.EFBIG) else None
 
 
 @lru_cache(maxsize=1000)
@@ -257,7 +270,7 @@ def is_complete(path: Path) -> bool:
         size = path.stat().st_size if path.is_file() else 0
         check = _CHECKS.get(path.suffix.lower())
         return size > 0 and (check is None or check(path, size))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError):
         return False
 
 
@@ -273,7 +286,8 @@ def missing_or_damaged(path: Path, then: str) -> bool:
 def warn_damaged(path: Path, then: str, reason: str = "") -> None:
     """Warn of a damaged file with what is wrong with it, and what happens `then`."""
     if not reason:
-        reason = "is empty, cut off or garbled" if path.is_file() else "is no file"
+        readable = "is empty, cut off or garbled" if os.access(path, os.R_OK) else "may not be read by this user"
+        reason = readable if path.is_file() else "is no file"
     warnings.warn(DamagedFile(f"{str(path)!r} {reason}; {then}"), stacklevel=4)
 
 
@@ -294,11 +308,12 @@ DAMAGED = ".damaged"
 """The suffix of what was set aside."""
 
 
-def make_way(path: Path) -> None:
-    """Set a folder, a pipe or a device aside where a file is to be written."""
-    if os.path.lexists(path) and not path.is_file() and not path.is_symlink():
-        kept = set_aside(path)
-        warnings.warn(DamagedFile(f"{str(path)!r} is no file; it is now {kept.name!r}"), stacklevel=3)
+def make_way(path: Path, *, folder: bool = False) -> None:
+    """Set aside what is no file where one is to be written, such as a pipe, or what is no `folder` where one is."""
+    fitting = path.is_dir() if folder else path.is_file() or path.is_symlink()
+    if os.path.lexists(path) and not fitting:
+        kept, what = set_aside(path), "folder" if folder else "file"
+        warnings.warn(DamagedFile(f"{str(path)!r} is no {what}; it is now {kept.name!r}"), stacklevel=3)
 
 
 def _begins_and_ends(prefix: bytes, suffix: bytes) -> Callable[[Path, int], bool]:
@@ -320,16 +335,13 @@ UNSEALED = "0" * 64
 """What stands in place of the digest until it is known, and while it is computed."""
 
 
-def seal(path: Path) -> None:
-    """Write the digest of a Parquet file into its metadata, where `UNSEALED` stands under the key `SEAL`.
+def sealed(content: bytes) -> bytes:
+    """The bytes of a Parquet file with their digest in the metadata, where `UNSEALED` stands under the key `SEAL`.
 
     Parquet has no check sums of its own here, and a flipped bit may give other numbers without an error.
     """
-    content = path.read_bytes()
     place = _seal_place(content)
-    with path.open("r+b") as file:
-        file.seek(place)
-        file.write(sha256(content).hexdigest().encode())
+    return content[:place] + sha256(content).hexdigest().encode() + content[place + len(UNSEALED) :]
 
 
 def _seal_place(content: bytes) -> int:
@@ -409,28 +421,6 @@ _CHECKS: dict[str, Callable[[Path, int], bool]] = {
 def toml_text(data: Mapping[str, Any]) -> str:
     """Plain data as TOML; values that are None are left out."""
     return tomli_w.dumps(as_data({key: value for key, value in data.items() if value is not None}))
-
-
-def read_csv(path: str | Path) -> pl.DataFrame:
-    """A CSV file as a table of strings: an empty cell is null, empty lines are left out."""
-    import polars as pl
-
-    try:
-        table = pl.read_csv(path, glob=False, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).partition("\n")[0]
-        raise BrittleError(f"{str(path)!r} is not a CSV table with a header row: {reason}") from error
-    return table.filter(~pl.all_horizontal(pl.all().is_null()))
-
-
-def read_lines(path: Path, contents: str) -> list[str]:
-    """The lines of a text file in UTF-8, without blanks at their ends; `contents` says in an error what they are."""
-    try:
-        return [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    except UnicodeDecodeError as error:
-        raise BrittleError(
-            f"{str(path)!r} is not a text file of {contents} in UTF-8 (byte {error.start} is none); save it as UTF-8"
-        ) from error
 
 
 RESULT_SUFFIXES = (".safetensors", ".pt", ".parquet", ".csv", ".npy")

@@ -177,9 +177,9 @@ def run_file(path: str | Path, name: str | None = None) -> ModuleType:
     """As `load_module`; what the file raises becomes one sentence that names it."""
     try:
         return load_module(path, name)
-    except FileNotFoundError:
-        raise
     except (Exception, SystemExit) as error:
+        if isinstance(error, FileNotFoundError) and not Path(path).expanduser().is_file():
+            raise
         raise BrittleError(f"{str(path)!r} failed while it was run: {what_failed(error)}") from error
 
 
@@ -240,5 +240,5 @@ class model_errors:  # noqa: N801 - a context manager; one made of a generator w
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         """Raise a ModelError in place of what the model raised; an interruption stays."""
-        if isinstance(error, Exception | SystemExit | GeneratorExit):
+        if error is not None and not isinstance(error, KeyboardInterrupt):
             raise ModelError(f"the model {self.model!r} failed {self.when}: {what_failed(error)}") from error

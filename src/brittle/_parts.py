@@ -29,6 +29,11 @@ _WRITTEN = re.compile(r"\..+\.(?:(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-)?[0-
 """Names that `part` gives, or gave before they had a machine and a process; other programs have .part files too."""
 
 
+def is_part(path: str) -> bool:
+    """Whether a path is one that `part` gives."""
+    return _WRITTEN.fullmatch(os.path.basename(path)) is not None  # noqa: PTH119 - it may be no path at all
+
+
 @cache
 def _machine() -> str:
     """A digest of what tells processes with the same number apart: the host, its start, and the container."""

@@ -130,3 +130,11 @@ def test_errors_have_one_class_which_is_a_value_error() -> None:
     with pytest.raises(brittle.BrittleError) as caught:
         brittle.corrupt("no image", "fog", 1)
     assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that not even root can write to")
+def test_a_folder_that_takes_no_files_is_named_and_not_the_file_that_was_tried_first() -> None:
+    result = CliRunner().invoke(app, ["show", "--corruption", "contrast", "-o", "/proc/sheet.png"])
+    assert result.exit_code == 2
+    assert unnamed(result.stderr, "'/proc'", "choose another folder") == []
+    assert ".part" not in result.stderr

@@ -135,6 +135,9 @@ def test_a_run_can_be_repeated_by_the_file_that_it_leaves(
         ("[options]\nlimit = 3", (), ("no command",)),
         ('command = "run"\n[options]\nreport = 3', (), ("report", "true or false")),
         ("command = [", (), ("not a TOML file",)),
+        ("command = 5", (), ("command = 5", "command = ")),
+        ('command = "run"\noptions = 5', (), ("options = 5", "[options]")),
+        ('command = "corrupt"\narguments = "photo.jpg"', (), ("arguments", "photo.jpg", "[")),
         (None, (), ("there is no file",)),
     ],
 )

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pil
 from rich.table import Table
+from rich.text import Text
 
 import brittle
 from brittle.cli.progress import NameSafeConsole
-from brittle.cli.styles import BOLD, DIM, END, RED, YELLOW
+from brittle.cli.styles import BOLD, DIM, END, RED, YELLOW, without_codes
 from tests.cli.conftest import Run
 
 NAMES = (
@@ -39,6 +40,20 @@ def test_brackets_in_names_are_text_wherever_they_stand(name: str) -> None:
     first, *rest = screen.file.getvalue().splitlines()
     assert first == f"{name}  of {name}, {name} {name}"
     assert "".join(rest).count(name) == 5
+
+
+@pytest.mark.parametrize("code", ["\x1b[31m", "\x1b]0;title\x1b\\", "\x9b2J", "\x00", "\x7f"], ids=ascii)
+def test_codes_in_names_do_not_steer_the_terminal(code: str) -> None:
+    name = f"a{code}b"
+    screen = NameSafeConsole(file=io.StringIO(), width=200, color_system=None)
+    table = Table(name)
+    table.add_row(name)
+    for shown in (name, f"{RED}{name}{END}", Text(name, "red"), Text.assemble((name, "bold")), table):
+        screen.print(shown)
+    assert isinstance(screen.file, io.StringIO)
+    printed = screen.file.getvalue()
+    assert printed.replace("\n", "").isprintable()
+    assert printed.count(without_codes(name)) == 6
 
 
 def test_styles_nest_and_end_where_they_are_told_to() -> None:

@@ -1,5 +1,6 @@
 """Pipes, devices, names that are no text, headers that lie."""
 
+import gzip
 import os
 import struct
 import warnings
@@ -16,6 +17,7 @@ from brittle.datasets import load_dataset, write_corrupted
 from brittle.datasets.images import image_size, read_image
 from brittle.evaluation import evaluate, load_results
 from brittle.report import write_report
+from tests.errors import naming
 
 RECIPE = Benchmark("one", (Entry("imagenet-c/contrast", (1,)),))
 
@@ -36,9 +38,11 @@ def test_pipes_and_devices_are_skipped_with_a_reason(tmp_path: Path) -> None:
     folder = photos(tmp_path / "photos")
     os.mkfifo(folder / "cat" / "pipe.png")
     (folder / "cat" / "zero.png").symlink_to("/dev/zero")
+    (folder / "cat" / "itself.png").symlink_to("itself.png")
+    odd = {"cat/pipe.png", "cat/zero.png", "cat/itself.png"}
     results = evaluate(scores, load_dataset(folder), RECIPE, tmp_path / "run")
-    assert set(results.runs[0].skipped) == {"cat/pipe.png", "cat/zero.png"}
-    assert set(write_corrupted(folder, tmp_path / "out", RECIPE, workers=1).skipped) == {"cat/pipe.png", "cat/zero.png"}
+    assert set(results.runs[0].skipped) == odd
+    assert set(write_corrupted(folder, tmp_path / "out", RECIPE, workers=1).skipped) == odd
     assert image_size(folder / "cat" / "pipe.png") is None
 
 
@@ -79,6 +83,27 @@ def test_an_array_whose_header_lies_is_named(tmp_path: Path, shape: tuple[int, .
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(400))
     with pytest.raises(BrittleError, match=r"lies\.npy"):
         load_dataset(path)
+
+
+def test_an_archive_that_unpacks_to_more_than_there_is_memory_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, images=np.zeros((300, 32, 32, 3), np.uint8))
+    load_dataset(path)
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PHYS_PAGES": 100, "SC_PAGE_SIZE": 4096}[name])
+    with pytest.raises(BrittleError, match=naming("bomb.npz", ".npy")):
+        load_dataset(path)
+
+
+def test_a_compressed_file_is_read_up_to_the_size_of_the_largest_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brittle.datasets.array_files.LARGEST_IDX", 1 << 12)
+    head = bytes((0, 0, 8, 3)) + struct.pack(">III", 1 << 10, 28, 28)
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + bytes(784 << 10)))
+    with pytest.raises(BrittleError, match=naming("t10k-images-idx3-ubyte.gz")):
+        load_dataset(f"fashion-mnist:{tmp_path}")
 
 
 @pytest.mark.parametrize("label", [2**31, 2**40, 2**63])

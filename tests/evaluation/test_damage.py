@@ -3,6 +3,8 @@
 import io
 import os
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,9 +20,10 @@ from brittle.corruptions import registry
 from brittle.corruptions.images import Draws
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import levels
-from brittle.evaluation import evaluate, load_failure_points, load_results, search_failure_points
+from brittle.evaluation import check_run, evaluate, load_failure_points, load_results, search_failure_points
 from brittle.models import from_callable
 from brittle.report import write_report
+from tests.errors import naming
 from tests.evaluation.test_run_folders import by_mean, rows, squares
 
 
@@ -109,6 +112,7 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "garbled": lambda path: path.write_bytes(garble(path.read_bytes())),
     "foreign": lambda path: path.write_bytes(foreign(path)),
+    "nested": lambda path: path.write_bytes(b"a = " * (path.suffix == ".toml") + b"[" * 5000),
     "missing": lambda path: path.unlink(),
     "folder": as_folder,
     "pipe": as_pipe,
@@ -180,10 +184,100 @@ def test_a_folder_that_is_removed_midway_stops_the_run_at_the_next_cell(tmp_path
         return by_mean(images)
 
     many = Benchmark("many", (Entry("imagenet-c/contrast", (1, 2, 3, 4, 5)),))
-    with pytest.raises(FileNotFoundError, match="removed"):
+    with pytest.raises(FileNotFoundError, match=r"run\.toml.*run it again"):
         evaluate(from_callable(remove, name="remover", version="1"), squares(), many, folder, batch_size=32, threads=1)
     assert not folder.exists()
     assert len(shown) <= 4  # the first cell, and what was drawn ahead
+
+
+def test_cells_that_are_removed_midway_stop_the_run_too(tmp_path: Path) -> None:
+    folder, shown = tmp_path / "run", []
+
+    def remove(images: np.ndarray) -> np.ndarray:
+        shown.append(len(images))
+        if len(shown) == 3:
+            shutil.rmtree(folder / "cells")
+        return by_mean(images)
+
+    many = Benchmark("many", (Entry("imagenet-c/contrast", (1, 2, 3, 4, 5)),))
+    with pytest.raises(FileNotFoundError, match=r"cells.*run it again"):
+        evaluate(from_callable(remove, name="remover", version="1"), squares(), many, folder, batch_size=32, threads=1)
+
+
+def test_a_record_that_cannot_be_written_at_the_end_is_lost_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    def remove(images: np.ndarray) -> np.ndarray:
+        shutil.rmtree(folder / "calls", ignore_errors=True)
+        return by_mean(images)
+
+    with pytest.warns(DamagedFile, match="cannot be written"):
+        evaluate(from_callable(remove, name="remover"), squares(), folder=folder, batch_size=32)
+    assert len(rows(folder)) == 20
+
+
+def test_a_fork_that_a_model_makes_and_ends_leaves_the_run_alone(tmp_path: Path) -> None:
+    command, root = [sys.executable, "-c", FORKS, str(tmp_path / "run")], Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.stdout.split() == ["child", "20"], done.stderr
+
+
+FORKS = """
+import os, sys
+from brittle.evaluation import evaluate
+from brittle.models import from_callable
+from tests.evaluation.test_run_folders import by_mean, squares
+
+def model(images):
+    child = os.fork()
+    if not child:
+        raise SystemExit
+    os.waitpid(child, 0)
+    return by_mean(images)
+
+try:
+    results = evaluate(from_callable(model, name="forks"), squares(), folder=sys.argv[1], batch_size=32, threads=1)
+except BaseException:
+    print("child", flush=True)
+    os._exit(0)
+print(len(results.rows.collect()))
+"""
+
+
+@pytest.mark.parametrize("name", ["cells", "calls", "models", "recipes", "failure-points", "sequences", "streams"])
+@pytest.mark.parametrize("way", ["file", "itself", "pipe"])
+def test_what_stands_in_the_place_of_a_folder_is_told_and_set_aside(
+    finished: Path, tmp_path: Path, name: str, way: str
+) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    shutil.rmtree(folder / name, ignore_errors=True)
+    {
+        "file": lambda: (folder / name).touch(),
+        "itself": lambda: (folder / name).symlink_to(name),
+        "pipe": lambda: os.mkfifo(folder / name),
+    }[way]()
+    assert [one.path for one in check_run(folder).findings if one.kind == "damage"] == [name]
+    with pytest.warns(DamagedFile, match=naming(name)):
+        run(folder)
+    assert rows(folder).equals(rows(finished))
+    assert check_run(folder).sound
+
+
+@pytest.mark.parametrize("text", ["data = 1\n", "", "cells = 5\n", "itself"])
+def test_a_record_of_a_run_that_is_no_text_of_ours_is_written_again(finished: Path, tmp_path: Path, text: str) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    path = folder / "run.toml"
+    if text == "itself":
+        path.unlink()
+        path.symlink_to("run.toml")
+    else:
+        path.write_text(text + path.read_text().replace("data = ", "date = ") if text.startswith("data") else text)
+    if text.startswith("cells"):
+        path.write_text(text + (finished / "run.toml").read_text())
+    assert not check_run(folder).sound
+    with pytest.warns(DamagedFile, match=naming("run.toml")):
+        run(folder)
+    assert rows(folder).equals(rows(finished))
 
 
 def test_a_record_with_a_wrong_time_is_lost_and_nothing_else(finished: Path, tmp_path: Path) -> None:

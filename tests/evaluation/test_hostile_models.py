@@ -1,6 +1,7 @@
 """Models that exit, raise what loops swallow, give what is no score, or round coarsely."""
 
 import sys
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,13 +30,16 @@ def raising(error: BaseException) -> Callable[[np.ndarray], np.ndarray]:
     return model
 
 
-ERRORS = [StopIteration("now"), SystemExit(3), SystemExit(), GeneratorExit(), KeyError("k"), RecursionError("deep")]
+ERRORS = [
+    *(StopIteration("now"), SystemExit(3), SystemExit(), GeneratorExit(), KeyError("k"), RecursionError("deep")),
+    *(CancelledError(), BaseException("odd"), ValueError("caf\udce9")),
+]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_whatever_a_model_raises_is_named(error: BaseException) -> None:
+def test_whatever_a_model_raises_is_named(tmp_path: Path, error: BaseException) -> None:
     with pytest.raises(ModelError, match=naming("model", "clean images")) as raised:
-        evaluate({"model": raising(error)}, squares())
+        evaluate({"model": raising(error)}, squares(), folder=tmp_path / "run")
     assert raised.value.__cause__ is error
 
 
@@ -100,7 +104,9 @@ def test_a_file_named_like_a_module_does_not_take_its_place(tmp_path: Path) -> N
     assert sys.modules["random"] is before
 
 
-@pytest.mark.parametrize("code", ["raise ValueError('boom')", "import sys; sys.exit(4)", "import no_such_thing", "1/0"])
+@pytest.mark.parametrize(
+    "code", ["raise ValueError('boom')", "import sys; sys.exit(4)", "import no_such_thing", "1/0", "open('none.txt')"]
+)
 def test_a_file_of_imports_that_fails_is_named(tmp_path: Path, code: str) -> None:
     from brittle.cli.console import import_file
 

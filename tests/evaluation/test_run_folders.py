@@ -1,6 +1,7 @@
 """Whose a run's folder is, what is left in it when something goes wrong, and what a crash may not spoil."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -250,6 +251,46 @@ def test_a_model_that_fails_at_once_leaves_images_only_and_other_data_take_the_f
     assert files(run) == {"images.npy", "images.json"}
     evaluate(model(), squares(2), RECIPE, tmp_path / "calm")
     assert rows_after(run, squares(2)).equals(rows(tmp_path / "calm"))
+
+
+NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+"""Even root is refused then what may not be read."""
+
+AGAIN = """
+import sys
+from tests.evaluation.test_run_folders import RECIPE, evaluate, model, squares
+evaluate(model(), squares(int(sys.argv[2])), RECIPE, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("place", ["cells", "cells/mean-*"])
+@pytest.mark.parametrize("kind", ["1", "2"], ids=["same data", "other data"])
+def test_a_run_whose_cells_may_not_be_read_is_left_as_it_is(
+    finished: Path, tmp_path: Path, place: str, kind: str
+) -> None:
+    folder = shutil.copytree(finished, tmp_path / "run")
+    [locked] = folder.glob(place)
+    before = files(folder)
+    locked.chmod(0)
+    command = [sys.executable, "-c", AGAIN, str(folder), kind]
+    try:
+        if os.access(locked, os.R_OK):
+            if shutil.which("setpriv") is None:
+                pytest.skip("root reads all folders here")
+            command = [*NO_OVERRIDE, *command]
+        done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    finally:
+        locked.chmod(0o755)
+    assert "PermissionError" in done.stderr
+    assert before <= files(folder)
+    assert rows(folder).equals(rows(finished))
+
+
+@pytest.mark.parametrize("target", ["run", "nowhere"])
+def test_a_link_that_leads_nowhere_is_no_folder(tmp_path: Path, target: str) -> None:
+    (tmp_path / "run").symlink_to(target)
+    with pytest.raises(BrittleError, match=naming("run")):
+        evaluate(model(), squares(), RECIPE, tmp_path / "run")
 
 
 def test_a_run_that_was_killed_before_its_first_cell_is_taken_over(tmp_path: Path) -> None:

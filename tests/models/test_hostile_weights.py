@@ -10,8 +10,9 @@ from safetensors.numpy import save_file
 from brittle import BrittleError
 from brittle.benchmarks import load_benchmark
 from brittle.models import load_model
-from brittle.models.networks import load_weights, made_with
+from brittle.models.networks import build_network, load_weights, made_with
 from brittle.models.onnx import _weight_files
+from tests.errors import naming
 
 TEXTS = [b"hello world", b"access denied", b"", b"<html></html>", b"PK\x03\x04nothing", b"\x80\x02N."]
 
@@ -30,6 +31,27 @@ def test_metadata_of_others_is_named(tmp_path: Path, network: str) -> None:
     path = tmp_path / "net.safetensors"
     save_file({"a": np.ones(3, np.float32)}, path, metadata=metadata)
     with pytest.raises(BrittleError, match=r"net\.safetensors"):
+        load_model(str(path))
+
+
+ODD = {
+    "size": ["nonsense", '["a"]', "-5", "1e400", "[" * 5000],
+    "crop": ['{"a": 1}', "0"],
+    "mean": ["[1e400, 0, 0]", "[NaN, 0, 0]", "[[], 0, 0]", "[" * 5000],
+    "std": ['["a", "b", "c"]', "[0, 0, 0]", "[1, 2]"],
+    "classes": ["[[], []]", "[1, 2]", "5"],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in ODD.items() for value in values])
+def test_metadata_that_somebody_changed_is_named(tmp_path: Path, key: str, value: str) -> None:
+    path = tmp_path / "net.safetensors"
+    sound = {"network": '"small:2"', "classes": '["a", "b"]', "mean": "[0, 0, 0]", "std": "[1, 1, 1]"}
+    weights = build_network("small:2", 2).state_dict()
+    save_file({name: value.numpy() for name, value in weights.items()}, path, metadata=sound)
+    load_model(str(path))
+    save_file({name: value.numpy() for name, value in weights.items()}, path, metadata=sound | {key: value})
+    with pytest.raises(BrittleError, match=naming("net.safetensors")):
         load_model(str(path))
 
 

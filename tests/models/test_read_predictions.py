@@ -69,6 +69,8 @@ GOOD = "a,fog,1,3,0.5"
         ("b,fog,1,,0.5", ("row 2", "made.csv", "prediction", "None")),
         ("b,fog,nan,3,0.5", ("row 2", "made.csv", "level", "'nan'", 0)),
         ("b,fog,,3,0.5", ("row 2", "made.csv", "level", "None")),
+        ("b,fog,1e308,3,0.5", ("row 2", "made.csv", "level", "'1e308'", "1,000,000")),
+        ("b,fog,inf,3,0.5", ("row 2", "made.csv", "level", "'inf'")),
         ("b,fog,-2,3,0.5", ("row 2", "made.csv", "level", "'-2'")),
         ("b,clean,2,3,0.5", ("row 2", "made.csv", "clean", "level 2", "level 0")),
         ("b,fog,1,3,1.5", ("row 2", "made.csv", "confidence", "'1.5'", 0, 1)),

@@ -1,11 +1,15 @@
 """A model behind HTTP gives what it gives here; one that fails says so in a sentence, and the run resumes."""
 
+import io
 import json
 import pickle
 import socket
+import struct
 import threading
+import time
+import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,6 +20,7 @@ import brittle
 from brittle import BrittleError
 from brittle.models import from_http, load_model, serve_model
 from brittle.models.remote import IDENTITY, PROTOCOL, identity
+from tests.errors import naming
 from tests.models.networks import images
 
 FAST = {"retries": 1, "wait": 0.01, "timeout": 0.3}
@@ -95,6 +100,90 @@ ODD = {
     "silent": (lambda *_: threading.Event().wait(0.8), "0.3 s"),
     "gone": (lambda h, _: h.connection.shutdown(socket.SHUT_RDWR), "connection"),
 }
+
+
+def zipped(shape: str, kind: str = "<f4", *, flags: int = 0, method: int = 0, content: bytes = bytes(24)) -> bytes:
+    """An archive with an array `scores` whose header says what is given, true or not."""
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    start, whole = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)), io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("scores.npy", start + header.encode() + content)
+    raw = bytearray(whole.getvalue())
+    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = raw.find(signature) + place
+        raw[at] |= flags
+        raw[at + 2] = method or raw[at + 2]
+    return bytes(raw)
+
+
+ODD_BYTES = {
+    "encrypted": zipped("(2, 3)", flags=1),
+    "unknown method": zipped("(2, 3)", method=99),
+    "of another method": zipped("(2, 3)", method=14),
+    "header without end": zipped("(2,"),
+    "more than there is": zipped("(1000000000000000, 3)"),
+    "objects": zipped("(2, 3)", "|O"),
+    "complex": zipped("(2, 1)", "<c16", content=bytes(32)),
+    "dates": zipped("(2, 1)", "<M8[D]", content=bytes(16)),
+    "no archive": b"PK\x03\x04nothing",
+}
+ODD_JSON = {
+    "nested": b"[" * 100_000,
+    "large numbers": b'{"scores": [[1' + b"0" * 400 + b", 1], [1, 1]]}",
+    "text": b'{"scores": [["a", "b"], ["c", "d"]]}',
+    "bytes": b"\xff",
+}
+
+
+@pytest.mark.parametrize("what", [*ODD_BYTES, *ODD_JSON])
+def test_bytes_that_are_no_scores_are_one_sentence(what: str) -> None:
+    content, kind = (ODD_BYTES | ODD_JSON)[what], "application/json" if what in ODD_JSON else "application/x-npz"
+    with odd_server(lambda h, _: send(h, content, kind=kind)) as url:
+        model = from_http(url, **{**FAST, "timeout": 5})
+        with pytest.raises(BrittleError, match=naming(url, "scores", kind)):
+            model.scores(images(2, 8, 6))
+
+
+def test_a_small_archive_that_unpacks_to_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brittle.models.remote.LARGEST", 1 << 16)
+    bomb = zipped("(2, 50000)", content=bytes(400_000))
+    assert len(bomb) < 1 << 12
+    with odd_server(lambda h, _: send(h, bomb, kind="application/x-npz")) as url:
+        model = from_http(url, **FAST)
+        with pytest.raises(BrittleError, match=naming(url, "scores")):
+            model.scores(images(2, 8, 6))
+
+
+def test_an_answer_that_comes_drop_by_drop_is_not_waited_for() -> None:
+    def drip(handler: BaseHTTPRequestHandler, _: int) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        with suppress(OSError):
+            for _ in range(40):
+                handler.wfile.write(b"x")
+                time.sleep(0.05)
+
+    began = time.monotonic()
+    with odd_server(drip) as url:
+        model = from_http(url, **{**FAST, "retries": 0})
+        with pytest.raises(BrittleError, match=naming(url, "0.3 s")):
+            model.scores(images(2, 8, 6))
+        assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.parametrize("name", ["\ud800", "", 5, None, ["a"]], ids=repr)
+def test_an_announced_name_is_text_that_can_be_kept(name: object) -> None:
+    with odd_server(lambda *_: None) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ABOUT, "name", name)
+        with pytest.raises(BrittleError, match=naming(url, "name")):
+            from_http(url, **FAST)
+
+
+@pytest.mark.parametrize("place", ["http://a..b", f"http://{'a' * 70}.com", "http://127.0.0.1:1/é"])
+def test_an_address_that_cannot_be_written_is_one_sentence(place: str) -> None:
+    with pytest.raises(BrittleError, match=naming(place)):
+        from_http(place, retries=0)
 
 
 @pytest.mark.parametrize("kind", ODD)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -17,6 +16,7 @@ from brittle._errors import BrittleError
 from brittle._html import html_block, html_table, html_title
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
+from brittle._texts import read_toml_file
 from brittle._types import check_seed
 from brittle.corruptions import Corruption, Draws, Sample, check_sample, corrupt, get_corruption
 from brittle.corruptions.images import batch_ids
@@ -154,6 +154,8 @@ class Cell:
 
 RECIPES = Path(__file__).parent / "recipes"
 STORAGES = ("none", "jpeg85")
+LARGEST_NUMBER = 1_000_000
+"""The largest version and side of images that a recipe may have."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,8 +202,8 @@ class Benchmark:
                 raise BrittleError(f"{name} is a text, got {getattr(self, name)!r}")
         for name in ("version", "image_size"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise BrittleError(f"{name} is a whole number of at least 1, got {value!r}")
+            if value is not None and (type(value) is not int or not 1 <= value <= LARGEST_NUMBER):
+                raise BrittleError(f"{name} is a whole number from 1 to {LARGEST_NUMBER:,}, got {value!r}")
         for entry in self.entries:
             entry.corruption.parameters(1, self.image_size or 224, table=self.table)
 
@@ -372,13 +374,7 @@ class Benchmark:
     def load(cls, path: str | Path) -> Benchmark:
         """Read and check a recipe file."""
         path = Path(path)
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no recipe file {str(path)!r}")
-        try:
-            recipe = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BrittleError(f"{str(path)!r} is not a TOML file: {error}") from error
-        return cls.from_dict(recipe, where=repr(str(path)))
+        return cls.from_dict(read_toml_file(path, "a recipe"), where=repr(str(path)))
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal benchmark."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from brittle._errors import BrittleError
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._random import generator
+from brittle._texts import read_toml_file
 from brittle.benchmarks.benchmark import RECIPES, Benchmark, Cell, Level, ends
 
 STREAM_RECIPES = RECIPES / "streams"
@@ -174,7 +174,7 @@ class StreamBenchmark:
     @classmethod
     def load(cls, path: str | Path) -> StreamBenchmark:
         """Read and check a recipe file with a table [stream]."""
-        return cls.from_dict(_read(Path(path)), where=repr(str(path)))
+        return cls.from_dict(read_toml_file(Path(path), "a recipe"), where=repr(str(path)))
 
     def save(self, path: str | Path) -> None:
         """Write the recipe so that `load` gives an equal stream."""
@@ -190,15 +190,6 @@ def _dirichlet(rng: np.random.Generator, concentration: float, count: int) -> ND
     return np.asarray(drawn / drawn.sum()) if drawn.sum() > 0 else np.eye(1, count)[0]
 
 
-def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no recipe file {str(path)!r}")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BrittleError(f"{str(path)!r} is not a TOML file: {error}") from error
-
-
 def list_streams() -> list[str]:
     """The names of the bundled streams."""
     return sorted(path.stem for path in STREAM_RECIPES.glob("*.toml"))
@@ -210,7 +201,7 @@ def is_stream(name: object) -> bool:
         return False
     if str(name) in list_streams():
         return True
-    return Path(name).suffix == ".toml" and Path(name).is_file() and "stream" in _read(Path(name))
+    return Path(name).suffix == ".toml" and Path(name).is_file() and "stream" in read_toml_file(Path(name), "a recipe")
 
 
 def load_stream_benchmark(name: str | Path) -> StreamBenchmark:

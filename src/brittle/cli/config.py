@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._texts import read_toml_file
 from brittle.cli.console import long_flags
 
 GLOBAL = ("import", "quiet", "verbose", "traceback", "workers")
 KEYS = ("command", "arguments", "options", "brittle", *GLOBAL)
+KINDS: dict[str, tuple[type, str]] = {
+    "command": (str, 'command = "run"'),
+    "arguments": (list, 'arguments = ["photo.jpg"]'),
+    "options": (dict, "[options], with a line for each"),
+}
+"""What a key holds, and how it is written."""
 
 
 def with_config(group: Any, arguments: list[str], path: str) -> list[str]:
@@ -49,17 +55,15 @@ def with_config(group: Any, arguments: list[str], path: str) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r} of options")
-    try:
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BrittleError(f"{str(path)!r} is not a TOML file: {error}") from error
+    config = read_toml_file(path, "options")
     for key in config:
         if key not in KEYS:
             raise BrittleError(
                 f"{str(path)!r} has an unknown key {key!r}; {did_you_mean(key, KEYS)} Options stand in [options]"
             )
+    for key, (kind, example) in KINDS.items():
+        if not isinstance(config.get(key, kind()), kind):
+            raise BrittleError(f"{str(path)!r} has {key} = {config[key]!r}; write it as in {example}")
     return config
 
 

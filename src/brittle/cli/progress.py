@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.text import Text
 
-from brittle.cli.styles import styled
+from brittle.cli.styles import styled, without_codes
 
 FIRST, EVERY, TENTH = 5.0, 30.0, 5.0
 """Seconds without a terminal: until the first line, between lines, and before the line of another tenth."""
@@ -20,11 +22,16 @@ PERIOD = 120.0
 
 
 class NameSafeConsole(Console):
-    """A console that prints names with brackets, such as [red].png and [/red].png, as they are."""
+    """A console that prints names as they are: brackets as in [/red].png, and codes that steer a terminal as \\x1b."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is printed, without codes but those of Rich's own."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=without_codes(part.text))
 
     def render_str(self, text: str, **options: Any) -> Text:
         """A text with the styles of `brittle.cli.styles`; brackets are text."""
-        shown = styled(text)
+        shown = styled(without_codes(text))
         plain = super().render_str(shown.plain, **{**options, "markup": False})
         plain.spans.extend(shown.spans)
         return plain

@@ -24,6 +24,15 @@ END = f"{MARK}{MARK}"
 TAG = re.compile(f"{MARK}([a-z]*){MARK}")
 
 
+CODE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that steer a terminal: names of files and classes may hold them."""
+
+
+def without_codes(text: str) -> str:
+    r"""A text with its codes spelt out, such as \x1b; new lines and tabs stay."""
+    return CODE.sub(lambda code: f"\\x{ord(code[0]):02x}", text)
+
+
 def styled(text: str) -> Text:
     """A line with `BOLD`, `DIM`, … and `END` as a text with styles; everything else in it is printed as it is."""
     from rich.text import Text

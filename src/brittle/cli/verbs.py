@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from brittle._errors import BrittleError, CallbackFailed, ModelError, RunError, SkippedImages
 from brittle._io import COMMAND, FULL, DamagedFile, atomic_write, make_way, toml_text
+from brittle._parts import is_part
 from brittle._types import printable
 from brittle.cli.console import CALLED, IMPORTED, JSON, OUTPUT_FOLDER, VERBOSE, console, long_flags, with_options
 from brittle.cli.styles import DIM, END
@@ -131,7 +133,10 @@ class Verbs(VerbGroup):
         except MISTAKES as error:
             if traceback or _is_internal(error):
                 raise
-            code, sentence = 2, _missing(error) or _full(error) or str(error) or type(error).__name__
+            code, sentence = (
+                2,
+                _missing(error) or _of_disk(error) or str(error) or type(error).__name__,
+            )
         except RunError as error:
             if traceback:
                 raise
@@ -296,12 +301,20 @@ def _missing(error: BaseException) -> str | None:
     return f"this needs {package}, which is not installed: {how_to_install(INSTALL[package])}"
 
 
-def _full(error: BaseException) -> str | None:
-    """What to do if a disk is full."""
-    if not isinstance(error, OSError) or error.errno not in FULL:
+def _of_disk(error: BaseException) -> str | None:
+    """What to do if a disk is full, takes no file that is so large, or a folder takes none at all."""
+    if not isinstance(error, OSError):
         return None
-    place = f" ({str(error.filename)!r})" if error.filename else ""
-    return f"the disk is full: {error.strerror}{place}; what was finished is kept: make room, and repeat the command"
+    path, reason = str(error.filename or ""), error.strerror
+    place = f" ({path!r})" if path else ""
+    if error.errno in FULL:
+        return f"the disk is full: {reason}{place}; what was finished is kept: make room, and repeat the command"
+    if error.errno == errno.EFBIG:
+        return f"no file may be so large here: {reason}{place}; write to another disk, or see `ulimit -f`"
+    if is_part(path):  # the file that was tried first says little
+        folder = str(Path(path).parent)
+        return f"nothing can be written to {folder!r}: {reason}; choose another folder, or let this user write to it"
+    return None
 
 
 def _is_internal(error: BaseException) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,13 +111,18 @@ def fashion_mnist(path: str | Path, *, train: bool = False) -> Dataset:
     return arrays(images, labels, CLASSES, name="fashion-mnist-train" if train else "fashion-mnist")
 
 
+LARGEST_IDX = 1 << 28
+"""Bytes of an unpacked idx file that are read at most: five times those of 60,000 images."""
+
+
 def _read_idx(folder: Path, name: str, *, dimensions: int) -> Image:
     candidates = (folder / f"{name}.gz", folder / name)
     path = next((candidate for candidate in candidates if candidate.is_file()), None)
     if path is None:
         raise FileNotFoundError(f"{str(folder)!r} has neither {name}.gz nor {name}; give the folder that holds them")
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(LARGEST_IDX)
     except (OSError, EOFError, ValueError) as error:
         raise BrittleError(f"{str(path)!r} cannot be decompressed: {error}") from error
     shape = tuple(int.from_bytes(data[4 * i : 4 * i + 4], "big") for i in range(1, dimensions + 1))
@@ -174,8 +182,23 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     try:
         if path.suffix == ".npz":
+            _check_unpacked(path)
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 return {key: stored[key] for key in stored.files}
         return {"images": np.load(path, mmap_mode="r", allow_pickle=False)}
+    except BrittleError:
+        raise
     except Exception as error:  # a damaged file raises whatever its bytes lead to
         raise BrittleError(f"{str(path)!r} is not a {path.suffix} file of plain arrays: {error}") from error
+
+
+def _check_unpacked(path: Path) -> None:
+    """Raise if an archive unpacks to more than the machine's memory, which would end the process without a word."""
+    with ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else sys.maxsize
+    if size > memory:
+        raise BrittleError(
+            f"{str(path)!r} unpacks to {size >> 20:,} MB, and this machine has {memory >> 20:,} MB of memory; save the "
+            "images as an .npy file, which stays on disk"
+        )

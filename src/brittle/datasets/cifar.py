@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import pickle
 import warnings
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._texts import read_json_file
 from brittle._types import Image
 from brittle.datasets.array_files import MappedRows, arrays, read_array, read_labels
 from brittle.datasets.dataset import Dataset, Labels, Rows, dataset_source
@@ -153,7 +153,7 @@ def _read_sheets(folder: Path, names: Sequence[str], *, train: bool) -> list[Par
     if not file.is_file():
         raise FileNotFoundError(f"there is no {file.name} beside the sheets in {str(folder)!r}")
     try:
-        labels = np.asarray(json.loads(file.read_bytes()))
+        labels = np.asarray(read_json_file(file))
     except ValueError as error:
         raise BrittleError(f"{str(file)!r} is not a list of labels: {error}") from error
     images = np.concatenate([_read_sheet(folder / f"{name}.png") for name in names])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brittle._errors import BrittleError
-from brittle._io import read_lines
+from brittle._texts import read_lines
 
 TABLES = Path(__file__).parent / "tables"
 

@@ -220,10 +220,17 @@ def _walk(folder: Path, prefix: str, parents: frozenset[str], suffixes: Sequence
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
+            if _is_folder(entry):
                 yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", parents | {real}, suffixes)
             elif os.path.splitext(entry.name)[1].lower() in suffixes:  # noqa: PTH122 - a million times
                 yield prefix + entry.name
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads back to itself; as an image it is skipped with this reason
+        return False
 
 
 _quiet_lock = Lock()

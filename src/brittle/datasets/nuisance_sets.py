@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial as later
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._texts import read_json_file
 from brittle.datasets.classes import objectnet_folders
 from brittle.datasets.dataset import Dataset, Files, dataset_source
 from brittle.datasets.folders import find_classes, first_few, folder_of
@@ -242,7 +242,7 @@ def _class_map(mapping: Mapping[str, Sequence[int]] | str | Path | None, root: P
                 '{"bird": [7, 8]}; export it from the code of ImageNet-D'
             )
     try:
-        data = mapping if isinstance(mapping, Mapping) else json.loads(Path(mapping).read_text(encoding="utf-8"))
+        data = mapping if isinstance(mapping, Mapping) else read_json_file(Path(mapping))
         table = {str(name): [int(index) for index in indices] for name, indices in data.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise BrittleError(f'{str(mapping)!r} is no map of classes, such as {{"bird": [7, 8]}}: {error}') from error

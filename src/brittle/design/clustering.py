@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,8 +15,9 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import atomic_write, read_csv, toml_text
+from brittle._io import atomic_write, toml_text
 from brittle._random import generator
+from brittle._texts import read_csv, read_toml_file
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.design.correlation import check_drops
@@ -60,8 +60,7 @@ def write_categories(
 def read_categories(path: Path) -> Parts:
     """The fields of `Categories` from a file, not yet validated."""
     if _kind(path) == ".toml":
-        with path.open("rb") as file:
-            data = tomllib.load(file)
+        data = read_toml_file(path, "categories")
         blocks = data.get("category", [])
         if not isinstance(blocks, list) or not all(
             isinstance(block, dict) and isinstance(block.get("members"), list) and "name" in block for block in blocks
@@ -178,7 +177,7 @@ class Categories:
         try:
             members, scc, dcc, steps, candidates = read_categories(Path(path))
             return cls(members, scc, dcc, tuple(Step(**step) for step in steps), candidates)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise BrittleError(f"{path} does not hold categories: {error}") from error
 
 

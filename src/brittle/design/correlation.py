@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import read_csv
 from brittle._random import generator
+from brittle._texts import read_csv
 from brittle._types import FloatArray, check_level
 from brittle.benchmarks import CLEAN
 from brittle.design.covering import members_in

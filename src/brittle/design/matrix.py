@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError, did_you_mean
 from brittle._html import html_block, html_table, html_title
-from brittle._io import atomic_write, read_csv
+from brittle._io import atomic_write
+from brittle._texts import read_csv
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
 from brittle.metrics import Estimate
@@ -293,7 +295,9 @@ def write_overlap(path: Path, matrix: OverlapMatrix) -> Path:
             table = _long(names, scores, matrix.low, matrix.high).with_columns(
                 pl.Series("unlearned", np.repeat(is_unlearned, len(names))), formula=pl.lit(matrix.formula)
             )
-            table.write_parquet(temporary)
+            content = BytesIO()  # Polars makes another error of a full disk
+            table.write_parquet(content)
+            temporary.write_bytes(content.getvalue())
     return path
 
 

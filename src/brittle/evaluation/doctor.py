@@ -176,6 +176,9 @@ class _Examination:
         if not self.known:
             state = "does not say which data this run is on" if os.path.lexists(self.folder / RUN) else "is missing"
             yield self._about(self.folder / RUN, state)
+        for path in (self.folder / name for name in OURS):
+            if os.path.lexists(path) and not path.is_dir():
+                yield self._about(path, "is no folder")
 
     def _images(self) -> Iterator[Finding]:
         present = [self.folder / name for name in (READ, IMAGES) if os.path.lexists(self.folder / name)]
@@ -257,6 +260,8 @@ class _Examination:
             return "holds other samples than were written to it"
         decoded = None if path.parent.name in self.imported or self.known.get("stored") else self.decoded
         if decoded is not None and not _has_all(samples, decoded.ids, about):
+            if len(samples) == len(decoded.ids):
+                return "holds rows of other images than the run's"
             return f"holds {len(samples)} rows, and the run has {len(decoded.ids)} images"
         return ""
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._io import read_csv
+from brittle._texts import read_csv
 from brittle._types import Image
 from brittle.benchmarks import CLEAN, Benchmark, Cell
 from brittle.corruptions import get_corruption
@@ -20,6 +20,9 @@ from brittle.evaluation.records import Call
 from brittle.evaluation.results import Results, load_results
 from brittle.evaluation.store import Store
 from brittle.models.model import Scores
+
+LARGEST_LEVEL = 1_000_000
+"""No scale of corruptions goes further, and beyond some level numbers cannot be told apart in a name of a file."""
 
 COLUMNS = ("sample", "corruption", "level", "prediction")
 SCHEMA = {
@@ -69,7 +72,10 @@ def _check(raw: pl.DataFrame, path: Path) -> None:
     for bad, sentence in (
         (pl.col("sample").is_null(), "has no sample"),
         (pl.col("corruption").is_null(), "has no corruption; write the name of one, or clean"),
-        (~(level.is_finite() & (level >= 0)).fill_null(False), "has level {level!r}; it must be a number from 0"),
+        (
+            ~level.is_between(0, LARGEST_LEVEL).fill_null(False),
+            f"has level {{level!r}}; it must be a number from 0 to {LARGEST_LEVEL:,}",
+        ),
         ((pl.col("corruption") == CLEAN) & (level != 0), "is clean and has level {level}; clean images have level 0"),
         (~is_class.fill_null(False), "has prediction {prediction!r}; it must be the number of a class, from 0"),
         (

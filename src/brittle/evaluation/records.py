@@ -13,7 +13,7 @@ import time
 import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -26,7 +26,7 @@ import numpy as np
 from brittle._errors import BrittleError, CallbackFailed
 from brittle._identity import as_data, digest, settings
 from brittle._io import COMMAND, atomic_write, is_complete, make_folder, make_way, missing_or_damaged, warn_damaged
-from brittle._types import Image
+from brittle._types import Image, printable
 from brittle.benchmarks import Benchmark, Cell
 from brittle.corruptions.registry import describe, stand_in
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from brittle.evaluation.results import Results
 
 FOLDER, CORRUPTIONS = "calls", "corruptions.json"
+LOST = "the record of that call is lost, and nothing else"
 PACKAGES = (
     *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
     *("torch", "timm", "transformers", "onnxruntime", "ray"),
@@ -199,30 +200,35 @@ def recorded(folder: Path, call: Call) -> Iterator[Call]:
         with atomic_write(path) as part:
             part.write_text(json.dumps(as_data(settings(call)), indent=1, ensure_ascii=False), encoding="utf-8")
 
+    def end(state: str) -> None:
+        call.state, call.seconds = printable(state), round(time.monotonic() - clock, 2)
+        keep()
+
     keep()
     try:
         yield call
-        call.state = "finished"
     except BaseException as error:
-        call.state = f"ended: {type(error).__name__}: {error}"
+        with suppress(OSError):  # what went wrong first is told
+            end(f"ended: {type(error).__name__}: {error}")
         raise
-    finally:
-        call.seconds = round(time.monotonic() - clock, 2)
-        keep()
+    try:
+        end("finished")
+    except OSError as error:
+        warn_damaged(path, LOST, f"cannot be written ({error.strerror})")
 
 
 def calls(folder: Path) -> tuple[Call, ...]:
     """All records of a run, oldest first; one that a crash left empty or cut off is named and left out."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    made, lost = [], "the record of that call is lost, and nothing else"
+    made = []
     for path in paths:
-        if missing_or_damaged(path, lost):
+        if missing_or_damaged(path, LOST):
             continue
         known = json.loads(path.read_text(encoding="utf-8"))
         if fits(Call, known) and _is_time(known.get("started", "")):
             made.append(read_record(Call, known))
         else:
-            warn_damaged(path, lost, "does not record a call")
+            warn_damaged(path, LOST, "does not record a call")
     return tuple(made)
 
 
@@ -243,7 +249,7 @@ def command_line(run: Run) -> str:
         options = [piece for name, value in known.get("options", {}).items() for piece in _option(name, value)]
         imports = [piece for name in known.get("import", []) for piece in ("--import", str(name))]
         arguments = [*imports, *known["command"].split(), *map(str, known.get("arguments", [])), *options]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
     return shlex.join(["brittle", *arguments])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ from brittle._io import (
     make_folder,
     make_way,
     missing_or_damaged,
-    seal,
+    sealed,
     warn_damaged,
 )
 
@@ -35,9 +36,10 @@ def write_row_file(path: Path, rows: pl.DataFrame, about: Mapping[str, str]) -> 
     """Write rows with what is known about them, whole or not at all."""
     make_folder(path.parent)
     make_way(path)
+    content = BytesIO()  # Polars makes another error of a full disk
+    rows.write_parquet(content, compression="zstd", metadata={**about, PLACE: _place(path), SEAL: UNSEALED})
     with atomic_write(path) as part:
-        rows.write_parquet(part, compression="zstd", metadata={**about, PLACE: _place(path), SEAL: UNSEALED})
-        seal(part)
+        part.write_bytes(sealed(content.getvalue()))
 
 
 def row_metadata(path: Path) -> dict[str, str]:

@@ -98,6 +98,8 @@ class Store:
         self._made: list[Path] = []
         self._presence: Presence | None = None
         self._data_key: str | None = None
+        self._process = os.getpid()
+        self._written_to: set[Path] = set()
 
     def claim_for(self, dataset: Dataset, *, overwrite: bool = False) -> None:
         """Make the folder a run on this dataset."""
@@ -111,8 +113,8 @@ class Store:
         yet and that no process works on, such as one that was killed at its start, is taken over. `overwrite` removes
         what a run has left in the folder, and nothing else.
         """
-        if self.folder.exists() and not self.folder.is_dir():
-            raise BrittleError(f"{str(self.folder)!r} is a file; a run is kept in a folder")
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            raise BrittleError(f"{str(self.folder)!r} is no folder, and a run is kept in one; choose another name")
         place = str(self.folder.absolute())
         if printable(place) != place:
             raise BrittleError(
@@ -143,9 +145,11 @@ class Store:
         else:
             self._check_rows(identity.get("data_key"))
             make_way(path)
-            if path.is_file():
+            if os.path.lexists(path):
                 kept = set_aside(path)  # it may be of another program
                 warn_damaged(path, f"it is written again, and is kept as {kept.name!r}", "does not describe a run")
+        for name in OURS:
+            make_way(self.folder / name, folder=True)
         sweep_run(self.folder)
         if not create(path, toml_text(identity)):
             other = differences(self.known() or {}, identity)  # without locks another process may have been faster
@@ -159,7 +163,8 @@ class Store:
         known = read_toml(self.folder / RUN)
         if known is None or not {"data", "images", "classes"} <= known.keys() or not fits(Run, known):
             return None
-        return known if len(known.get("cells", ())) == known.get("cell_count", 0) else None
+        cells = known.get("cells", [])
+        return known if isinstance(cells, list) and len(cells) == known.get("cell_count", 0) else None
 
     def _check_ours(self, path: Path) -> None:
         """Raise if there are files in a folder that is no run's."""
@@ -178,8 +183,11 @@ class Store:
                 )
 
     def _results(self) -> Iterator[Path]:
-        for folder in ROW_FOLDERS:
-            yield from (file for file in (self.folder / folder).glob(OURS[folder]) if holds_rows(file))
+        for kind in ROW_FOLDERS:
+            folders = [place for place in (self.folder / kind, *(self.folder / kind).glob("*/")) if place.is_dir()]
+            for place in folders:
+                os.scandir(place).close()  # raises where it may not be read; a glob would find nothing in it
+            yield from (file for file in (self.folder / kind).glob(OURS[kind]) if holds_rows(file))
 
     def has_results(self) -> bool:
         """Whether anything has been computed."""
@@ -215,6 +223,8 @@ class Store:
                 self._presence.close()
 
     def _abandon(self) -> None:
+        if os.getpid() != self._process:  # a fork of it, made by a model
+            return
         with suppress(OSError), locked(self.folder):
             if self._presence is not None and self._presence.alone() and not self.has_results():
                 self._clear(images=not decoded_for(self.folder, self._data_key))
@@ -343,8 +353,10 @@ class Store:
 
     def write_rows(self, path: Path, rows: pl.DataFrame, about: Mapping[str, str] | None = None) -> None:
         """Write a file of rows, which names its data, and what else is known about it."""
-        if not (self.folder / RUN).is_file():
-            raise FileNotFoundError(f"{str(self.folder)!r} was removed while a run worked in it; run it again")
+        for place in (self.folder / RUN, *({path.parent} & self._written_to)):
+            if not place.exists():
+                raise FileNotFoundError(f"{str(place)!r} was removed while a run worked in it; run it again")
+        self._written_to.add(path.parent)
         data = {DATA: self._data_key} if self._data_key else {}
         write_row_file(path, rows, {**data, **(about or {})})
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from brittle._errors import BrittleError
 from brittle._html import html_block, html_table, html_title
-from brittle._io import read_csv
+from brittle._texts import read_csv
 from brittle._types import FloatArray, check_fractions
 
 FOLDER = Path(__file__).parent / "published"

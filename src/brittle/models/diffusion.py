@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +14,7 @@ import numpy as np
 from brittle._errors import BrittleError, BrittleTypeError
 from brittle._identity import canonical
 from brittle._optional import quiet_libraries, require
+from brittle._texts import read_json_file
 from brittle._types import Image
 from brittle.models.model import Scores, model_source
 from brittle.models.preprocessing import resize
@@ -82,7 +82,7 @@ def _index(folder: Path, parts: Sequence[str] = PARTS) -> dict[str, Any]:
             "give the folder that save_pretrained wrote, not one of its parts"
         )
     try:
-        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        index: dict[str, Any] = read_json_file(file)
     except ValueError as error:
         raise BrittleError(f"{str(file)!r} is damaged: {error}") from error
     missing = [part for part in parts if part not in index]

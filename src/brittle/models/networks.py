@@ -322,12 +322,12 @@ def _texts(path: Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
-def _json_text(text: str) -> Any:
-    """A value of JSON; None if it is none."""
+def _json_text(text: str, otherwise: Any = None) -> Any:
+    """A value of JSON; something else if it is none."""
     try:
         return json.loads(text)
-    except ValueError:
-        return None
+    except (ValueError, RecursionError):
+        return otherwise
 
 
 @model_source("weights")
@@ -359,10 +359,11 @@ def from_weights(
             f"write a function that builds it, and give it the weights: FILE.py:FUNCTION,weights={path}"
         )
     spec, classes, *normalisation = (_json_text(metadata[key]) for key in KEYS)
-    if not isinstance(spec, str) or not all(isinstance(value, list) for value in (classes, *normalisation)):
+    lists = all(isinstance(value, list) for value in (classes, *normalisation))
+    if not isinstance(spec, str) or not lists or not all(isinstance(name, str) for name in classes):
         raise BrittleError(
             f"{str(path)!r} says that its network is {spec!r}, its classes {classes!r} and its normalisation "
-            f"{normalisation!r}; they must be a text and lists, as `brittle augment train` writes them"
+            f"{normalisation!r}; they must be a text, a list of texts and lists, as `brittle augment train` writes them"
         )
     if is_user_network(spec) and network is None:
         raise BrittleError(
@@ -371,8 +372,12 @@ def from_weights(
     module = build_network(network or spec, len(classes))
     load_into(module, path)
     overrides = {"mean": mean, "std": std, "size": size, "crop": crop, "interpolation": interpolation}
-    trained_size, trained_crop = (json.loads(metadata.get(key, "null")) for key in ("size", "crop"))
-    prepare = Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), trained_size, trained_crop)
+    texts = (metadata.get(key, "null") for key in ("size", "crop"))
+    trained_size, trained_crop = (_json_text(text, text[:40]) for text in texts)
+    try:
+        prepare = Preprocessing(tuple(normalisation[0]), tuple(normalisation[1]), trained_size, trained_crop)
+    except (ValueError, TypeError) as error:
+        raise BrittleError(f"{str(path)!r} does not say how its network sees images: {error}") from error
     prepare = changed(prepare, **overrides)
     model = TorchModel(module, name or path.stem, prepare, device=device, bf16=bf16)
     model.classes = tuple(classes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brittle._errors import BrittleError
-from brittle._io import read_lines
+from brittle._texts import read_lines
 from brittle.datasets import class_words, imagenet_names, read_class_names
 
 SLOT = "{}"

@@ -9,7 +9,7 @@ import time
 import zipfile
 from functools import wraps
 from hashlib import sha256
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from brittle._errors import BrittleError
 from brittle._identity import canonical
-from brittle._types import Image
+from brittle._types import Image, printable
 from brittle.models.model import Scores, model_source
 
 PROTOCOL = "brittle/1"
@@ -31,8 +31,8 @@ BATCH = 64
 BUSY = (429, 502, 503, 504)
 """Answers after which a request is tried again."""
 
-LARGEST = 1 << 28
-"""Bytes of an answer that are read at most."""
+LARGEST, PART = 1 << 28, 1 << 20
+"""Bytes of an answer that are read at most, in all and at once."""
 
 
 def identity(name: str, version: str) -> str:
@@ -72,7 +72,7 @@ class RemoteModel:
         self.announced, self.version = about["name"], about["version"]
         self.name = name or self.announced
         names = about.get("classes")
-        self.classes = tuple(map(str, names)) if isinstance(names, list) else ()
+        self.classes = tuple(printable(str(name)) for name in names) if isinstance(names, list) else ()
         self.batch_size = int(about.get("max_batch") or BATCH)
         described = {"protocol": PROTOCOL, "name": self.announced, "version": self.version, "format": form}
         self.key = sha256(canonical(described).encode()).hexdigest()[:16]
@@ -120,7 +120,7 @@ class RemoteModel:
             raise BrittleError(f"{self.url} answered {status} where a model announces itself: {_reason(answer)}")
         try:
             about = json.loads(answer)
-        except ValueError:
+        except (ValueError, RecursionError):
             about = None
         if not isinstance(about, dict) or about.get("protocol") != PROTOCOL:
             raise BrittleError(
@@ -128,7 +128,7 @@ class RemoteModel:
                 f"and gave {_reason(answer)}; brittle.models.serve_model is a server that does"
             )
         for field in ("name", "version"):
-            if not isinstance(about.get(field), str) or not about[field]:
+            if not isinstance(about.get(field), str) or not about[field] or printable(about[field]) != about[field]:
                 raise BrittleError(f"{self.url} announces no {field}; results are kept by name and version")
         most = about.get("max_batch")
         if most is not None and (not isinstance(most, int) or most < 1):
@@ -147,9 +147,7 @@ class RemoteModel:
                 connection = self._connected()
                 connection.request(method, path, body, headers)
                 response: HTTPResponse = connection.getresponse()
-                answer = response.read(LARGEST + 1)
-                if len(answer) > LARGEST:
-                    raise BrittleError(f"{self.url} answered with more than {LARGEST >> 20} MB; is it a model?")
+                answer = self._body(response)
             except BrittleError:
                 self._close()
                 raise
@@ -159,7 +157,7 @@ class RemoteModel:
                 failure = "refused the connection; is the server running?"
             except socket.gaierror:
                 failure = "has a host that cannot be found"
-            except (HTTPException, OSError) as error:
+            except (HTTPException, OSError, UnicodeError) as error:  # the last of a host or path with odd letters
                 failure = f"broke the connection off ({type(error).__name__})"
             else:
                 if response.status not in BUSY:
@@ -168,6 +166,23 @@ class RemoteModel:
             self._close()
         tries = f" (tried {self.retries + 1} times)" if self.retries else ""
         raise BrittleError(f"{self.url} {failure}{tries}")
+
+    def _body(self, response: HTTPResponse) -> bytes:
+        """All of an answer, unless it is too long, or comes so slowly that it might never end."""
+        body, length, end = bytearray(), response.length, time.monotonic() + self.timeout
+        while length is None or len(body) < length:
+            part = response.read1(PART if length is None else min(PART, length - len(body)))
+            if not part and length is not None:
+                raise IncompleteRead(bytes(body), length - len(body))
+            if not part:
+                break
+            body += part
+            if len(body) > LARGEST:
+                raise BrittleError(f"{self.url} answered with more than {LARGEST >> 20} MB; is it a model?")
+            if time.monotonic() > end:
+                raise TimeoutError
+        response.close()  # the connection stays open
+        return bytes(body)
 
     def _connected(self) -> HTTPConnection:
         if self._connection is None:
@@ -192,10 +207,18 @@ class RemoteModel:
 def _read_scores(answer: bytes, kind: str, url: str) -> Scores:
     try:
         if kind.partition(";")[0].strip() == "application/json":
-            return np.asarray(json.loads(answer)["scores"], np.float32)
-        with np.load(io.BytesIO(answer), allow_pickle=False) as arrays:
-            return np.asarray(arrays["scores"], np.float32)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
+            scores = np.asarray(json.loads(answer)["scores"])
+        else:
+            with zipfile.ZipFile(io.BytesIO(answer)) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+            if size > LARGEST:
+                raise ValueError(f"{size:,} bytes")
+            with np.load(io.BytesIO(answer), allow_pickle=False) as arrays:
+                scores = arrays["scores"]
+        if scores.dtype.kind not in "biuf":
+            raise TypeError(f"scores of {scores.dtype}")
+        return scores.astype(np.float32)
+    except Exception as error:  # a damaged archive raises whatever its bytes lead to
         raise BrittleError(
             f"{url} must answer with scores, as npz or JSON, and gave {_reason(answer)} ({kind or 'no content type'})"
         ) from error
@@ -206,7 +229,7 @@ def _reason(answer: bytes) -> str:
     try:
         given = json.loads(answer)
         text = str(given["error"]) if isinstance(given, dict) and "error" in given else answer.decode()
-    except ValueError:
+    except (ValueError, RecursionError):
         text = answer[:400].decode("ascii", "replace")
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return repr(text[:120] + ("…" if len(text) > 120 else "")) if text else "nothing"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
+from brittle._texts import read_toml_file
 from brittle.benchmarks import Benchmark, Cell, load_benchmark
 from brittle.datasets import CIFAR10
 from brittle.datasets.cifar import CIFAR100
@@ -57,10 +57,7 @@ class PaperEntry:
 
 def load_paper_entry(path: str | Path) -> PaperEntry:
     """What a TOML file says of the paper: link, name (its title), authors, venue, architecture, additional_data."""
-    try:
-        known = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BrittleError(f"{str(path)!r} is not a TOML file: {error}") from error
+    known = read_toml_file(Path(path), "a paper")
     names = [one.name for one in fields(PaperEntry)]
     for key in known:
         if key not in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
+from brittle._texts import read_json_file
 from brittle.datasets import CLASSES_FILE, cns_bench
 
 CARD = "sampling.json"
@@ -98,7 +98,7 @@ def _cards(root: Path) -> list[dict[str, Any]]:
     cards = []
     for path in sorted(root.rglob(CARD)):
         try:
-            cards.append(dict(json.loads(path.read_text(encoding="utf-8"))))
+            cards.append(dict(read_json_file(path)))
         except (ValueError, TypeError) as error:
             raise BrittleError(f"{str(path)!r}, which says how images were made, is damaged: {error}") from error
     return cards

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from brittle._errors import BrittleError
 from brittle._io import atomic_write
+from brittle._texts import read_json_file
 from brittle._types import as_bool_array
 from brittle.datasets import Dataset
 from brittle.metrics import Estimate, bootstrap, published_table, wilson
@@ -297,7 +298,7 @@ def read_thresholds(path: str | Path) -> tuple[dict[str, float], int]:
     if not file.is_file():
         raise FileNotFoundError(f"there is no file of thresholds {str(path)!r}; `brittle slide filter` writes one")
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_json_file(file)
         values, least = {str(name): float(value) for name, value in data["thresholds"].items()}, int(data["least"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BrittleError(

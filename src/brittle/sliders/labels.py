@@ -16,6 +16,7 @@ import polars as pl
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
+from brittle._texts import read_json_file
 from brittle.metrics import Estimate, wilson
 
 LABELS = ("class", "partial", "not class")
@@ -177,7 +178,7 @@ def _label(text: str, words: Mapping[str, str], where: str) -> str:
 def _via_json(file: Path) -> dict[str, dict[str, Any]]:
     """The attributes of each file, from a VIA project or its annotations; options by their descriptions, if any."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8-sig"))
+        data = read_json_file(file)
     except ValueError as error:
         raise BrittleError(f"{str(file)!r} is no JSON file: {error}") from error
     if {"project", "file", "metadata"} <= set(data):

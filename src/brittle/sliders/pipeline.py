@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
-from brittle._io import atomic_write, read_lines
+from brittle._io import atomic_write
 from brittle._optional import quiet_libraries, require
+from brittle._texts import read_lines
 from brittle.datasets import class_words, imagenet_names
 from brittle.metrics import published_table
 from brittle.models.diffusion import load_pipeline

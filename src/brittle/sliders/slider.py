@@ -13,6 +13,7 @@ from typing import Any
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write
 from brittle._optional import require
+from brittle._texts import read_json_file
 from brittle.models.networks import load_weights
 from brittle.sliders.pipeline import shift_folder
 
@@ -236,7 +237,7 @@ def load_slider(folder: str | Path) -> Slider:
                 "or read a published .pt file with load_published_slider"
             )
     try:
-        card = json.loads((root / CARD).read_text(encoding="utf-8"))
+        card = read_json_file(root / CARD)
         prompt, shift, rank, alpha = (card[key] for key in ("prompt", "shift", "rank", "alpha"))
     except (ValueError, KeyError, TypeError) as error:
         raise BrittleError(f"the card {str(root / CARD)!r} is damaged: {error!r}") from error
@@ -354,7 +355,7 @@ def _slider_at(path: Path) -> SliderFile:
     shift = match["shift"]
     if path.is_dir():
         try:
-            shift = shift_folder(json.loads((path / CARD).read_text(encoding="utf-8"))["shift"])
+            shift = shift_folder(read_json_file(path / CARD)["shift"])
         except (ValueError, KeyError, TypeError) as error:
             raise BrittleError(f"the card {str(path / CARD)!r} is damaged: {error!r}") from error
     return SliderFile(str(path), shift, int(match["number"]))

@@ -17,6 +17,7 @@ from brittle._io import atomic_write, missing_or_damaged
 from brittle._optional import require
 from brittle._parallel import check_engine
 from brittle._ray import Done, map_on_ray, ray_cluster
+from brittle._texts import read_json_file
 from brittle._types import check_seed
 from brittle.corruptions import Draws
 from brittle.models.diffusion import as_pipeline
@@ -425,7 +426,7 @@ def _is_trained(folder: Path, base: Base, pair: Pair, settings: Mapping[str, Any
     if any(missing_or_damaged(folder / name, "the slider is trained again") for name in (CARD, WEIGHTS)):
         return False
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        card = read_json_file(folder / CARD)
         trained = {**card["training"], **{key: card[key] for key in ("prompt", "shift", "rank", "alpha")}}
     except (ValueError, KeyError, TypeError) as error:
         raise BrittleError(

@@ -18,6 +18,7 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write, is_complete, missing_or_damaged
 from brittle._parallel import check_engine
 from brittle._ray import map_on_ray, ray_cluster
+from brittle._texts import read_json_file
 from brittle._types import Progress
 from brittle.datasets.cns import CLASSES_FILE, cns_bench
 from brittle.datasets.load import StoredSet, shift_cells
@@ -74,7 +75,7 @@ def check_card(folder: Path, settings: Mapping[str, Any]) -> bool:
     if not path.is_file():
         return False
     try:
-        saved = dict(json.loads(path.read_text(encoding="utf-8")))
+        saved = dict(read_json_file(path))
     except (ValueError, TypeError) as error:
         raise BrittleError(
             f"{str(path)!r}, which says how images were made, is damaged; remove the folder to draw them again"

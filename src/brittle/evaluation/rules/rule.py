@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import tomllib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._identity import settings
+from brittle._texts import read_toml_file
 from brittle.evaluation.confidence import CONFIDENCE_METRICS, ConfidenceMetric
 from brittle.metrics import Metric, list_metrics
 
@@ -221,12 +222,7 @@ class Rule:
 def load_rules(path: str | Path) -> list[Rule]:
     """The rules of a TOML file, each a [[rule]]."""
     file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"there is no rules file {str(file)!r}")
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BrittleError(f"{str(file)!r} is not a TOML file: {error}") from error
+    data = read_toml_file(file, "rules")
     for key in data:
         if key != "rule":
             raise BrittleError(f"{str(file)!r} has an unknown key {key!r}; its rules are tables [[rule]]")
@@ -265,7 +261,7 @@ def _find_metric(given: str, where: str) -> str:
 def _check_number(value: object, key: str, where: str) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise BrittleError(f"{key} in {where} is a number, got {value!r}")
 
 
