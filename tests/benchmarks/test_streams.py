@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle.benchmarks import Benchmark, Entry, StreamBenchmark, is_stream, list_streams, load_stream_benchmark
+from brittle.benchmarks import (
+    Benchmark,
+    Entry,
+    StreamBenchmark,
+    find_corruptions,
+    is_stream,
+    list_streams,
+    load_benchmark,
+    load_stream_benchmark,
+)
 from tests.errors import naming
 
 LABELS = np.repeat(np.arange(5), 40)
@@ -108,3 +117,12 @@ def test_bad_recipes_are_refused(tmp_path: Path) -> None:
     WINTER.save(file)
     with pytest.raises(BrittleError, match=r"\[stream\]"):
         StreamBenchmark.load(file)
+
+
+def test_a_stream_is_named_where_a_benchmark_is_wanted() -> None:
+    with pytest.raises(BrittleError, match="cifar10-c-continual' is a stream"):
+        load_benchmark("cifar10-c-continual")
+    with pytest.raises(BrittleError, match="did you mean 'cifar10-c-continual'"):
+        load_benchmark("cifar10-c-contnual")
+    members = [entry.corruption for entry in load_stream_benchmark("cifar10-c-continual").benchmark.entries]
+    assert find_corruptions(benchmark="cifar10-c-continual") == members

@@ -15,6 +15,7 @@ from brittle.benchmarks import Benchmark, Entry, StreamBenchmark
 from brittle.cli import app
 from brittle.evaluation import check_run, stream_scores, stream_tables
 from brittle.models import wrap_model
+from brittle.publish import leaderboard_tables
 from tests.errors import naming
 
 DATA = brittle.load_dataset("demo").limited(40)
@@ -84,7 +85,13 @@ def test_scores_are_those_of_the_rows(tmp_path: Path) -> None:
     [table] = stream_tables(results)
     assert [row[0] for row in table.rows] == ["fog", "contrast", "mean"]
     results.report(tmp_path / "report.html")
-    assert "Error over time" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("Error over time") < page.index("In short")
+    assert stream.hash in page
+    with pytest.raises(BrittleError, match="stream"):
+        results.find_benchmark()
+    with pytest.raises(BrittleError, match="stream"):
+        leaderboard_tables(results)
     static = rows.filter(model="demo-standard", level=3.0, segment=1).sort("sample")
     ordinary = brittle.evaluate("demo:standard", DATA, RECIPE).rows.filter(level=3.0).sort("sample").collect()
     assert static["prediction"].to_list() == ordinary["prediction"].to_list()  # a model that does not adapt

@@ -16,9 +16,8 @@ from brittle._errors import BrittleError
 from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._random import generator
-from brittle.benchmarks.benchmark import RECIPES, Benchmark, Cell, Level, ends
+from brittle.benchmarks.benchmark import STREAM_RECIPES, Benchmark, Cell, Level, ends
 
-STREAM_RECIPES = RECIPES / "streams"
 ORDERS = ("continual", "gradual", "mixed")
 LABELS = ("shuffled", "correlated")
 RESETS = ("start", "segment")
