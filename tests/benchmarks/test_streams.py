@@ -86,8 +86,9 @@ def test_a_changed_stream_has_another_name_and_hash() -> None:
     stream = load_stream_benchmark("cifar10-c-continual")
     assert stream.cut(batch_size=200) == stream
     changed = [stream.cut(batch_size=64), stream.cut(seed=1), stream.cut(["fog"]), stream.cut(severities=[3])]
+    changed.append(stream.cut(["snow"]).cut(batch_size=64))
     assert {one.name for one in changed} == {"cifar10-c-continual-custom"}
-    assert len({one.hash for one in [stream, *changed]}) == 5
+    assert len({one.hash for one in [stream, *changed]}) == 6
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,17 @@ def test_streams_on_the_command_line(tmp_path: Path) -> None:
     assert list(score["corruptions"]) == ["imagenet-c/fog", "imagenet-c/contrast"]
     table = CliRunner().invoke(app, ["compare", run, "--format", "csv"])
     assert table.stdout.splitlines()[1].startswith("fog,")
+    drawn = CliRunner().invoke(app, ["compare", run, "--figure", str(tmp_path / "stream.pdf")])
+    assert drawn.exit_code == 0, drawn.output
+    assert (tmp_path / "stream.pdf").read_bytes().startswith(b"%PDF")
+    cells = CliRunner().invoke(app, [*base[:-1], "cifar10-c", "-c", "fog", "-s", "5", "-o", run])
+    assert cells.exit_code == 0, cells.output
+    both = CliRunner().invoke(app, ["compare", run])
+    assert "on the stream cifar10-c-continual-custom" in both.output
+    assert "accuracy by corruption" in both.output
+    alone = CliRunner().invoke(app, ["compare", run, "-b", "cifar10-c-continual-custom"])
+    assert "on the stream" in alone.output
+    assert "accuracy by corruption" not in alone.output
     for wrong, named in ((["--difficulty", "2"], "--difficulty"), (["--textures", run], "textures")):
         refused = CliRunner().invoke(app, [*base, *wrong, "-o", str(tmp_path / "other")])
         assert refused.exit_code == 2

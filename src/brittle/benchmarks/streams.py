@@ -146,7 +146,7 @@ class StreamBenchmark:
         """The stream with a subset of its corruptions, other severities, another seed or batch size."""
         recipe = self.benchmark.cut(corruptions, severities=severities, seed=seed)
         changed = replace(self, benchmark=recipe, batch_size=batch_size or self.batch_size)
-        if changed.hash != self.hash and recipe.name == self.name:
+        if changed.hash != self.hash and recipe.name == self.name and not self.name.endswith("-custom"):
             changed = replace(changed, benchmark=replace(recipe, name=f"{self.name}-custom"))
         return changed
 
