@@ -20,6 +20,7 @@ from brittle.evaluation.tables.formats import Better, Column, ScoreTable, Value
 from brittle.evaluation.tables.scores import OVER_IMAGES, table_title
 from brittle.metrics import (
     BINS,
+    WIDENED,
     Estimate,
     bootstrap,
     brier_scores,
@@ -27,6 +28,7 @@ from brittle.metrics import (
     confidence_bins,
     deal_into_groups,
     equal_mass_bins,
+    mean_interval,
     negative_log_likelihoods,
     resampled_means,
     risk_coverage,
@@ -76,6 +78,12 @@ CONFIDENCE_METRICS = (
 )
 """All of them, in the order of tables."""
 
+MEAN_GAP = "mean gap"
+"""What is right minus the confidence, of each sample."""
+
+LIMITS = {"brier": (0.0, 2.0), "aurc": (0.0, 1.0), "accuracy_at_90": (0.0, 1.0)}
+"""Between which values the intervals of means hold for few predictions too, as those of accuracies do."""
+
 GAPS = tuple(one.field for one in CONFIDENCE_METRICS if one.is_gap)
 SMOOTH = tuple(one for one in CONFIDENCE_METRICS if not one.is_gap)
 
@@ -106,13 +114,11 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     if "confidence" in known and ((sure >= 0) & (sure <= 1)).all():
         curve = risk_coverage(sure, right)
         smooth["aurc"], smooth["accuracy_at_90"] = curve.area_values(), curve.accuracy_values()
-        ranks = np.empty(count, np.int64)
-        ranks[curve.order[::-1]] = equal_mass_bins(count)
-        shared = shared_by_ties(sure, right.astype(np.float64), curve.order)
+        smooth[MEAN_GAP] = right - sure
         groups = np.arange(count) if count <= GROUPS else deal_into_groups(count, GROUPS, seed=seed)
         size = min(count, GROUPS)
-        for name, place, gap in (("ece", confidence_bins(sure), right - sure), ("adaptive_ece", ranks, shared - sure)):
-            sums = np.bincount(groups * BINS + place, gap, size * BINS).reshape(size, BINS)
+        equal_width = np.bincount(groups * BINS + confidence_bins(sure), right - sure, size * BINS).reshape(size, BINS)
+        for name, sums in (("ece", equal_width), ("adaptive_ece", _adaptive_sums(sure, right, groups, size))):
             gaps[name] = sums * size / count
             values[name] = float(np.abs(sums.sum(axis=0)).sum() / count)
     if "label_probability" in known:
@@ -125,6 +131,27 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     return CellConfidences(
         count, values | {name: float(column.mean()) for name, column in smooth.items()}, smooth, gaps
     )
+
+
+def _adaptive_sums(
+    sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.integer], size: int
+) -> NDArray[np.float64]:
+    """For each group and each bin of equally many predictions the sum of what is right minus the confidence.
+
+    Predictions of one confidence share what is right. What each of them adds to that belongs to all the bins that they
+    lie in, so that the sums still vary with the groups.
+    """
+    order = np.argsort(sure, kind="stable")
+    place = np.empty(len(sure), np.int64)
+    place[order] = equal_mass_bins(len(sure))
+    shared = shared_by_ties(sure, right.astype(np.float64), order)
+    sums = np.bincount(groups * BINS + place, shared - sure, size * BINS).reshape(size, BINS)
+    ties, counts = np.unique(sure, return_inverse=True, return_counts=True)[1:]
+    tied = np.flatnonzero(counts[ties] > 1)
+    if len(tied):
+        shares = np.bincount(ties * BINS + place, minlength=len(counts) * BINS).reshape(-1, BINS) / counts[:, None]
+        np.add.at(sums, groups[tied], (right - shared)[tied, None] * shares[ties[tied]])
+    return sums
 
 
 @dataclass(eq=False)
@@ -171,6 +198,7 @@ class MeanConfidences:
         for one in wanted:
             if one.is_gap:
                 ends = calibration_interval(self.values[one.field], self.drawn[one.field], level)
+                ends = _with_mean_gap(ends, self.values[one.field], self.smooth[MEAN_GAP], level)
                 method = f"bootstrap, {len(self.drawn[one.field])} resamples, seed {self.seed}, on both sides"
             else:
                 bounded = one.field == "top5"
@@ -180,10 +208,25 @@ class MeanConfidences:
                 assert mean.low is not None
                 assert mean.high is not None
                 ends, method, place = (mean.low, mean.high), mean.method, place + 1
+                if one.field in LIMITS and not bounded:
+                    column = self.smooth[one.field]
+                    limits = min(LIMITS[one.field][0], column.min()), max(LIMITS[one.field][1], column.max())
+                    low, high = mean_interval(column, *limits, level=level)
+                    ends, method = (min(ends[0], float(low)), max(ends[1], float(high))), method + WIDENED
             low, high = max(ends[0], 0.0), min(ends[1], one.high)
             value = self.values[one.field]
             found[one.field] = Estimate(one.name, value, low, high, level, self.samples, method, one.percent)
         return found
+
+
+def _with_mean_gap(ends: tuple[float, float], value: float, gaps: FloatArray, level: float) -> tuple[float, float]:
+    """The interval of a calibration error, no narrower than that of the mean gap, than which the error is no smaller.
+
+    The resamples of few predictions that are all right and sure, or all wrong, do not tell how far the gap may reach.
+    """
+    low, high = map(float, mean_interval(np.clip(gaps, -1, 1), -1, 1, level=level))
+    nearest = max(low, -high, 0.0)
+    return min(ends[0], value - max(abs(float(gaps.mean())) - nearest, 0.0)), max(ends[1], -low, high)
 
 
 def difference_of(
