@@ -84,6 +84,9 @@ MEAN_GAP = "mean gap"
 LIMITS = {"brier": (0.0, 2.0), "aurc": (0.0, 1.0), "accuracy_at_90": (0.0, 1.0)}
 """Between which values the intervals of means hold for few predictions too, as those of accuracies do."""
 
+UNLIMITED = 1e6
+"""Stands for noise without limit."""
+
 GAPS = tuple(one.field for one in CONFIDENCE_METRICS if one.is_gap)
 SMOOTH = tuple(one for one in CONFIDENCE_METRICS if not one.is_gap)
 
@@ -164,6 +167,7 @@ class MeanConfidences:
     values: dict[str, float] = field(default_factory=dict)
     smooth: dict[str, FloatArray] = field(default_factory=dict)
     drawn: dict[str, FloatArray] = field(default_factory=dict)
+    noise: dict[str, FloatArray] = field(default_factory=dict)
     lacking: dict[str, int] = field(default_factory=dict)
     samples: int = 0
 
@@ -179,10 +183,12 @@ class MeanConfidences:
         resamples = min(self.resamples, MOST_RESAMPLES)
         if cell.gaps:
             both = np.hstack([cell.gaps[name] for name in GAPS])
-            means = np.abs(resampled_means(both, seed=self.seed, resamples=resamples))
-            for place, name in enumerate(GAPS):
-                drawn = means[:, place * BINS : (place + 1) * BINS].sum(axis=1)
-                self.drawn[name] = self.drawn.get(name, 0.0) + weight * drawn
+            means = resampled_means(both, seed=self.seed, resamples=resamples)
+            noise = np.abs(means - both.mean(axis=0)) * np.repeat([_shrunk(cell, name) for name in GAPS], BINS)
+            for into, distances in ((self.drawn, np.abs(means)), (self.noise, noise)):
+                for place, name in enumerate(GAPS):
+                    summed = distances[:, place * BINS : (place + 1) * BINS].sum(axis=1)
+                    into[name] = into.get(name, 0.0) + weight * summed
 
     def estimates(self, *, level: float = 0.95, only: Sequence[str] | None = None) -> dict[str, Estimate]:
         """Every metric that all cells have, with its interval."""
@@ -197,7 +203,8 @@ class MeanConfidences:
         found, place = {}, 0
         for one in wanted:
             if one.is_gap:
-                ends = calibration_interval(self.values[one.field], self.drawn[one.field], level)
+                drawn_errors, noise = self.drawn[one.field], self.noise[one.field]
+                ends = calibration_interval(self.values[one.field], drawn_errors, level, noise=noise)
                 ends = _with_mean_gap(ends, self.values[one.field], self.smooth[MEAN_GAP], level)
                 method = f"bootstrap, {len(self.drawn[one.field])} resamples, seed {self.seed}, on both sides"
             else:
@@ -219,14 +226,22 @@ class MeanConfidences:
         return found
 
 
-def _with_mean_gap(ends: tuple[float, float], value: float, gaps: FloatArray, level: float) -> tuple[float, float]:
-    """The interval of a calibration error, no narrower than that of the mean gap, than which the error is no smaller.
+def _shrunk(cell: CellConfidences, name: str) -> float:
+    """How much more gaps vary than their resamples: each bin has its own mean, and that takes a prediction from all."""
+    free = cell.samples - int((cell.gaps[name] != 0).any(axis=0).sum())
+    return math.sqrt(cell.samples / free) if free > 0 else UNLIMITED
 
-    The resamples of few predictions that are all right and sure, or all wrong, do not tell how far the gap may reach.
+
+def _with_mean_gap(ends: tuple[float, float], value: float, gaps: FloatArray, level: float) -> tuple[float, float]:
+    """The interval of a calibration error with what the mean gap tells, than which the error is never smaller.
+
+    It reaches as far up, and not below the smallest absolute gap. Resamples of few predictions that are all right and
+    sure, or all wrong, do not tell how far the gap may reach; its own interval does.
     """
     low, high = map(float, mean_interval(np.clip(gaps, -1, 1), -1, 1, level=level))
     nearest = max(low, -high, 0.0)
-    return min(ends[0], value - max(abs(float(gaps.mean())) - nearest, 0.0)), max(ends[1], -low, high)
+    down = max(abs(float(gaps.mean())) - nearest, 0.0)
+    return max(min(ends[0], value - down), nearest), max(ends[1], -low, high)
 
 
 def difference_of(
