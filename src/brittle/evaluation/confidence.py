@@ -20,7 +20,6 @@ from brittle.evaluation.tables.formats import Better, Column, ScoreTable, Value
 from brittle.evaluation.tables.scores import OVER_IMAGES, table_title
 from brittle.metrics import (
     BINS,
-    WIDENED,
     Estimate,
     bootstrap,
     brier_scores,
@@ -136,9 +135,7 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     )
 
 
-def _adaptive_sums(
-    sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.integer], size: int
-) -> NDArray[np.float64]:
+def _adaptive_sums(sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.integer], size: int) -> FloatArray:
     """For each group and each bin of equally many predictions the sum of what is right minus the confidence.
 
     Predictions of one confidence share what is right. What each of them adds to that belongs to all the bins that they
@@ -148,7 +145,8 @@ def _adaptive_sums(
     place = np.empty(len(sure), np.int64)
     place[order] = equal_mass_bins(len(sure))
     shared = shared_by_ties(sure, right.astype(np.float64), order)
-    sums = np.bincount(groups * BINS + place, shared - sure, size * BINS).reshape(size, BINS)
+    sums: FloatArray = np.zeros((size, BINS))
+    np.add.at(sums, (groups, place), shared - sure)
     ties, counts = np.unique(sure, return_inverse=True, return_counts=True)[1:]
     tied = np.flatnonzero(counts[ties] > 1)
     if len(tied):
@@ -215,11 +213,11 @@ class MeanConfidences:
                 assert mean.low is not None
                 assert mean.high is not None
                 ends, method, place = (mean.low, mean.high), mean.method, place + 1
-                if one.field in LIMITS and not bounded:
-                    column = self.smooth[one.field]
-                    limits = min(LIMITS[one.field][0], column.min()), max(LIMITS[one.field][1], column.max())
-                    low, high = mean_interval(column, *limits, level=level)
-                    ends, method = (min(ends[0], float(low)), max(ends[1], float(high))), method + WIDENED
+                if one.field in LIMITS:
+                    least, most = LIMITS[one.field]
+                    limits = min(least, float(column.min())), max(most, float(column.max()))
+                    wider = [float(end) for end in mean_interval(column, *limits, level=level)]
+                    ends = min(ends[0], wider[0]), max(ends[1], wider[1])
             low, high = max(ends[0], 0.0), min(ends[1], one.high)
             value = self.values[one.field]
             found[one.field] = Estimate(one.name, value, low, high, level, self.samples, method, one.percent)
