@@ -128,6 +128,9 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
     return ax
 
 
+NO_CONFIDENCE = "some predictions of {!r} have no confidence between 0 and 1 to draw; import them with one"
+
+
 def plot_reliability(
     results: Results, benchmark: Recipe = None, *, models: Names = None, figure: Canvas = None
 ) -> AxesArray:
@@ -140,7 +143,7 @@ def plot_reliability(
     measured = [model_calibration(results, recipe, model) for model in shown]
     for model, one in zip(shown, measured, strict=True):
         if one is None:
-            raise BrittleError(f"some predictions of {model!r} have no confidence between 0 and 1 to draw")
+            raise BrittleError(NO_CONFIDENCE.format(model))
     with style.many_axes(figure, len(shown), height=2.3, sharex=True, sharey=True) as axes:
         lines: dict[str, Any] = {}
         for ax, model, one in zip(axes, shown, measured, strict=True):
@@ -164,6 +167,8 @@ def plot_risk_coverage(results: Results, benchmark: Recipe = None, *, models: Na
         each = []
         for group in cells:
             _, (right, sure) = results.columns(model, group, ["correct", "confidence"])
+            if not ((sure >= 0) & (sure <= 1)).all():
+                raise BrittleError(NO_CONFIDENCE.format(model))
             found = [risk_coverage(sure[:, place], right[:, place]) for place in range(len(group))]
             each.append(np.mean([np.interp(grid, one.coverage, one.risk) for one in found], axis=0))
         curves[model] = 100 * grid, 100 * np.mean(each, axis=0)
