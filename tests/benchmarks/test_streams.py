@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from brittle import BrittleError
-from brittle.benchmarks import Benchmark, Entry, StreamBenchmark, is_stream, list_streams, load_stream_benchmark
+from brittle.benchmarks import (
+    Benchmark,
+    Entry,
+    StreamBenchmark,
+    find_corruptions,
+    is_stream,
+    list_streams,
+    load_benchmark,
+    load_stream_benchmark,
+)
 from tests.errors import naming
 
 LABELS = np.repeat(np.arange(5), 40)
@@ -77,8 +86,9 @@ def test_a_changed_stream_has_another_name_and_hash() -> None:
     stream = load_stream_benchmark("cifar10-c-continual")
     assert stream.cut(batch_size=200) == stream
     changed = [stream.cut(batch_size=64), stream.cut(seed=1), stream.cut(["fog"]), stream.cut(severities=[3])]
+    changed.append(stream.cut(["snow"]).cut(batch_size=64))
     assert {one.name for one in changed} == {"cifar10-c-continual-custom"}
-    assert len({one.hash for one in [stream, *changed]}) == 5
+    assert len({one.hash for one in [stream, *changed]}) == 6
 
 
 @pytest.mark.parametrize(
@@ -108,3 +118,12 @@ def test_bad_recipes_are_refused(tmp_path: Path) -> None:
     WINTER.save(file)
     with pytest.raises(BrittleError, match=r"\[stream\]"):
         StreamBenchmark.load(file)
+
+
+def test_a_stream_is_named_where_a_benchmark_is_wanted() -> None:
+    with pytest.raises(BrittleError, match="cifar10-c-continual' is a stream"):
+        load_benchmark("cifar10-c-continual")
+    with pytest.raises(BrittleError, match="did you mean 'cifar10-c-continual'"):
+        load_benchmark("cifar10-c-contnual")
+    members = [entry.corruption for entry in load_stream_benchmark("cifar10-c-continual").benchmark.entries]
+    assert find_corruptions(benchmark="cifar10-c-continual") == members

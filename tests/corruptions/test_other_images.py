@@ -125,8 +125,9 @@ def test_alpha_is_kept_unless_there_are_four_bands(name: str) -> None:
         (bands(3, 16).astype(np.uint16) * 257, 65535),
         (bands(5, 16) * np.float32(0.1) - 5, (-10, 40)),
         (bands(4, 16) / 7.3, 40),
+        (np.float16(bands(3, 16)) - 100, (-100, 160)),
     ],
-    ids=["uint16", "float32 bands", "float64 RGBA"],
+    ids=["uint16", "float32 bands", "float64 RGBA", "float16"],
 )
 def test_severity_zero_gives_the_same_values(corruption: Corruption, image: np.ndarray, data_range: object) -> None:
     if corruption.channels == "rgb" and image.shape[2] == 5:

@@ -10,6 +10,7 @@ import brittle
 from brittle import BrittleError
 from brittle.benchmarks import Benchmark, Entry
 from brittle.evaluation import CONFIDENCE_METRICS, Results, Rule, calibration_by_cell, check_rules, evaluate
+from brittle.evaluation.confidence import COLUMNS, GROUPS, MeanConfidences, cell_confidences
 from brittle.metrics import (
     accuracy_at_coverage,
     adaptive_calibration_error,
@@ -58,6 +59,51 @@ def test_scores_are_those_of_each_cell(results: Results) -> None:
             assert {name: one.value for name, one in estimates.items()} == pytest.approx(wanted, abs=1e-6)
             assert all(one.low <= one.value <= one.high for one in estimates.values())
         assert not scored.missing
+
+
+@pytest.mark.parametrize("count", [200, GROUPS + 500])
+def test_intervals_of_tied_confidences_are_those_of_real_resamples(count: int) -> None:
+    rng = np.random.default_rng(count)
+    sure = np.ceil(rng.beta(3, 1, count) * 5) / 5
+    right = rng.random(count) < sure * 0.8
+    columns = {"correct": right, "confidence": sure, **dict.fromkeys(COLUMNS[2:], np.full(count, np.nan))}
+    mean = MeanConfidences(resamples=600)
+    mean.add(cell_confidences(columns), 1.0)
+    draws = rng.integers(count, size=(600, count))
+    for field, measure in (("ece", expected_calibration_error), ("adaptive_ece", adaptive_calibration_error)):
+        real = np.array([measure(sure[draw], right[draw]) for draw in draws])
+        assert mean.values[field] == pytest.approx(measure(sure, right))
+        assert mean.drawn[field].std() == pytest.approx(real.std(), rel=0.15)
+
+
+@pytest.mark.parametrize("count", [30, 200])
+def test_a_calibrated_model_is_not_known_to_be_anything_else(count: int) -> None:
+    rng, missed = np.random.default_rng(count), {"ece": 0, "adaptive_ece": 0}
+    for _ in range(60):
+        sure = rng.beta(4, 1, count)
+        columns = {"correct": rng.random(count) < sure, "confidence": sure}
+        mean = MeanConfidences(resamples=200)
+        mean.add(cell_confidences(columns | dict.fromkeys(COLUMNS[2:], np.full(count, np.nan))), 1.0)
+        for name, estimate in mean.estimates(only=tuple(missed)).items():
+            missed[name] += estimate.low > 0
+    assert max(missed.values()) <= 8  # of 60, at 95 %
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_few_predictions_that_all_agree_have_wide_intervals(right: bool) -> None:
+    columns = {
+        "correct": np.full(20, right),
+        "confidence": np.ones(20),
+        "label_probability": np.full(20, float(right)),
+        "label_in_top5": np.full(20, right),
+        "square_sum": np.ones(20),
+    }
+    mean = MeanConfidences()
+    mean.add(cell_confidences(columns), 1.0)
+    for name, estimate in mean.estimates().items():
+        if name != "nll":
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= (2 if name == "brier" else 1)
+            assert estimate.high - estimate.low > 0.1, name
 
 
 def _is(model: str, corruption: str, level: float) -> pl.Expr:
@@ -111,7 +157,7 @@ def test_the_command_line_prints_and_writes_the_table(results: Results, tmp_path
     folder = str(results.runs[0].folder)
     shown = CliRunner().invoke(app, ["compare", folder, "--calibration"])
     assert shown.exit_code == 0
-    assert all(one.short in shown.output for one in CONFIDENCE_METRICS)
+    assert all(word in shown.output for one in CONFIDENCE_METRICS for word in one.short.split())
     written = CliRunner().invoke(app, ["compare", folder, "--calibration", "-o", str(tmp_path / "c.csv")])
     assert written.exit_code == 0
     assert len(list(tmp_path.glob("c-two-calibration*.csv"))) == 2

@@ -15,6 +15,7 @@ from brittle.benchmarks import Benchmark, Entry, StreamBenchmark
 from brittle.cli import app
 from brittle.evaluation import check_run, stream_scores, stream_tables
 from brittle.models import wrap_model
+from brittle.publish import leaderboard_tables
 from tests.errors import naming
 
 DATA = brittle.load_dataset("demo").limited(40)
@@ -84,7 +85,13 @@ def test_scores_are_those_of_the_rows(tmp_path: Path) -> None:
     [table] = stream_tables(results)
     assert [row[0] for row in table.rows] == ["fog", "contrast", "mean"]
     results.report(tmp_path / "report.html")
-    assert "Error over time" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("Error over time") < page.index("In short")
+    assert stream.hash in page
+    with pytest.raises(BrittleError, match="stream"):
+        results.find_benchmark()
+    with pytest.raises(BrittleError, match="stream"):
+        leaderboard_tables(results)
     static = rows.filter(model="demo-standard", level=3.0, segment=1).sort("sample")
     ordinary = brittle.evaluate("demo:standard", DATA, RECIPE).rows.filter(level=3.0).sort("sample").collect()
     assert static["prediction"].to_list() == ordinary["prediction"].to_list()  # a model that does not adapt
@@ -124,6 +131,17 @@ def test_streams_on_the_command_line(tmp_path: Path) -> None:
     assert list(score["corruptions"]) == ["imagenet-c/fog", "imagenet-c/contrast"]
     table = CliRunner().invoke(app, ["compare", run, "--format", "csv"])
     assert table.stdout.splitlines()[1].startswith("fog,")
+    drawn = CliRunner().invoke(app, ["compare", run, "--figure", str(tmp_path / "stream.pdf")])
+    assert drawn.exit_code == 0, drawn.output
+    assert (tmp_path / "stream.pdf").read_bytes().startswith(b"%PDF")
+    cells = CliRunner().invoke(app, [*base[:-1], "cifar10-c", "-c", "fog", "-s", "5", "-o", run])
+    assert cells.exit_code == 0, cells.output
+    both = CliRunner().invoke(app, ["compare", run])
+    assert "on the stream cifar10-c-continual-custom" in both.output
+    assert "accuracy by corruption" in both.output
+    alone = CliRunner().invoke(app, ["compare", run, "-b", "cifar10-c-continual-custom"])
+    assert "on the stream" in alone.output
+    assert "accuracy by corruption" not in alone.output
     for wrong, named in ((["--difficulty", "2"], "--difficulty"), (["--textures", run], "textures")):
         refused = CliRunner().invoke(app, [*base, *wrong, "-o", str(tmp_path / "other")])
         assert refused.exit_code == 2

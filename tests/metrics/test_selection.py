@@ -55,12 +55,14 @@ def test_the_curve_is_that_of_a_loop(ties: bool, seed: int) -> None:
         assert accuracy_at_coverage(confidence, correct, coverage=coverage) == pytest.approx(1 - risks[kept - 1])
 
 
+@pytest.mark.parametrize("digits", [None, 1, 0], ids=["no ties", "ties", "all tied"])
 @pytest.mark.parametrize("count", [200, 2000])
-def test_values_that_stand_for_curves_change_as_the_curves_do(count: int) -> None:
+def test_values_that_stand_for_curves_change_as_the_curves_do(count: int, digits: int | None) -> None:
     """Their mean is the area, or the accuracy, and their resampled means spread as those of real resamples."""
     rng = np.random.default_rng(count)
     confidence = rng.beta(3, 1, count)
     correct = rng.random(count) < confidence
+    confidence = confidence if digits is None else np.ceil(confidence * 10**digits) / 10**digits
     curve = risk_coverage(confidence, correct)
     for values, value, measure in (
         (curve.area_values(), curve.area, area_under_risk_coverage),

@@ -47,6 +47,10 @@ def odd_server(answer: Callable[[BaseHTTPRequestHandler, int], None]) -> Iterato
             calls.append(None)
             answer(self, len(calls) - 1)
 
+        def handle_one_request(self) -> None:
+            with suppress(ConnectionError):  # who waits no longer has gone
+                super().handle_one_request()
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -62,9 +66,17 @@ def odd_server(answer: Callable[[BaseHTTPRequestHandler, int], None]) -> Iterato
         thread.join()
 
 
-def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, kind: str = "application/json", who="1"):
+def send(
+    handler: BaseHTTPRequestHandler,
+    body: bytes,
+    status: int = 200,
+    kind: str = "application/json",
+    who: str = "1",
+    promised: int | None = None,
+) -> None:
     handler.send_response(status)
-    for key, value in (("Content-Type", kind), ("Content-Length", str(len(body))), (IDENTITY, identity("far", who))):
+    length = len(body) if promised is None else promised
+    for key, value in (("Content-Type", kind), ("Content-Length", str(length)), (IDENTITY, identity("far", who))):
         handler.send_header(key, value)
     handler.end_headers()
     handler.wfile.write(body)
@@ -87,7 +99,36 @@ def test_scores_are_those_of_the_model_behind_the_address(form: str) -> None:
             assert from_http(other.url).key != from_http(server.url).key
 
 
+def drip(handler: BaseHTTPRequestHandler, _: int) -> None:
+    """Always a little of an answer, so that no pause is as long as the time-out."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    for _ in range(20):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.1)
+
+
+def cut(handler: BaseHTTPRequestHandler, _: int) -> None:
+    send(handler, rows(2), promised=1000)
+    handler.close_connection = True
+
+
+def elsewhere(handler: BaseHTTPRequestHandler, _: int) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "http://else.where/scores")
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+
+
 ODD = {
+    "drip": (drip, "0.3 s"),
+    "cut": (cut, "broke the connection off"),
+    "elsewhere": (elsewhere, "http://else.where/scores"),
+    "deep": (lambda h, _: send(h, b"[" * 100_000), "JSON"),
+    "huge": (lambda h, _: send(h, rows(2, 1e300)), "infinite"),
+    "password": (lambda h, _: send(h, b'{"error": "who is it"}', 401), "token"),
     "html": (lambda h, _: send(h, b"<html>hello</html>", kind="text/html"), "<html>hello</html>"),
     "shape": (lambda h, _: send(h, b'{"scores": [1, 2]}'), "shape (2,)"),
     "length": (lambda h, _: send(h, rows(7)), "shape (7, 2)"),
@@ -186,6 +227,7 @@ def test_an_address_that_cannot_be_written_is_one_sentence(place: str) -> None:
         from_http(place, retries=0)
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_answer_is_one_sentence(kind: str) -> None:
     answer, named = ODD[kind]
@@ -211,6 +253,42 @@ def test_nobody_at_the_address_and_a_page_that_is_no_model() -> None:
     for bad in ("http://", "http://h:x", "http://u@h/", "http://h/?a"):
         with pytest.raises(BrittleError):
             from_http(bad)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("name", "x" * 500), ("name", "a\0b"), ("version", "1\n2"), ("max_batch", True)]
+)
+def test_what_a_server_announces_is_checked(field: str, value: object) -> None:
+    with odd_server(lambda *_: None) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ABOUT, field, value)
+        with pytest.raises(BrittleError, match=field) as caught:
+            from_http(url, **FAST)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
+def test_a_server_without_encryption_is_not_taken_for_one_that_is_off() -> None:
+    with odd_server(lambda *_: None) as url, pytest.raises(BrittleError, match="encryption"):
+        load_model(url.replace("http:", "https:"), **FAST)
+
+
+def test_a_token_is_asked_for_and_kept_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OURS", "s3cret")
+    monkeypatch.setenv("THEIRS", "other")
+    with serve_model(colours, name="mine", token="OURS") as server:
+        model = load_model(f"{server.url},token=OURS")
+        assert model.scores(images(2, 8, 6)).shape == (2, 3)
+        assert "s3cret" not in repr(model) + model.preprocessing_text + repr(server)
+        for wrong in ({}, {"token": "THEIRS"}):
+            with pytest.raises(BrittleError, match="401"):
+                from_http(server.url, **wrong)
+        with pytest.raises(BrittleError, match="'NO_SUCH' is not set"):
+            from_http(server.url, token="NO_SUCH")
+
+
+def test_an_address_may_hold_any_letters() -> None:
+    with odd_server(lambda h, _: send(h, rows(2))) as url:
+        assert from_http(f"{url}/modèle 1", **FAST).scores(images(2, 8, 6)).shape == (2, 2)
 
 
 def test_a_short_failure_is_tried_again() -> None:

@@ -419,3 +419,24 @@ def test_studies_mixtures_and_dissimilar_corruptions_are_what_was_found() -> Non
 def test_what_cannot_be_drawn_is_named(call, named: list) -> None:
     with pytest.raises(BrittleError, match=naming(*named)):
         call()
+
+
+@pytest.mark.parametrize("draw", [plots.plot_reliability, plots.plot_risk_coverage])
+def test_predictions_without_confidences_are_not_drawn(draw) -> None:
+    known = cases.run_results()
+    unknown = brittle.Results(known.rows.with_columns(pl.lit(float("nan"), pl.Float32).alias("confidence")), known.runs)
+    with pytest.raises(BrittleError, match="have no confidence"):
+        draw(unknown, TWO)
+
+
+@pytest.mark.parametrize("count", [40, 900])
+def test_a_stream_is_drawn_from_its_first_image_to_its_last(count: int, tmp_path) -> None:
+    data = brittle.load_dataset("demo").limited(count)
+    recipe = brittle.load_benchmark("cifar10-c").cut(severities=[5]) if count == 900 else TWO
+    stream = brittle.benchmarks.StreamBenchmark(recipe, batch_size=100)
+    grey = brittle.models.from_callable(lambda batch: np.eye(10)[batch[:, 0, 0, 0] % 10], name="pixel", version="1")
+    results = brittle.evaluate(grey, data, stream, tmp_path / "run", progress=None)
+    ax = plots.plot_stream(results)
+    shown = count * len(stream.segments())
+    assert ax.get_xlim()[1] == (shown / 1000 if shown > 10_000 else shown)
+    assert len(points(ax)[0][0]) == len(stream.segments())

@@ -4,6 +4,7 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from brittle._errors import BrittleError
@@ -43,6 +44,7 @@ def test_everything_that_was_tested_and_found_is_in_it(two: Results, tmp_path: P
         *(SMALL.hash, run.data_key, sha256(RULES.encode()).hexdigest(), "What this does not prove", "Art. 15(3)"),
         *(model.key for model in run.models),
         *(f"{100 * row.mean_accuracy.value:.1f}" for row in two.scores()),
+        *(f"{row.mean['nll'].value:.3f}" for row in two.calibration()),
         *("24029-1", "24029-3", "FAILS", "not covered here"),
     ):
         assert wanted in text, wanted
@@ -53,6 +55,16 @@ def test_everything_that_was_tested_and_found_is_in_it(two: Results, tmp_path: P
         assert "<b>a |" not in text
     else:
         assert "a \\| rule \\<b>" in text
+
+
+def test_predictions_without_confidences_have_no_table_of_them(two: Results) -> None:
+    bare = Results(two.rows.with_columns(pl.lit(None, pl.Float32).alias("confidence")), two.runs)
+    [results] = [section for section in evidence_sections(bare, [SMALL]) if section.key == "results"]
+    [confidences] = [table for caption, table in results.tables if "confidences" in caption]
+    assert "ECE (%)" not in confidences.head
+    nothing = Results(bare.rows.drop("label_probability", "label_in_top5", "square_sum"), two.runs)
+    [results] = [section for section in evidence_sections(nothing, [SMALL]) if section.key == "results"]
+    assert not any("confidences" in caption for caption, _ in results.tables)
 
 
 def test_the_clauses_point_to_sections_that_exist(two: Results) -> None:

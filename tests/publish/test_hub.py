@@ -78,6 +78,22 @@ def test_a_card_keeps_its_text_and_what_others_measured(two: Results, tmp_path: 
     assert [one.metric_value for one in card.data.eval_results if one.dataset_type == "imagenet-1k"] == [0.8]
 
 
+def test_a_card_without_metadata_gets_some_and_one_in_another_encoding_is_refused(
+    two: Results, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    card = tmp_path / "README.md"
+    card.write_text("# My net\n\nWords.\n")
+    for _ in range(2):
+        write_hub(two, tmp_path, "uoft-cs/cifar10", model_name="two")
+    read = hub.ModelCard.load(card)
+    assert read.text.strip() == "# My net\n\nWords."
+    assert len(read.data.eval_results) == 5
+    assert not caplog.records
+    card.write_bytes("# Résumé".encode("cp1252"))
+    with pytest.raises(BrittleError, match="UTF-8"):
+        write_hub(two, tmp_path, "uoft-cs/cifar10", model_name="two")
+
+
 def test_two_benchmarks_stay_apart_in_a_card(two: Results, tmp_path: Path) -> None:
     folder = shutil.copytree(two.runs[0].folder, tmp_path / "run")
     fog = brittle.Benchmark("fog alone", SMALL.entries[:1], table=SMALL.table)

@@ -8,8 +8,16 @@ import polars as pl
 import pytest
 
 from brittle import BrittleError
-from brittle.evaluation import Results, compare_all, evaluate, load_results, scores, search_failure_points
-from brittle.metrics import expected_calibration_error, failure_points
+from brittle.evaluation import (
+    CONFIDENCE_METRICS,
+    Results,
+    compare_all,
+    evaluate,
+    load_results,
+    scores,
+    search_failure_points,
+)
+from brittle.metrics import failure_points
 from brittle.models import from_callable
 from brittle.report import page_templates, report_html, write_report
 from tests.report.report_cases import CASES, NASTY, STEPS, dataset, models, scores_of
@@ -134,16 +142,26 @@ def test_classes_and_mistakes_are_counted_from_the_rows(made) -> None:
         )
 
 
-def test_calibration_is_that_of_the_rows(made) -> None:
+def test_calibration_is_that_of_its_scores(made) -> None:
     results, page = made("one model")
-    rows = results.rows.collect()
     shown = shown_numbers(page)["part1-calibration"]
-    for name, chosen_rows in (
-        ("clean", rows.filter(pl.col("level") == 0)),
-        ("corrupted", rows.filter(pl.col("level") > 0)),
-    ):
-        error = expected_calibration_error(chosen_rows["confidence"], chosen_rows["correct"])
-        assert shown[f"only × ECE, {name}"][0].startswith(f"{100 * error:.1f} %")
+    [scored] = results.calibration()
+    assert len(scored.clean) == len(CONFIDENCE_METRICS)
+    for one in CONFIDENCE_METRICS:
+        for place, estimates in enumerate((scored.clean, scored.mean)):
+            text = str(estimates[one.field]).removeprefix(f"{one.name} ")
+            assert plain(shown[f"only × {one.short}"][place]) == plain(text)
+
+
+def test_calibration_without_the_columns_of_old_runs(made) -> None:
+    results, _ = made("one model")
+    old = Results(results.rows.drop("label_probability", "label_in_top5", "square_sum"), results.runs)
+    page = report_html(old)
+    shown = shown_numbers(page)["part1-calibration"]
+    assert "only × ECE" in shown
+    assert "only × NLL" not in shown
+    assert results.calibration()[0].missing == ""
+    assert old.calibration()[0].missing in StrictHtml(page).text
 
 
 def test_the_command_and_the_recipe_can_be_copied(tmp_path: Path) -> None:

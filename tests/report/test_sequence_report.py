@@ -27,7 +27,7 @@ def test_flips_and_distances_are_those_of_the_evaluation(run: Path) -> None:
     results = brittle.load_results(run)
     page = report_html(results, reference="one")
     StrictHtml(page)
-    shown = shown_numbers(page)["part2-steadiness"]
+    shown = shown_numbers(page)["part1-steadiness"]
 
     def cell(place: str) -> list[str]:
         return next(texts for label, texts in shown.items() if label.endswith(place))
@@ -47,7 +47,7 @@ def test_flips_and_distances_are_those_of_the_evaluation(run: Path) -> None:
 
 def test_without_a_reference_there_is_no_mfr(run: Path) -> None:
     page = report_html(brittle.load_results(run))
-    assert not [label for label in shown_numbers(page)["part2-steadiness"] if label.endswith("× mFR")]
+    assert not [label for label in shown_numbers(page)["part1-steadiness"] if label.endswith("× mFR")]
 
 
 def test_sequences_stand_beside_the_benchmark_of_the_same_images(run: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_sequences_of_two_difficulties_are_refused_in_the_page(run: Path, tmp_pa
     brittle.evaluate(MODELS, DATA, harder, tmp_path / "harder", progress=None)
     page = report_html(brittle.load_results(run, tmp_path / "harder"))
     assert "difficulties [1.0, 2.0]" in page
-    assert "part2-steadiness" in page
+    assert "part1-steadiness" in page
 
 
 def test_published_sequences_need_no_clean_images(run: Path) -> None:

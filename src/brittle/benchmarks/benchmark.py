@@ -153,6 +153,7 @@ class Cell:
 
 
 RECIPES = Path(__file__).parent / "recipes"
+STREAM_RECIPES = RECIPES / "streams"
 STORAGES = ("none", "jpeg85")
 LARGEST_NUMBER = 1_000_000
 """The largest version and side of images that a recipe may have."""
@@ -409,6 +410,12 @@ def load_benchmark(name: str | Path) -> Benchmark:
         return Benchmark.load(RECIPES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return Benchmark.load(name)
-    close = get_close_matches(str(name), list_benchmarks(), n=1, cutoff=0.4)
+    streams = sorted(path.stem for path in STREAM_RECIPES.glob("*.toml"))
+    if str(name) in streams:
+        raise BrittleError(
+            f"{str(name)!r} is a stream, which has an order; `brittle run -b {name}` shows it to models, and "
+            "`load_stream_benchmark` loads it"
+        )
+    close = get_close_matches(str(name), [*list_benchmarks(), *streams], n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(list_benchmarks())}."
     raise BrittleError(f"there is no benchmark {str(name)!r}; {hint} Name your own recipe by its .toml file")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from brittle._errors import BrittleError
 from brittle.benchmarks.benchmark import Benchmark, Entry, Level, load_benchmark
+from brittle.benchmarks.streams import is_stream, load_stream_benchmark
 from brittle.corruptions import Corruption, get_corruption, list_corruptions
 
 
@@ -74,7 +75,8 @@ def find_corruptions(
     """
     chosen = list_corruptions(source=source, family=family)
     if benchmark is not None:
-        members = [entry.corruption for entry in load_benchmark(benchmark).entries]
+        recipe = load_stream_benchmark(benchmark).benchmark if is_stream(benchmark) else load_benchmark(benchmark)
+        members = [entry.corruption for entry in recipe.entries]
         chosen = [corruption for corruption in members if corruption in chosen]
     if names:
         named = [_corruption_among(name, chosen) for name in names]

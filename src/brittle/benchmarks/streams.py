@@ -16,9 +16,8 @@ from brittle._identity import digest, settings
 from brittle._io import atomic_write, file_name, toml_text
 from brittle._random import generator
 from brittle._texts import read_toml_file
-from brittle.benchmarks.benchmark import RECIPES, Benchmark, Cell, Level, ends
+from brittle.benchmarks.benchmark import STREAM_RECIPES, Benchmark, Cell, Level, ends
 
-STREAM_RECIPES = RECIPES / "streams"
 ORDERS = ("continual", "gradual", "mixed")
 LABELS = ("shuffled", "correlated")
 RESETS = ("start", "segment")
@@ -147,7 +146,7 @@ class StreamBenchmark:
         """The stream with a subset of its corruptions, other severities, another seed or batch size."""
         recipe = self.benchmark.cut(corruptions, severities=severities, seed=seed)
         changed = replace(self, benchmark=recipe, batch_size=batch_size or self.batch_size)
-        if changed.hash != self.hash and recipe.name == self.name:
+        if changed.hash != self.hash and recipe.name == self.name and not self.name.endswith("-custom"):
             changed = replace(changed, benchmark=replace(recipe, name=f"{self.name}-custom"))
         return changed
 

@@ -95,6 +95,7 @@ def compare_verb(
 
     import brittle
     from brittle.cli.compare_tables import SlideInputs, TableRequest, print_tables, published_tables, tables_as_json
+    from brittle.cli.streams import has_stream, print_streams, streams_as_json
     from brittle.evaluation import (
         calibration_by_cell,
         calibration_scores,
@@ -132,7 +133,7 @@ def compare_verb(
         return
 
     if figure is not None:
-        from brittle.plots import check_figure, plot_by_corruption, save_figure
+        from brittle.plots import check_figure, plot_by_corruption, plot_stream, save_figure
 
         check_figure(figure)
     results = brittle.load_results(*runs)
@@ -147,15 +148,16 @@ def compare_verb(
         else:
             print_sequences(results, reference)
         return
-    if results.streams is not None and not recipes and benchmark is None:
-        from brittle.cli.streams import print_streams, streams_as_json
-
+    with_streams = has_stream(results, benchmark)
+    if with_streams and not recipes:
         if as_json:
-            print_json({"streams": streams_as_json(results)})
+            print_json({"streams": streams_as_json(results, benchmark)})
         elif request:
             print_tables(request, results, [], reference=reference)
         else:
-            print_streams(results)
+            print_streams(results, benchmark)
+        if figure is not None:
+            tell_files(save_figure(plot_stream(results, benchmark), figure))
         return
     if not recipes and benchmark is None and has_slides(results):
         if as_json:
@@ -195,7 +197,8 @@ def compare_verb(
         for name, recipe in zip(tables, recipes, strict=True) if calibration else ():
             known[name]["calibration"] = [asdict(row) for row in calibration_scores(results, recipe)]
             known[name]["calibration_by_cell"] = calibration_by_cell(results, recipe).to_polars().to_dicts()
-        print_json(known | tables_as_json(published_tables(request.published)))
+        streams = {"streams": streams_as_json(results, benchmark)} if with_streams else {}
+        print_json(known | tables_as_json(published_tables(request.published)) | streams)
         return
     for recipe, name in zip(recipes, tables, strict=True):
         rows = tables[name][0]
@@ -206,6 +209,8 @@ def compare_verb(
         print_corruptions(rows)
     if len(recipes) > 1 and len(results.models) > 2:
         _print_agreement({name: rows for name, (rows, _) in tables.items()})
+    if with_streams:
+        print_streams(results, benchmark)
     if figure is not None:
         tell_files(save_figure(plot_by_corruption(results, recipes), figure))
 

@@ -28,20 +28,28 @@ def cut_stream(
     return stream.cut(split_commas(corruptions), severities=split_numbers(severities, "severities"), seed=seed)
 
 
-def print_streams(results: Results) -> None:
+def has_stream(results: Results, name: str | None) -> bool:
+    """Whether some results hold this stream, or without a name any."""
+    from brittle.evaluation.streams import stream_names
+
+    names = stream_names(results)
+    return bool(names) if name is None else name in (*names, *names.values())
+
+
+def print_streams(results: Results, name: str | None = None) -> None:
     """A table for each stream: the error of each model under each corruption, in the order of time."""
     from brittle.evaluation import stream_tables, table_parts
 
     screen = console()
-    for table in stream_tables(results):
+    for table in stream_tables(results, name):
         for part in table_parts(table, width=screen.width):
             screen.print(part)
 
 
-def streams_as_json(results: Results) -> list[dict[str, Any]]:
+def streams_as_json(results: Results, name: str | None = None) -> list[dict[str, Any]]:
     """The scores of streams for programs."""
     from dataclasses import asdict
 
     from brittle.evaluation import stream_scores
 
-    return [asdict(score) for score in stream_scores(results)]
+    return [asdict(score) for score in stream_scores(results, name)]

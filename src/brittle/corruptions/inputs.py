@@ -18,8 +18,8 @@ LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
 ACCEPTED = (
     "an image is H×W, H×W×3 (RGB), H×W×4 (RGBA) or H×W×C with any number of bands, a batch N×H×W×C, as uint8, as "
-    "float32 or 64 in [0, 1], or with data_range= as uint16, int16 or float of any range; or a PIL image of mode L, "
-    "RGB or RGBA, or with data_range= of I;16 or F"
+    "float16, 32 or 64 in [0, 1], or with data_range= as uint16, int16 or float of any range; or a PIL image of mode "
+    "L, RGB or RGBA, or with data_range= of I;16 or F"
 )
 
 BYTE = np.dtype(np.uint8)
@@ -98,7 +98,7 @@ def check(image: object, reading: Reading = PLAIN) -> None:
     if isinstance(image, np.ndarray):
         if isinstance(image, np.ma.MaskedArray | np.matrix):
             raise BrittleTypeError(f"got a {type(image).__name__}; give a plain array, np.asarray(image)")
-        if image.dtype.char not in "BHhfd":  # uint8, uint16, int16, float32, float64
+        if image.dtype.char not in "BHhefd":  # uint8, uint16, int16, float16, float32, float64
             raise BrittleTypeError(f"got an array of {image.dtype}; {ACCEPTED}")
         shape = image.shape
         if len(shape) not in (2, 3, 4):
@@ -199,6 +199,9 @@ def apply(
         from PIL import Image as Pil
 
         return Pil.fromarray(apply(np.asarray(image), change, corruption, reading, full_depth=full_depth))
+    if image.dtype == np.float16:
+        wide = apply(image.astype(np.float32), change, corruption, reading, full_depth=full_depth)
+        return wide.astype(np.float16)
     if image.ndim == 2:
         return apply(image[:, :, np.newaxis], change, corruption, reading, full_depth=full_depth)[:, :, 0]
     count = image.shape[2]

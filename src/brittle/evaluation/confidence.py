@@ -27,6 +27,7 @@ from brittle.metrics import (
     confidence_bins,
     deal_into_groups,
     equal_mass_bins,
+    mean_interval,
     negative_log_likelihoods,
     resampled_means,
     risk_coverage,
@@ -76,6 +77,15 @@ CONFIDENCE_METRICS = (
 )
 """All of them, in the order of tables."""
 
+MEAN_GAP = "mean gap"
+"""What is right minus the confidence, of each sample."""
+
+LIMITS = {"brier": (0.0, 2.0), "aurc": (0.0, 1.0), "accuracy_at_90": (0.0, 1.0)}
+"""Between which values the intervals of means hold for few predictions too, as those of accuracies do."""
+
+UNLIMITED = 1e6
+"""Stands for noise without limit."""
+
 GAPS = tuple(one.field for one in CONFIDENCE_METRICS if one.is_gap)
 SMOOTH = tuple(one for one in CONFIDENCE_METRICS if not one.is_gap)
 
@@ -106,13 +116,11 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     if "confidence" in known and ((sure >= 0) & (sure <= 1)).all():
         curve = risk_coverage(sure, right)
         smooth["aurc"], smooth["accuracy_at_90"] = curve.area_values(), curve.accuracy_values()
-        ranks = np.empty(count, np.int64)
-        ranks[curve.order[::-1]] = equal_mass_bins(count)
-        shared = shared_by_ties(sure, right.astype(np.float64), curve.order)
+        smooth[MEAN_GAP] = right - sure
         groups = np.arange(count) if count <= GROUPS else deal_into_groups(count, GROUPS, seed=seed)
         size = min(count, GROUPS)
-        for name, place, gap in (("ece", confidence_bins(sure), right - sure), ("adaptive_ece", ranks, shared - sure)):
-            sums = np.bincount(groups * BINS + place, gap, size * BINS).reshape(size, BINS)
+        equal_width = np.bincount(groups * BINS + confidence_bins(sure), right - sure, size * BINS).reshape(size, BINS)
+        for name, sums in (("ece", equal_width), ("adaptive_ece", _adaptive_sums(sure, right, groups, size))):
             gaps[name] = sums * size / count
             values[name] = float(np.abs(sums.sum(axis=0)).sum() / count)
     if "label_probability" in known:
@@ -127,6 +135,26 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     )
 
 
+def _adaptive_sums(sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.integer], size: int) -> FloatArray:
+    """For each group and each bin of equally many predictions the sum of what is right minus the confidence.
+
+    Predictions of one confidence share what is right. What each of them adds to that belongs to all the bins that they
+    lie in, so that the sums still vary with the groups.
+    """
+    order = np.argsort(sure, kind="stable")
+    place = np.empty(len(sure), np.int64)
+    place[order] = equal_mass_bins(len(sure))
+    shared = shared_by_ties(sure, right.astype(np.float64), order)
+    sums: FloatArray = np.zeros((size, BINS))
+    np.add.at(sums, (groups, place), shared - sure)
+    ties, counts = np.unique(sure, return_inverse=True, return_counts=True)[1:]
+    tied = np.flatnonzero(counts[ties] > 1)
+    if len(tied):
+        shares = np.bincount(ties * BINS + place, minlength=len(counts) * BINS).reshape(-1, BINS) / counts[:, None]
+        np.add.at(sums, groups[tied], (right - shared)[tied, None] * shares[ties[tied]])
+    return sums
+
+
 @dataclass(eq=False)
 class MeanConfidences:
     """A weighted mean over cells of one model, summed up cell by cell; metrics that some cell lacks are missing."""
@@ -137,6 +165,7 @@ class MeanConfidences:
     values: dict[str, float] = field(default_factory=dict)
     smooth: dict[str, FloatArray] = field(default_factory=dict)
     drawn: dict[str, FloatArray] = field(default_factory=dict)
+    noise: dict[str, FloatArray] = field(default_factory=dict)
     lacking: dict[str, int] = field(default_factory=dict)
     samples: int = 0
 
@@ -152,10 +181,12 @@ class MeanConfidences:
         resamples = min(self.resamples, MOST_RESAMPLES)
         if cell.gaps:
             both = np.hstack([cell.gaps[name] for name in GAPS])
-            means = np.abs(resampled_means(both, seed=self.seed, resamples=resamples))
-            for place, name in enumerate(GAPS):
-                drawn = means[:, place * BINS : (place + 1) * BINS].sum(axis=1)
-                self.drawn[name] = self.drawn.get(name, 0.0) + weight * drawn
+            means = resampled_means(both, seed=self.seed, resamples=resamples)
+            noise = np.abs(means - both.mean(axis=0)) * np.repeat([_shrunk(cell, name) for name in GAPS], BINS)
+            for into, distances in ((self.drawn, np.abs(means)), (self.noise, noise)):
+                for place, name in enumerate(GAPS):
+                    summed = distances[:, place * BINS : (place + 1) * BINS].sum(axis=1)
+                    into[name] = into.get(name, 0.0) + weight * summed
 
     def estimates(self, *, level: float = 0.95, only: Sequence[str] | None = None) -> dict[str, Estimate]:
         """Every metric that all cells have, with its interval."""
@@ -170,7 +201,9 @@ class MeanConfidences:
         found, place = {}, 0
         for one in wanted:
             if one.is_gap:
-                ends = calibration_interval(self.values[one.field], self.drawn[one.field], level)
+                drawn_errors, noise = self.drawn[one.field], self.noise[one.field]
+                ends = calibration_interval(self.values[one.field], drawn_errors, level, noise=noise)
+                ends = _with_mean_gap(ends, self.values[one.field], self.smooth[MEAN_GAP], level)
                 method = f"bootstrap, {len(self.drawn[one.field])} resamples, seed {self.seed}, on both sides"
             else:
                 bounded = one.field == "top5"
@@ -180,10 +213,33 @@ class MeanConfidences:
                 assert mean.low is not None
                 assert mean.high is not None
                 ends, method, place = (mean.low, mean.high), mean.method, place + 1
+                if one.field in LIMITS:
+                    least, most = LIMITS[one.field]
+                    limits = min(least, float(column.min())), max(most, float(column.max()))
+                    wider = [float(end) for end in mean_interval(column, *limits, level=level)]
+                    ends = min(ends[0], wider[0]), max(ends[1], wider[1])
             low, high = max(ends[0], 0.0), min(ends[1], one.high)
             value = self.values[one.field]
             found[one.field] = Estimate(one.name, value, low, high, level, self.samples, method, one.percent)
         return found
+
+
+def _shrunk(cell: CellConfidences, name: str) -> float:
+    """How much more gaps vary than their resamples: each bin has its own mean, and that takes a prediction from all."""
+    free = cell.samples - int((cell.gaps[name] != 0).any(axis=0).sum())
+    return math.sqrt(cell.samples / free) if free > 0 else UNLIMITED
+
+
+def _with_mean_gap(ends: tuple[float, float], value: float, gaps: FloatArray, level: float) -> tuple[float, float]:
+    """The interval of a calibration error with what the mean gap tells, than which the error is never smaller.
+
+    It reaches as far up, and not below the smallest absolute gap. Resamples of few predictions that are all right and
+    sure, or all wrong, do not tell how far the gap may reach; its own interval does.
+    """
+    low, high = map(float, mean_interval(np.clip(gaps, -1, 1), -1, 1, level=level))
+    nearest = max(low, -high, 0.0)
+    down = max(abs(float(gaps.mean())) - nearest, 0.0)
+    return max(min(ends[0], value - down), nearest), max(ends[1], -low, high)
 
 
 def difference_of(

@@ -17,12 +17,9 @@ from brittle.metrics import (
     Calibration,
     Estimate,
     calibration_bins,
-    calibration_interval,
-    confidence_bins,
     failure_points,
     gap_interval,
     mean_interval,
-    resampled_means,
     share_intervals,
     wilson,
 )
@@ -359,38 +356,23 @@ def _confusions(wrong: pl.DataFrame) -> list[Confusion]:
 
 @dataclass(frozen=True)
 class ModelCalibration:
-    """How honest the confidences of one model are: bins of its predictions, and its ECE with an interval."""
+    """How honest the confidences of one model are: bins of its predictions on clean and on all corrupted images."""
 
     model: str
     bins: dict[str, Calibration]
-    errors: dict[str, Estimate]
 
 
 def model_calibration(results: Results, benchmark: Benchmark | None, model: str) -> ModelCalibration | None:
     """Calibration on clean and on corrupted images; None if some prediction has no confidence between 0 and 1."""
-    rows = _rows(results, benchmark, model).select("corruption", "sample", "confidence", "correct").collect()
+    rows = _rows(results, benchmark, model).select("corruption", "confidence", "correct").collect()
     sure = rows["confidence"].cast(pl.Float64)
     if sure.null_count() or not bool(sure.is_between(0, 1).all()):
         return None
-    bins, errors = {}, {}
     clean = pl.col("corruption") == CLEAN
-    for name, chosen in (("clean", rows.filter(clean)), ("corrupted", rows.filter(~clean))):
-        if chosen.is_empty():
-            continue
-        confidence, correct = chosen["confidence"].to_numpy().astype(np.float64), chosen["correct"].to_numpy()
-        bins[name] = calibration_bins(confidence, correct)
-        names = chosen["sample"].cast(pl.String)
-        samples = names.cast(pl.Enum(names.unique().sort())).to_physical().to_numpy().astype(np.int64)
-        errors[name] = _ece(bins[name], confidence, correct, samples)
-    return ModelCalibration(model, bins, errors)
-
-
-def _ece(bins: Calibration, confidence: FloatArray, correct: NDArray[np.bool_], samples: NDArray[np.intp]) -> Estimate:
-    """The ECE with its bootstrap interval over images, whose corrupted copies stay together."""
-    size, images = len(bins.counts), int(samples.max()) + 1
-    place = confidence_bins(confidence, bins=size)
-    gaps = np.bincount(samples * size + place, correct - confidence, images * size).reshape(images, size)
-    drawn = np.abs(resampled_means(gaps * images / len(confidence), resamples=RESAMPLES)).sum(axis=1)
-    low, high = calibration_interval(bins.ece, drawn, LEVEL)
-    method = f"bootstrap, {RESAMPLES} resamples"
-    return Estimate("ECE", bins.ece, max(low, 0.0), min(high, 1.0), n=images, method=method)
+    parts = {"clean": rows.filter(clean), "corrupted": rows.filter(~clean)}
+    bins = {
+        name: calibration_bins(chosen["confidence"].to_numpy().astype(np.float64), chosen["correct"].to_numpy())
+        for name, chosen in parts.items()
+        if not chosen.is_empty()
+    }
+    return ModelCalibration(model, bins)

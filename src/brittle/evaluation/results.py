@@ -124,6 +124,11 @@ class Results:
             raise BrittleError(f"these results are not of the benchmark {benchmark!r}; they are of {known}")
         if len(complete) == 1:
             return complete[0]
+        if not complete and self.streams is not None:
+            raise BrittleError(
+                "these results are of streams, which have an order and no cells to score; `stream_scores` has the "
+                "error of each model over time, as have `brittle compare` and `brittle report`"
+            )
         if not complete:
             raise BrittleError(
                 "no model of these results was run through a whole benchmark, so there is nothing to score; "

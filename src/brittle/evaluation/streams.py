@@ -185,6 +185,14 @@ class StreamScores:
     over_time: tuple[Window, ...]
 
 
+def stream_names(results: Results) -> dict[str, str]:
+    """The streams of some results, by the names of their files, and what each is called."""
+    if results.streams is None:
+        return {}
+    files = results.streams.select(pl.col("stream").cast(pl.String).unique().sort()).collect()["stream"]
+    return {name: name.rpartition("-")[0] for name in files}
+
+
 def stream_scores(results: Results, stream: str | None = None) -> list[StreamScores]:
     """The errors of every model on every stream of some results, or on one, the lowest first.
 
@@ -197,8 +205,7 @@ def stream_scores(results: Results, stream: str | None = None) -> list[StreamSco
         raise BrittleError(
             "these results hold no stream; `brittle run -b cifar10-c-continual` or evaluate(…, 'cifar10-c-continual')"
         )
-    table = rows.sort("stream", "model", "step", maintain_order=True).collect()
-    names = {str(name): str(name).rpartition("-")[0] for name in table["stream"].unique(maintain_order=True)}
+    table, names = rows.sort("stream", "model", "step", maintain_order=True).collect(), stream_names(results)
     if stream is not None and stream not in names and stream not in names.values():
         raise BrittleError(f"there is no stream {stream!r}; {did_you_mean(stream, sorted(names.values()))}")
     scored = []

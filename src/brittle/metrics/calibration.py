@@ -113,14 +113,19 @@ def adaptive_calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bin
     return adaptive_calibration_bins(confidence, correct, bins=bins).ece
 
 
-def calibration_interval(value: float, drawn: FloatArray, level: float) -> tuple[float, float]:
+def calibration_interval(
+    value: float, drawn: FloatArray, level: float, *, noise: FloatArray | None = None
+) -> tuple[float, float]:
     """The interval of a calibration error from its resamples: the percentiles, and those mirrored at the value.
 
     Absolute gaps of resamples are larger than those of the sample, as those of the sample are larger than those of all
-    images. The percentiles alone would only tell how much too large the value can be.
+    images. The percentiles alone would only tell how much too large the value can be. `noise` is how far the gaps of
+    each resample are from those of the sample, as a sum over bins: by so much the value may be too large, so the
+    interval then reaches down as far.
     """
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return float(min(low, 2 * value - high)), float(max(high, 2 * value - low))
+    ends = float(min(low, 2 * value - high)), float(max(high, 2 * value - low))
+    return ends if noise is None else (min(ends[0], value - float(np.quantile(noise, (1 + level) / 2))), ends[1])
 
 
 def brier_scores(label_probability: ArrayLike, square_sum: ArrayLike) -> FloatArray:

@@ -21,12 +21,13 @@ class RiskCoverage:
     """The error among the surest predictions, for each number of them that is kept.
 
     `coverage[k - 1]` is k / n, and `risk[k - 1]` the share of errors among the k surest. Predictions of one confidence
-    share their errors: that is the mean over all orders of them.
+    share their errors: that is the mean over all orders of them. `confidence` and `errors` are of each prediction.
     """
 
     coverage: FloatArray
     risk: FloatArray
     order: NDArray[np.intp]
+    confidence: FloatArray
     errors: FloatArray
 
     @property
@@ -48,34 +49,35 @@ class RiskCoverage:
 
         They are the area plus its influence function, so that the area can be resampled as a mean.
         """
-        count = len(self.risk)
-        ranks = np.arange(1, count + 1)
-        errors = self.errors[self.order]
+        ranks = np.arange(1, len(self.risk) + 1)
         later = np.cumsum((1 / ranks)[::-1])[::-1]
         risks = np.cumsum((self.risk / ranks)[::-1])[::-1]
-        values = np.empty(count)
-        values[self.order] = self.risk + errors * later - risks
-        return values
+        return self._shared(self.risk - risks) + self.errors * self._shared(later)
 
     def accuracy_values(self, coverage: float = COVERAGE) -> FloatArray:
         """The same for the accuracy at a coverage; what is right near its threshold is the mean of close ranks."""
         count, kept = len(self.risk), self._kept(coverage)
         reach = max(math.isqrt(count), 1)
-        right = 1 - self.errors[self.order]
-        near = float(right[max(kept - reach, 0) : kept + reach].mean())
-        inside = np.arange(count) < kept
-        values = np.empty(count)
-        values[self.order] = near + np.where(inside, right - near, 0.0) * count / kept
-        return values
+        ranked = shared_by_ties(self.confidence, self.errors, self.order)[self.order]
+        near = 1 - float(ranked[max(kept - reach, 0) : kept + reach].mean())
+        inside = self._shared((np.arange(count) < kept).astype(np.float64))
+        return near + (1 - self.errors - near) * inside * count / kept
+
+    def _shared(self, ranked: FloatArray) -> FloatArray:
+        """What belongs to ranks as values of the predictions; those of one confidence share theirs."""
+        values = np.empty(len(ranked))
+        values[self.order] = ranked
+        return shared_by_ties(self.confidence, values, self.order)
 
 
 def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
     """The risk-coverage curve of predictions, the surest first (El-Yaniv and Wiener, 2010)."""
     sure, right = check_confidence(confidence, correct)
     order = np.argsort(-sure, kind="stable")
-    errors = shared_by_ties(sure, 1 - right.astype(np.float64), order)
+    errors = 1 - right.astype(np.float64)
     ranks = np.arange(1, len(sure) + 1)
-    return RiskCoverage(ranks / len(sure), np.cumsum(errors[order]) / ranks, order, errors)
+    risk = np.cumsum(shared_by_ties(sure, errors, order)[order]) / ranks
+    return RiskCoverage(ranks / len(sure), risk, order, sure, errors)
 
 
 def area_under_risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> float:

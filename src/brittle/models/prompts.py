@@ -54,8 +54,8 @@ def check_templates(templates: Sequence[str], where: str = "the list of template
     for number, template in enumerate(templates, 1):
         if SLOT not in template:
             raise BrittleError(
-                f"template {number} of {where} is {template!r}, and says by no {SLOT} where the class name stands; "
-                f"write it as {TEMPLATES[0]!r}"
+                f"template {number} of {where} is {template!r}, without {SLOT} for the class name; write it like "
+                f"{TEMPLATES[0]!r}"
             )
     return list(templates)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import socket
+import ssl
 import time
 import zipfile
 from functools import wraps
 from hashlib import sha256
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -31,8 +33,14 @@ BATCH = 64
 BUSY = (429, 502, 503, 504)
 """Answers after which a request is tried again."""
 
-LARGEST, PART = 1 << 28, 1 << 20
-"""Bytes of an answer that are read at most, in all and at once."""
+LARGEST = 1 << 28
+"""Bytes of an answer that are read at most."""
+
+LONGEST = 200
+"""Characters of an announced name or version at most."""
+
+IN_A_PATH = "/%:@!$&'()*+,;=~"
+"""What a path of an address holds as it is, beside letters and digits."""
 
 
 def identity(name: str, version: str) -> str:
@@ -65,8 +73,11 @@ class RemoteModel:
 
     device = "remote"
 
-    def __init__(self, url: str, *, name: str | None, form: str, timeout: float, retries: int, wait: float) -> None:
+    def __init__(
+        self, url: str, *, name: str | None, form: str, timeout: float, retries: int, wait: float, token: str = ""
+    ) -> None:
         self.url, self.format, self.timeout, self.retries, self.wait = url.rstrip("/"), form, timeout, retries, wait
+        self._token = token
         self._connection: HTTPConnection | None = None
         about = self._about()
         self.announced, self.version = about["name"], about["version"]
@@ -98,12 +109,12 @@ class RemoteModel:
         body = packed(images, self.format)
         status, headers, answer = self._request("POST", "/scores", body, FORMATS[self.format])
         if status != 200:
-            raise BrittleError(f"{self.url} answered {status}: {_reason(answer)}")
+            raise BrittleError(f"{self.url} answered {_refusal(status, headers, answer)}")
         signed, own = headers.get(IDENTITY), identity(self.announced, self.version)
         if signed != own:
             raise BrittleError(
-                f"{self.url} answers as {signed or 'nobody'} now, and was {own} when this model was loaded; results of "
-                "both would be mixed, so load it again as another model"
+                f"{self.url} answers as {_printable(signed or 'nobody')} now, and was {own} when this model was "
+                "loaded; results of both would be mixed, so load it again as another model"
             )
         scores = _read_scores(answer, headers.get("Content-Type", ""), self.url)
         if scores.ndim != 2 or len(scores) != len(images):
@@ -115,9 +126,11 @@ class RemoteModel:
         return scores
 
     def _about(self) -> dict[str, Any]:
-        status, _, answer = self._request("GET", "", None, None)
+        status, headers, answer = self._request("GET", "", None, None)
         if status != 200:
-            raise BrittleError(f"{self.url} answered {status} where a model announces itself: {_reason(answer)}")
+            raise BrittleError(
+                f"{self.url}, where a model should announce itself, answered {_refusal(status, headers, answer)}"
+            )
         try:
             about = json.loads(answer)
         except (ValueError, RecursionError):
@@ -128,17 +141,23 @@ class RemoteModel:
                 f"and gave {_reason(answer)}; brittle.models.serve_model is a server that does"
             )
         for field in ("name", "version"):
-            if not isinstance(about.get(field), str) or not about[field] or printable(about[field]) != about[field]:
+            if not isinstance(about.get(field), str) or not about[field]:
                 raise BrittleError(f"{self.url} announces no {field}; results are kept by name and version")
+            if len(about[field]) > LONGEST or not about[field].isprintable():
+                raise BrittleError(
+                    f"{self.url} announces the {field} {_printable(about[field])!r}; it may have up to {LONGEST} "
+                    "characters, all of them printable"
+                )
         most = about.get("max_batch")
-        if most is not None and (not isinstance(most, int) or most < 1):
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
             raise BrittleError(f"{self.url} announces max_batch {most!r}; it is a whole number of 1 or more")
         return about
 
     def _request(self, method: str, place: str, body: bytes | None, kind: str | None) -> tuple[int, Any, bytes]:
         """Status, headers and body of an answer; what may pass by itself is tried again, after longer and longer."""
-        path = (urlsplit(self.url).path + place) or "/"
+        path = quote(urlsplit(self.url).path + place, safe=IN_A_PATH) or "/"
         headers = {"Accept": "application/x-npz, application/json"} | ({} if kind is None else {"Content-Type": kind})
+        headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
         failure = ""
         for attempt in range(self.retries + 1):
             if attempt:
@@ -146,8 +165,14 @@ class RemoteModel:
             try:
                 connection = self._connected()
                 connection.request(method, path, body, headers)
+                latest = time.monotonic() + self.timeout
                 response: HTTPResponse = connection.getresponse()
-                answer = self._body(response)
+                answer = _read_until(response, latest)
+                if len(answer) > LARGEST:
+                    raise BrittleError(f"{self.url} answered with more than {LARGEST >> 20} MB; is it a model?")
+            except ssl.SSLError as error:
+                self._close()
+                raise BrittleError(f"{self.url} {_untrusted(error)}") from error
             except BrittleError:
                 self._close()
                 raise
@@ -155,9 +180,9 @@ class RemoteModel:
                 failure = f"did not answer within {self.timeout:g} s"
             except ConnectionRefusedError:
                 failure = "refused the connection; is the server running?"
-            except socket.gaierror:
+            except (socket.gaierror, UnicodeError):
                 failure = "has a host that cannot be found"
-            except (HTTPException, OSError, UnicodeError) as error:  # the last of a host or path with odd letters
+            except (HTTPException, OSError) as error:
                 failure = f"broke the connection off ({type(error).__name__})"
             else:
                 if response.status not in BUSY:
@@ -166,23 +191,6 @@ class RemoteModel:
             self._close()
         tries = f" (tried {self.retries + 1} times)" if self.retries else ""
         raise BrittleError(f"{self.url} {failure}{tries}")
-
-    def _body(self, response: HTTPResponse) -> bytes:
-        """All of an answer, unless it is too long, or comes so slowly that it might never end."""
-        body, length, end = bytearray(), response.length, time.monotonic() + self.timeout
-        while length is None or len(body) < length:
-            part = response.read1(PART if length is None else min(PART, length - len(body)))
-            if not part and length is not None:
-                raise IncompleteRead(bytes(body), length - len(body))
-            if not part:
-                break
-            body += part
-            if len(body) > LARGEST:
-                raise BrittleError(f"{self.url} answered with more than {LARGEST >> 20} MB; is it a model?")
-            if time.monotonic() > end:
-                raise TimeoutError
-        response.close()  # the connection stays open
-        return bytes(body)
 
     def _connected(self) -> HTTPConnection:
         if self._connection is None:
@@ -204,24 +212,58 @@ class RemoteModel:
         return {**self.__dict__, "_connection": None}
 
 
+def _read_until(response: HTTPResponse, latest: float) -> bytes:
+    """The body of an answer, if all of it arrives in time; no more of it than one byte too many."""
+    parts, size = [], 0
+    while size <= LARGEST and (part := response.read1(1 << 18)):
+        parts.append(part)
+        size += len(part)
+        if time.monotonic() > latest:
+            raise TimeoutError
+    if size <= LARGEST and response.length:
+        raise ConnectionAbortedError
+    response.close()  # the connection stays open
+    return b"".join(parts)
+
+
+def _untrusted(error: ssl.SSLError) -> str:
+    """Why there is no encrypted connection, and what to do, in the rest of a sentence."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"has a certificate that cannot be verified ({error.verify_message}); the environment variable "
+            "SSL_CERT_FILE names a file with the certificates that you trust"
+        )
+    return f"cannot be spoken to with encryption ({error.reason or error}); if it has none, write http://"
+
+
 def _read_scores(answer: bytes, kind: str, url: str) -> Scores:
     try:
-        if kind.partition(";")[0].strip() == "application/json":
-            scores = np.asarray(json.loads(answer)["scores"])
-        else:
-            with zipfile.ZipFile(io.BytesIO(answer)) as archive:
-                size = sum(member.file_size for member in archive.infolist())
-            if size > LARGEST:
-                raise ValueError(f"{size:,} bytes")
-            with np.load(io.BytesIO(answer), allow_pickle=False) as arrays:
-                scores = arrays["scores"]
-        if scores.dtype.kind not in "biuf":
-            raise TypeError(f"scores of {scores.dtype}")
-        return scores.astype(np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
+            if kind.partition(";")[0].strip() == "application/json":
+                scores = np.asarray(json.loads(answer)["scores"])
+            else:
+                with zipfile.ZipFile(io.BytesIO(answer)) as archive:
+                    size = sum(member.file_size for member in archive.infolist())
+                if size > LARGEST:
+                    raise ValueError(f"{size:,} bytes")
+                with np.load(io.BytesIO(answer), allow_pickle=False) as arrays:
+                    scores = arrays["scores"]
+            if scores.dtype.kind not in "biuf":
+                raise TypeError(f"scores of {scores.dtype}")
+            return scores.astype(np.float32)
     except Exception as error:  # a damaged archive raises whatever its bytes lead to
         raise BrittleError(
             f"{url} must answer with scores, as npz or JSON, and gave {_reason(answer)} ({kind or 'no content type'})"
         ) from error
+
+
+def _refusal(status: int, headers: Any, answer: bytes) -> str:
+    """The status of an answer, its reason, and what to do."""
+    if 300 <= status < 400 and headers.get("Location"):
+        return f"{status} and sends on to {_printable(headers['Location'])!r}; give that address"
+    if status in (401, 403):
+        return f"{status}: {_reason(answer)}; token=NAME sends the token that the environment variable NAME holds"
+    return f"{status}: {_reason(answer)}"
 
 
 def _reason(answer: bytes) -> str:
@@ -231,8 +273,14 @@ def _reason(answer: bytes) -> str:
         text = str(given["error"]) if isinstance(given, dict) and "error" in given else answer.decode()
     except (ValueError, RecursionError):
         text = answer[:400].decode("ascii", "replace")
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return repr(text[:120] + ("…" if len(text) > 120 else "")) if text else "nothing"
+    text = _printable(text)
+    return repr(text) if text else "nothing"
+
+
+def _printable(text: str) -> str:
+    """The beginning of a text on one line, without what does not print."""
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text[:1000]).split())
+    return text[:120] + ("…" if len(text) > 120 else "")
 
 
 @model_source("http")
@@ -244,6 +292,7 @@ def from_http(
     timeout: float = 60.0,
     retries: int = 3,
     wait: float = 0.5,
+    token: str | None = None,
     device: str = "auto",  # noqa: ARG001 - the server chooses its own
 ) -> RemoteModel:
     """A model behind HTTP, for those who may not hand out weights; `serve_model` is its counterpart.
@@ -258,6 +307,8 @@ def from_http(
         timeout: seconds to wait for an answer.
         retries: how often a request is tried again.
         wait: seconds before the first new try; each further one waits twice as long.
+        token: the name of an environment variable; what it holds is sent as `Authorization: Bearer …`, and is written
+            nowhere.
         device: has no effect; the server computes where it likes.
     """
     url = f"http:{url}" if url.startswith("//") else url
@@ -276,7 +327,19 @@ def from_http(
         raise BrittleError(f"timeout, retries and wait are numbers; got {timeout!r}, {retries!r}, {wait!r}") from error
     if not 0 < timeout < 1e6 or not 0 <= retries <= 100 or not 0 <= wait < 1e4:
         raise BrittleError(f"timeout is above 0, retries 0 to 100, wait 0 or more; got {timeout}, {retries}, {wait}")
-    return RemoteModel(url, name=name, form=format, timeout=timeout, retries=retries, wait=wait)
+    secret = "" if token is None else secret_in(token)
+    return RemoteModel(url, name=name, form=format, timeout=timeout, retries=retries, wait=wait, token=secret)
+
+
+def secret_in(variable: str) -> str:
+    """The token that an environment variable holds."""
+    secret = os.environ.get(variable, "").strip()
+    if not secret or not (secret.isascii() and secret.isprintable()):
+        given = "holds more than printable ASCII characters" if secret else "is not set"
+        raise BrittleError(
+            f"token is the name of an environment variable that holds the token, and there {variable!r} {given}"
+        )
+    return secret
 
 
 @model_source("https")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import io
 import json
 import threading
@@ -16,7 +17,7 @@ from brittle._errors import BrittleError
 from brittle._optional import what_failed
 from brittle._types import Image
 from brittle.models.load import wrap_model
-from brittle.models.remote import BATCH, FORMATS, IDENTITY, PROTOCOL, identity
+from brittle.models.remote import BATCH, FORMATS, IDENTITY, PROTOCOL, identity, secret_in
 
 LARGEST = 1 << 30
 """Bytes of a request that are read at most."""
@@ -25,8 +26,8 @@ LARGEST = 1 << 30
 class ModelServer:
     """One model on one address, served by threads of this process until `close`; a context manager."""
 
-    def __init__(self, model: Any, *, version: str, host: str, port: int, max_batch: int) -> None:
-        self.model, self.version, self.max_batch = model, version, max_batch
+    def __init__(self, model: Any, *, version: str, host: str, port: int, max_batch: int, token: str = "") -> None:
+        self.model, self.version, self.max_batch, self._token = model, version, max_batch, token
         self._lock = threading.Lock()
         try:
             self._server = ThreadingHTTPServer((host, port), _handler(self))
@@ -66,6 +67,10 @@ class ModelServer:
         classes = list(getattr(self.model, "classes", ()))
         about = {"protocol": PROTOCOL, "name": self.model.name, "version": self.version, "max_batch": self.max_batch}
         return {**about, "classes": classes} if classes else about
+
+    def admits(self, authorization: str) -> bool:
+        """Whether a request with this header may use the model."""
+        return not self._token or hmac.compare_digest(authorization.encode(), f"Bearer {self._token}".encode())
 
     def scores(self, body: bytes, kind: str) -> bytes:
         """The answer to a batch, as npz; the model is called by one thread at a time."""
@@ -107,9 +112,12 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            self._answer(200, json.dumps(server.about()).encode(), "application/json")
+            if self._admitted():
+                self._answer(200, json.dumps(server.about()).encode(), "application/json")
 
         def do_POST(self) -> None:
+            if not self._admitted():
+                return
             length = self.headers.get("Content-Length", "")
             if not length.isdecimal() or int(length) > LARGEST or not self.path.endswith("/scores"):
                 self.close_connection = True
@@ -127,6 +135,13 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             """Nothing is printed."""
+
+        def _admitted(self) -> bool:
+            admitted = server.admits(self.headers.get("Authorization", ""))
+            if not admitted:
+                self.close_connection = True
+                self._error(401, "this model wants a token")
+            return admitted
 
         def _error(self, status: int, reason: str) -> None:
             self._answer(status, json.dumps({"error": reason}).encode(), "application/json")
@@ -150,12 +165,13 @@ def serve_model(
     host: str = "127.0.0.1",
     port: int = 0,
     max_batch: int = BATCH,
+    token: str | None = None,
     **options: Any,
 ) -> ModelServer:
     """Show a model over HTTP, in a thread of this process; `brittle run -m http://127.0.0.1:PORT` evaluates it.
 
-    There is no password and no encryption: whoever reaches the port can use the model. By default only this machine
-    does.
+    There is no encryption, and without a token whoever reaches the port can use the model. By default only this
+    machine does.
 
     Args:
         model: what `wrap_model` takes: a text, a module, a function on batches, or a model.
@@ -163,9 +179,11 @@ def serve_model(
         version: the version it announces; by default its key, which changes with its weights and code.
         port: 0 takes a free one; see the `url` of what is returned.
         max_batch: images of a request at most.
+        token: the name of an environment variable; requests must bring what it holds as `Authorization: Bearer …`.
         options: those of `wrap_model`.
     """
     if max_batch < 1:
         raise BrittleError(f"max_batch must be at least 1, got {max_batch}")
     wrapped = wrap_model(model, name=name, **options)
-    return ModelServer(wrapped, version=version or wrapped.key, host=host, port=port, max_batch=max_batch)
+    secret = "" if token is None else secret_in(token)
+    return ModelServer(wrapped, version=version or wrapped.key, host=host, port=port, max_batch=max_batch, token=secret)

@@ -128,6 +128,9 @@ def plot_failure_points(failures: Mapping[tuple[str, str], FailurePoints], *, ax
     return ax
 
 
+NO_CONFIDENCE = "some predictions of {!r} have no confidence between 0 and 1 to draw; import them with one"
+
+
 def plot_reliability(
     results: Results, benchmark: Recipe = None, *, models: Names = None, figure: Canvas = None
 ) -> AxesArray:
@@ -140,7 +143,7 @@ def plot_reliability(
     measured = [model_calibration(results, recipe, model) for model in shown]
     for model, one in zip(shown, measured, strict=True):
         if one is None:
-            raise BrittleError(f"some predictions of {model!r} have no confidence between 0 and 1 to draw")
+            raise BrittleError(NO_CONFIDENCE.format(model))
     with style.many_axes(figure, len(shown), height=2.3, sharex=True, sharey=True) as axes:
         lines: dict[str, Any] = {}
         for ax, model, one in zip(axes, shown, measured, strict=True):
@@ -149,7 +152,7 @@ def plot_reliability(
             for place, (name, bins) in enumerate(one.bins.items()):
                 filled = bins.counts > 0
                 xs, ys = 100 * bins.confidence[filled], 100 * bins.accuracy[filled]
-                (lines[name],) = ax.plot(xs, ys, **style.series_style(place))
+                (lines[name],) = ax.plot(xs, ys, **style.series_style(place), clip_on=False)
             ax.set(xlim=(0, 101), ylim=(0, 101), title=style.plain_text(model))
         style.label_panels(axes, "confidence (%)", "accuracy (%)", lines)
     return axes
@@ -164,6 +167,8 @@ def plot_risk_coverage(results: Results, benchmark: Recipe = None, *, models: Na
         each = []
         for group in cells:
             _, (right, sure) = results.columns(model, group, ["correct", "confidence"])
+            if not ((sure >= 0) & (sure <= 1)).all():
+                raise BrittleError(NO_CONFIDENCE.format(model))
             found = [risk_coverage(sure[:, place], right[:, place]) for place in range(len(group))]
             each.append(np.mean([np.interp(grid, one.coverage, one.risk) for one in found], axis=0))
         curves[model] = 100 * grid, 100 * np.mean(each, axis=0)
@@ -193,10 +198,12 @@ def plot_stream(results: Results, stream: str | None = None, *, models: Names = 
         raise BrittleError(f"there are {len(names)} streams, {', '.join(names)}; name one of them to draw")
     shown = [one for one in scores if models is None or one.model in models]
     style.check_some(shown, "model that was shown the stream")
+    last = shown[0].over_time[-1].end
+    unit, axis = (1000, "images shown (thousands)") if last > 10_000 else (1, "images shown")
     curves = {}
     for one in shown:
         starts = [0, *(window.end for window in one.over_time)]
-        middles = [(a + b) / 2000 for a, b in pairwise(starts)]
+        middles = [(a + b) / 2 / unit for a, b in pairwise(starts)]
         errors = [window.error for window in one.over_time]
         curves[one.model] = middles, *([100 * getattr(e, end) for e in errors] for end in ("value", "low", "high"))
     with style.one_axes(ax, 2.6, style.PAGE) as ax:
@@ -205,13 +212,13 @@ def plot_stream(results: Results, stream: str | None = None, *, models: Names = 
         for title, group in groupby(windows, key=lambda window: window.title.rpartition(" ")[0]):
             end = list(group)[-1].end
             if title != "part":
-                ax.axvline(start / 1000, color="0.85", linewidth=0.6, zorder=0)
-                top = (start + end) / 2000, 1.01
+                ax.axvline(start / unit, color="0.85", linewidth=0.6, zorder=0)
+                top = (start + end) / 2 / unit, 1.01
                 ax.text(
                     *top, style.plain_text(title), transform=ax.get_xaxis_transform(), rotation=35, fontsize="small"
                 )
             start = end
-        ax.set(xlabel="images shown (thousands)", ylabel="error (%)", ylim=(0, None))
+        ax.set(xlabel=axis, ylabel="error (%)", xlim=(0, last / unit), ylim=(0, None))
         ax.legend(
             list(lines.values()), [style.plain_text(name) for name in lines], loc="upper left", bbox_to_anchor=(1, 1)
         )

@@ -15,10 +15,12 @@ from brittle._errors import BrittleError
 from brittle._io import atomic_write, make_folder, toml_text
 from brittle.benchmarks import Benchmark, level_name
 from brittle.evaluation import (
+    CONFIDENCE_METRICS,
     Outcome,
     Results,
     Run,
     Scores,
+    calibration_scores,
     check_rules,
     command_line,
     interval_note,
@@ -108,7 +110,7 @@ def evidence_sections(results: Results, recipes: Sequence[Benchmark], rules: str
     return [
         _tested(results),
         _conditions(results, recipes),
-        _measured(measured),
+        _measured(results, measured),
         _rules(outcomes, rules),
         Section("statistics", "Statistical basis", STATISTICS),
         Section("limits", "What this does not prove", NOT_PROVED[:1], NOT_PROVED[1:]),
@@ -187,7 +189,7 @@ def _conditions(results: Results, recipes: Sequence[Benchmark]) -> Section:
     )
 
 
-def _measured(measured: Sequence[tuple[Benchmark, Sequence[Scores]]]) -> Section:
+def _measured(results: Results, measured: Sequence[tuple[Benchmark, Sequence[Scores]]]) -> Section:
     tables = []
     for recipe, rows in measured:
         names = list(dict.fromkeys(one.name for row in rows for one in row.all()))
@@ -211,7 +213,25 @@ def _measured(measured: Sequence[tuple[Benchmark, Sequence[Scores]]]) -> Section
         head = ("corruption", "family", *(row.model for row in rows))
         caption = f"{title_of(recipe)}: accuracy under each corruption, mean over its severities"
         tables.append((caption, Table(head, each, frozenset(range(2, len(head))))))
+        tables += _confidences(results, recipe, [row.model for row in rows])
     return Section("results", "Results", tables=tables)
+
+
+def _confidences(results: Results, recipe: Benchmark, models: Sequence[str]) -> list[tuple[str, Table]]:
+    """What the confidences of the models are worth, as far as the rows have them."""
+    scored = sorted(calibration_scores(results, recipe, models=models), key=lambda row: models.index(row.model))
+    known = [one for one in CONFIDENCE_METRICS if any(one.field in (row.mean or row.clean) for row in scored)]
+    lines = [
+        (row.model, images, *(_number(estimates.get(one.field)) for one in known))
+        for row in scored
+        for images, estimates in (("clean", row.clean), ("corrupted", row.mean))
+        if estimates
+    ]
+    if not lines:
+        return []
+    head = ("model", "images", *(f"{one.short} (%)" if one.percent else one.short for one in known))
+    caption = f"{title_of(recipe)}: what confidences are worth; corrupted is the mean over the cells"
+    return [(caption, Table(head, lines, frozenset(range(2, len(head)))))]
 
 
 def _number(estimate: Estimate | None) -> str:
@@ -221,7 +241,7 @@ def _number(estimate: Estimate | None) -> str:
 def _rules(outcomes: Sequence[Outcome], rules: str | Path | None) -> Section:
     if rules is None:
         text = (
-            "No rules were given, so no requirement was checked: the results stand for themselves. `brittle check` and "
+            "No rules were given, so no requirement was checked: the results stand for themselves. “brittle check” and "
             "this export take a file of rules, which should be written before the test."
         )
         return Section("rules", "Requirements and verdicts", (text,))
@@ -291,7 +311,7 @@ def _records(results: Results, recipes: Sequence[Benchmark]) -> Section:
         "Records",
         (
             "The digest of the predictions is the SHA-256 of the names and SHA-256 digests of all files of rows, in "
-            "the order of their names; `brittle doctor` checks each file by its own seal.",
+            "the order of their names; “brittle doctor” checks each file by its own seal.",
         ),
         tables=(
             ("Runs", Table(("folder", "files of rows", "digest of the predictions", "command"), rows, frozenset({1}))),

@@ -232,8 +232,8 @@ def write_hub(
     ...     [path.name for path in write_hub(results, folder, "uoft-cs/cifar10")]
     ['README.md', 'cifar10-c-custom.yaml']
 
-    The folder is a clone of the repository, or a new one. A card that is there keeps its text and its other metadata
-    (that needs huggingface_hub); scores of the same name on the same dataset and recipe are replaced. Nothing is sent.
+    The folder is a clone of the repository, or a new one. A card that is there keeps its text and its other metadata,
+    which huggingface_hub reads; scores of the same name on the same dataset and recipe are replaced. Nothing is sent.
     """
     place = folder_for(folder)
     settings = HubSettings(settings) if isinstance(settings, str) else settings
@@ -273,10 +273,16 @@ def _new_card(scored: Sequence[Scored], metadata: Mapping[str, Any]) -> str:
 
 def _merged(card: Path, metadata: Mapping[str, Any]) -> str:
     """The card that is there, with the new scores in its metadata."""
+    try:
+        text = card.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BrittleError(f"{str(card)!r} is no text in UTF-8; save it as that, or write to another folder") from error
+    if not text.lstrip().startswith("---"):
+        return f"---\n{yaml_text(metadata)}---\n\n{text}"
     hub = require("huggingface_hub")
     cards = require("huggingface_hub.repocard_data")
     try:
-        known = hub.ModelCard(card.read_text(encoding="utf-8"))
+        known = hub.ModelCard(text)
         before = list(known.data.eval_results or [])
     except Exception as error:
         what = " ".join(str(error).split())

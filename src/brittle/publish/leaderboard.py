@@ -111,6 +111,11 @@ def leaderboard_tables(results: Results, benchmark: str | None = None) -> list[L
         known = sorted({recipe.name for recipe in results.benchmarks()})
         if benchmark is not None and known:
             raise BrittleError(f"these runs are not of the benchmark {benchmark!r}; they are of {', '.join(known)}")
+        if results.streams is not None:
+            raise BrittleError(
+                "these runs are of streams, which have an order and are not ranked here; `brittle compare` and "
+                "`brittle report` have the error of each model over time"
+            )
         raise BrittleError(
             "no model of these runs was run through a whole benchmark, so there is nothing to rank; "
             "run one with `brittle run -b RECIPE`"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import polars as pl
 
 from brittle._errors import BrittleError
 from brittle._types import FloatArray
@@ -90,22 +92,33 @@ def parts(results: Results) -> list[Part]:
             chosen += [(recipe, group.models_with([*clean, *recipe.cells()])) for recipe in _recipes(group)]
             if clean and not any(models for _, models in chosen):
                 chosen = [(None, group.models_with(clean))]
-        for recipe, models in chosen:
-            left_out = [model for model in group.models if model not in models]
-            if models:
-                made.append(Part(len(made) + 1, group, recipe, models, left_out, slides=bool(shifted)))
-        if group.sequences is not None:
-            models = sorted(group.sequences.select("model").unique().collect()["model"])
-            made.append(Part(len(made) + 1, group, None, models, [], sequences=True))
-        if group.streams is not None:
-            models = sorted(group.streams.select("model").unique().collect()["model"])
-            made.append(Part(len(made) + 1, group, None, models, [], streams=True))
+        of_group = [
+            Part(0, group, recipe, models, [m for m in group.models if m not in models], slides=bool(shifted))
+            for recipe, models in chosen
+            if models
+        ]
+        special = [Part(0, group, None, _shown(rows), [], **{kind: True}) for kind, rows in _special(group)]
+        alone = clean and all(part.benchmark is None and not part.slides for part in of_group)
+        of_group = [*special, *of_group] if alone else [*of_group, *special]  # clean images alone come last
+        made += [replace(part, number=len(made) + place) for place, part in enumerate(of_group, start=1)]
     if not made:
         raise BrittleError(
             f"none of the models {', '.join(results.models)} has results on all cells of a recipe, or on clean images; "
             "run them again to fill what is missing"
         )
     return made
+
+
+def _special(group: Results) -> Iterator[tuple[str, pl.LazyFrame]]:
+    """The rows of sequences and of streams, if there are some."""
+    for kind in ("sequences", "streams"):
+        rows = getattr(group, kind)
+        if rows is not None:
+            yield kind, rows
+
+
+def _shown(rows: pl.LazyFrame) -> list[str]:
+    return sorted(rows.select("model").unique().collect()["model"])
 
 
 def _recipes(group: Results) -> list[Benchmark]:

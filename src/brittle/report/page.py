@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittle._io import atomic_write, toml_text
-from brittle.benchmarks import Benchmark
+from brittle.benchmarks import Benchmark, StreamBenchmark
 from brittle.datasets import class_name
 from brittle.evaluation import Call, KnownModel, Results, Run, Store, command_line
 from brittle.report import sections
@@ -207,6 +207,7 @@ def methods(parts: Sequence[Part], measured: Mapping[int, Measured], runs: Seque
         kind: any(getattr(part, kind) for part in parts) for kind in ("slides", "sequences", "streams")
     }
     kinds |= {"corrupted": bool(recipes), "resamples": RESAMPLES}
+    recipes += [_stream_recipe(stream) for part in parts if part.streams for stream in _shown_streams(part)]
     return {"searched": False, "recipes": recipes, "runs": [run_facts(run) for run in runs], **kinds}
 
 
@@ -220,6 +221,25 @@ def _recipe(recipe: Benchmark, measured: Measured) -> dict[str, str]:
         "reference": (references[0] if references else None) or "none",
         "source": recipe.source or "–",
         "text": toml_text(recipe.to_dict()),
+    }
+
+
+def _shown_streams(part: Part) -> Sequence[StreamBenchmark]:
+    streams: Sequence[StreamBenchmark] = import_module("brittle.report.streams").shown_streams(part)
+    return streams
+
+
+def _stream_recipe(stream: StreamBenchmark) -> dict[str, str]:
+    recipe, reset = stream.benchmark, "at the start" if stream.reset == "start" else "at each segment"
+    order = f"{stream.order} order, labels {stream.labels}, batches of {stream.batch_size}, reset {reset}"
+    return {
+        "name": stream.name,
+        "hash": stream.hash,
+        "what": f"stream, {count(len(recipe.entries), 'corruption')}, {count(len(recipe), 'cell')}",
+        "how": f"{order}; seed {recipe.seed}, {STORED[recipe.storage]}",
+        "reference": "none",
+        "source": recipe.source or "–",
+        "text": toml_text(stream.to_dict()),
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from brittle._types import FloatArray
 from brittle.benchmarks import Benchmark
-from brittle.evaluation import CorruptionScores, comparable, published_rows
+from brittle.evaluation import CONFIDENCE_METRICS, CorruptionScores, calibration_scores, comparable, published_rows
 from brittle.evaluation.diagnosis import (
     ClassScores,
     Columns,
@@ -25,9 +25,9 @@ from brittle.evaluation.diagnosis import (
 )
 from brittle.metrics import Estimate
 from brittle.report import charts
-from brittle.report.data import Measure, Measured, Part, families
+from brittle.report.data import RESAMPLES, Measure, Measured, Part, families
 from brittle.report.pictures import failure_strip, run_pictures
-from brittle.report.theme import ModelStyle, ModelStyles, listed, percent, severity, short_name, tenths
+from brittle.report.theme import ModelStyle, ModelStyles, listed, percent, severity, short_name, signed, tenths
 
 Shown = dict[str, Any] | None
 """What a template is given."""
@@ -371,19 +371,29 @@ def by_class(measured: Measured, styles: ModelStyles) -> Shown:
 
 
 def calibrations(measured: Measured, styles: ModelStyles) -> Shown:
-    """A reliability diagram for each model with a colour; None if rows have no confidences."""
-    drawings, rows = [], []
+    """A reliability diagram for each model with a colour, and every metric; None if rows have no confidences."""
+    part, drawings, models = measured.part, [], []
     for one in measured.shown(styles):
-        bins = model_calibration(measured.part.results, measured.part.benchmark, one.model)
-        if bins is None:
+        reliability = model_calibration(part.results, part.benchmark, one.model)
+        if reliability is None:
             continue
-        rows.append(bins)
-        note = ", ".join(f"{name} ECE {percent(error.value)}" for name, error in bins.errors.items())
-        label = f"Reliability diagram of {one.model}: {note}"
-        drawings.append(
-            charts.reliability_diagram(charts.Caption(one.model, note, label), bins.bins, styles[one.model])
-        )
-    return {"charts": drawings, "rows": rows} if rows else None
+        models.append(one.model)
+        gaps = ", ".join(f"{signed(bins.excess)} {name}" for name, bins in reliability.bins.items())
+        note = f"confidence − accuracy: {gaps}"
+        caption = charts.Caption(one.model, note, f"Reliability diagram of {one.model}, {note}")
+        drawings.append(charts.reliability_diagram(caption, reliability.bins, styles[one.model]))
+    if not models:
+        return None
+    scored = calibration_scores(part.results, part.benchmark, models=models, resamples=RESAMPLES)
+    rows = [
+        (row.model, images, estimates)
+        for row in sorted(scored, key=lambda row: models.index(row.model))
+        for images, estimates in (("clean", row.clean), ("corrupted", row.mean))
+        if estimates
+    ]
+    metrics = [one for one in CONFIDENCE_METRICS if any(one.field in estimates for _, _, estimates in rows)]
+    missing = list(dict.fromkeys(row.missing for row in scored if row.missing))
+    return {"charts": drawings, "rows": rows, "metrics": metrics, "missing": missing}
 
 
 def comparison(measured: Measured, styles: ModelStyles) -> Shown:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from brittle.benchmarks import StreamBenchmark
+from brittle.evaluation.store import STREAMS
 from brittle.evaluation.streams import StreamScores, stream_scores
 from brittle.report.charts import Axis, Caption, Chart, Frame, Series, line_chart, share_axis, value_tips
 from brittle.report.data import Measure, Measured, Part
@@ -33,6 +35,12 @@ def measure_streams(part: Part) -> MeasuredStreams:
         measures.append(Measure(model, errors[0].n or 0, np.array([accuracy]), unknown, unknown))
     measures.sort(key=lambda one: (-one.main.value, one.model))
     return MeasuredStreams(part, measures, scores=scores)
+
+
+def shown_streams(part: Part) -> list[StreamBenchmark]:
+    """The recipes of the streams that models were shown, as far as their runs hold them."""
+    files = [path for run in part.results.runs for path in sorted((run.folder / STREAMS).glob("*.toml"))]
+    return list({stream.hash: stream for stream in map(StreamBenchmark.load, files)}.values())
 
 
 def streams_over_time(measured: MeasuredStreams, styles: ModelStyles) -> dict[str, Any]:

@@ -47,7 +47,20 @@ def page_templates() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    filters = (percent, tenths, signed, interval, count, listed, p_value, severity, short_name, breakable, fixed)
+    filters = (
+        percent,
+        tenths,
+        thousandths,
+        signed,
+        interval,
+        count,
+        listed,
+        p_value,
+        severity,
+        short_name,
+        breakable,
+        fixed,
+    )
     templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {"theme_css": theme_css, "page_script": page_script, "number": number, "steps": STEPS}
     return templates
@@ -189,6 +202,11 @@ def tenths(value: float) -> str:
     return f"{100 * value:.1f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
+def thousandths(value: float) -> str:
+    """0.5721 is "0.572"."""
+    return fixed(value, 3) if math.isfinite(value) else "–"
+
+
 def signed(value: float) -> str:
     """0.141 is "+14.1", and what rounds to nothing has no sign."""
     text = f"{100 * value:+.1f}"
@@ -196,10 +214,10 @@ def signed(value: float) -> str:
 
 
 def interval(estimate: Estimate, *, sign: bool = False) -> str:
-    """The two ends in percents, "[55.3, 59.3]"."""
+    """The two ends, "[55.3, 59.3]" in percents or "[0.123, 0.234]"."""
     if estimate.low is None or estimate.high is None or not math.isfinite(estimate.low + estimate.high):
         return ""
-    write = signed if sign else tenths
+    write = signed if sign else tenths if estimate.percent else thousandths
     return f"[{write(estimate.low)},\u00a0{write(estimate.high)}]"
 
 
