@@ -425,7 +425,7 @@ def test_models_whose_names_look_alike_are_told_apart(tmp_path: Path) -> None:
 def test_imported_corruptions_whose_names_look_alike_are_told_apart(tmp_path: Path) -> None:
     names = ["a/b", "a.b", "A.B", "x" * 300]
     table = pl.DataFrame(
-        [(name, 1e300, f"{i}.png", number) for number, name in enumerate(names) for i in range(20)],
+        [(name, 999_999.5, f"{i}.png", number) for number, name in enumerate(names) for i in range(20)],
         schema=["corruption", "level", "sample", "prediction"],
         orient="row",
     )

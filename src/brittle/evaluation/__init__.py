@@ -36,6 +36,7 @@ from brittle.evaluation.references import (
     published_rows,
 )
 from brittle.evaluation.results import SHIFT, Results, aligned_files, by_corruption, load_results, same_images
+from brittle.evaluation.row_files import holds_results
 from brittle.evaluation.score import (
     CorruptionScores,
     Scores,
@@ -46,7 +47,7 @@ from brittle.evaluation.score import (
     scores,
     shared_rows,
 )
-from brittle.evaluation.store import Store, holds_results
+from brittle.evaluation.store import Store
 
 if TYPE_CHECKING:
     from brittle.evaluation.cns.class_counts import class_count_ablation, class_count_tables, enough_classes

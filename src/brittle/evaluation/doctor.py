@@ -31,20 +31,19 @@ from brittle.evaluation.records import (
     fits,
 )
 from brittle.evaluation.records import FOLDER as CALLS
-from brittle.evaluation.row_files import DATA, SAMPLES, holds_rows, row_metadata, samples_digest
-from brittle.evaluation.store import (
+from brittle.evaluation.row_files import (
     CELLS,
+    DATA,
     FAILURE_POINTS,
     MODELS,
-    OURS,
-    RECIPES,
     ROW_FOLDERS,
-    RUN,
-    Store,
-    kept_recipe,
+    SAMPLES,
+    holds_rows,
     read_toml,
-    run_folders,
+    row_metadata,
+    samples_digest,
 )
+from brittle.evaluation.store import OURS, RECIPES, RUN, Store, kept_recipe, run_folders
 
 Kind = Literal["damage", "leftover", "note"]
 AGAIN = "repeat the command: it is made again"

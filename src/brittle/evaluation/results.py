@@ -21,8 +21,8 @@ from brittle._types import FloatArray
 from brittle.benchmarks import CLEAN, Benchmark, Cell, load_benchmark
 from brittle.evaluation.cell import plan
 from brittle.evaluation.records import Run
-from brittle.evaluation.row_files import SAMPLES, row_metadata
-from brittle.evaluation.store import CELLS, OF_LABEL, SEQUENCES, STREAMS, Store, model_files, scan
+from brittle.evaluation.row_files import CELLS, OF_LABEL, SAMPLES, SEQUENCES, STREAMS, model_files, row_metadata, scan
+from brittle.evaluation.store import Store
 
 if TYPE_CHECKING:
     from brittle.evaluation.confidence import CalibrationList

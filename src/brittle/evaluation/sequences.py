@@ -21,7 +21,8 @@ from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import Classes, best_classes, checked_scores, infer_with, least_batch_size
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.store import SEQUENCES, Store, model_folder
+from brittle.evaluation.row_files import SEQUENCES
+from brittle.evaluation.store import Store, model_folder
 from brittle.evaluation.tables.formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, bootstrap, frame_pairs, mean_ratio, top5_by_pair, zipf_by_pair
 from brittle.models import with_class_names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -23,7 +22,6 @@ from brittle._io import (
     atomic_write,
     create,
     file_name,
-    is_complete,
     locked,
     make_folder,
     make_way,
@@ -35,7 +33,7 @@ from brittle._io import (
 from brittle._parts import sweep
 from brittle._types import printable
 from brittle.benchmarks import Benchmark, Cell
-from brittle.corruptions import get_corruption, list_corruptions
+from brittle.corruptions import get_corruption
 from brittle.datasets.dataset import Dataset
 from brittle.evaluation.cell import CellRows, plan
 from brittle.evaluation.differences import differences, drawn_differently
@@ -57,21 +55,26 @@ from brittle.evaluation.records import (
 )
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.evaluation.row_files import (
+    CELLS,
     DATA,
+    FAILURE_POINTS,
+    MODELS,
+    OF_LABEL,
+    ROW_FOLDERS,
     SAMPLES,
+    SEQUENCES,
+    STREAMS,
+    cell_place,
     holds_rows,
     missing_rows,
-    row_columns,
+    read_toml,
     row_metadata,
     samples_digest,
     write_row_file,
 )
 from brittle.models.model import Model
 
-RUN, CELLS, RECIPES, MODELS, FAILURE_POINTS = "run.toml", "cells", "recipes", "models", "failure-points"
-SEQUENCES, STREAMS = "sequences", "streams"
-ROW_FOLDERS = (CELLS, FAILURE_POINTS, SEQUENCES, STREAMS)
-"""The folders with files of rows, in one folder for each model."""
+RUN, RECIPES = "run.toml", "recipes"
 
 OURS = {
     CELLS: "*/*.parquet",
@@ -83,9 +86,6 @@ OURS = {
     CALLS: "*.json",
 }
 """The folders of a run, and the files that it has in them."""
-
-OF_LABEL: Mapping[str, Any] = {"label_probability": pl.Float32, "label_in_top5": pl.Boolean, "square_sum": pl.Float32}
-"""Columns that rows have since calibration is scored, and their types: null in cells of before."""
 
 WAY_OUT = "choose another folder, or remove that run with `overwrite=True`"
 
@@ -269,14 +269,14 @@ class Store:
     def _of_other_code(self, cells: Sequence[Cell]) -> Iterator[Cell]:
         """Cells that are planned now, and that an earlier version of user code has drawn before."""
         by_place = {
-            _place(f"{cell.file_name}."): cell
+            cell_place(f"{cell.file_name}."): cell
             for cell in cells
             if not cell.is_clean and get_corruption(cell.corruption).code
         }
         folders = (self.folder / CELLS).iterdir() if by_place and (self.folder / CELLS).is_dir() else ()
         for folder in folders:
             for file in sorted(folder.iterdir()):
-                cell = by_place.get(_place(file.name))
+                cell = by_place.get(cell_place(file.name))
                 if cell is not None and file.name != f"{cell.file_name}.parquet" and file.suffix == ".parquet":
                     yield cell
 
@@ -360,10 +360,6 @@ class Store:
         data = {DATA: self._data_key} if self._data_key else {}
         write_row_file(path, rows, {**data, **(about or {})})
 
-    def scan(self) -> pl.LazyFrame:
-        """All rows, read when they are needed."""
-        return scan([self])
-
     def identity(self) -> dict[str, Any]:
         """What the folder was claimed with."""
         known = self.known()
@@ -388,109 +384,11 @@ class Store:
         return read_record(Run, {**identity, **more})
 
 
-def scan(stores: Sequence[Store], among: Sequence[Store] | None = None, kind: str = CELLS) -> pl.LazyFrame:
-    """The rows of runs, read lazily.
-
-    A cell that two runs on the same data have of the same model is read once. Models of one name and different weights
-    or code are distinguished by where their code lies, by when they were first run, or else by the beginning of their
-    keys, also if only some runs `among` more are read.
-    """
-    parts = []
-    for ending, files in model_files(stores, among, kind):
-        for rows in _scan(files, OF_LABEL if kind == CELLS else {}):
-            parts.append(rows.with_columns(pl.col("model") + ending) if ending else rows)
-    return pl.concat(parts, how="diagonal")
-
-
-def _scan(files: Sequence[Path], added: Mapping[str, Any]) -> Iterator[pl.LazyFrame]:
-    """The rows of files, those written before columns were added with nulls in their place."""
-    have: dict[bool, list[Path]] = {}
-    for file in files:
-        have.setdefault(not added or row_columns(file) >= set(added), []).append(file)
-    for complete, some in have.items():
-        rows = pl.scan_parquet(some, glob=False, hive_partitioning=False)
-        yield rows if complete else rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in added.items())
-
-
-def model_files(
-    stores: Sequence[Store], among: Sequence[Store] | None = None, kind: str = CELLS
-) -> Iterator[tuple[str, list[Path]]]:
-    """What follows the name of each model of runs, and its files; a cell that two runs have is there once."""
-    files: dict[tuple[Any, str, str], dict[str, Path]] = {}
-    for store in stores:
-        data = store.identity().get("data_key", str(store.folder))
-        for path in sorted((store.folder / kind).glob("*/*.parquet")):
-            name, _, key = path.parent.name.rpartition("-")
-            if not missing_rows(path, "its rows are missing; give the same command again to compute them"):
-                files.setdefault((data, name, key), {}).setdefault(path.name, path)
-    if not files:
-        place = str(stores[0].folder)
-        raise BrittleError(f"{place!r} holds no results yet; `brittle run` or `brittle.evaluate` writes them")
-    for cells in files.values():
-        _check_one_code(list(cells.values()))
-    endings = _endings(among or stores)
-    for (_, name, key), cells in files.items():
-        yield endings[name, key], list(cells.values())
-
-
-def holds_results(folder: str | Path) -> bool:
-    """Whether a folder holds predictions on a benchmark or on clean images."""
-    cells = Path(folder) / CELLS
-    return cells.is_dir() and any(cells.glob(OURS[CELLS]))
-
-
-def _endings(stores: Sequence[Store]) -> dict[tuple[str, str], str]:
-    """What follows the name of each model, by (name, key): nothing, unless models of one name differ."""
-    models: dict[str, dict[str, dict[str, Any]]] = {}
-    for store in stores:
-        for folder in (found for kind in (CELLS, SEQUENCES, STREAMS) for found in (store.folder / kind).glob("*-*/")):
-            name, _, key = folder.name.rpartition("-")
-            path = store.folder / MODELS / f"{folder.name}.toml"
-            models.setdefault(name, {}).setdefault(key, read_toml(path) or {})
-    endings = {}
-    for name, known in models.items():
-        by_origin = {key: str(about.get("origin", "")) for key, about in known.items()}
-        by_time = {key: f"{by_origin[key]} of {about.get('since', '')}".strip() for key, about in known.items()}
-        by_key = {key: key[:6] for key in known}
-        choices = [by_origin] * all(by_origin.values()) + [by_time] * all("since" in about for about in known.values())
-        chosen = next(texts for texts in [*choices, by_key] if len(set(texts.values())) == len(known))
-        for key in known:
-            endings[name, key] = f" ({chosen[key]})" if len(known) > 1 else ""
-    return endings
-
-
-def _check_one_code(files: Sequence[Path]) -> None:
-    """Raise if a cell of a user's corruption was drawn as two versions of its code, or two recipes, drew it."""
-    first: dict[str, Path] = {}
-    for file in files:
-        place = _place(file.name)
-        other = first.setdefault(place, file)
-        if other != file and not _is_bundled(place.rpartition("@")[0]):
-            raise BrittleError(
-                f"{str(other.parents[2])!r} and {str(file.parents[2])!r} hold {place.replace('@', ' ')} drawn in "
-                "different ways (another version of its code, another seed or options); load them apart"
-            )
-
-
-def _is_bundled(corruption: str) -> bool:
-    return any(one.bundled and file_name(one.id) == corruption for one in list_corruptions())
-
-
-def _place(name: str) -> str:
-    """The corruption and level that a cell's file is of, without its key: imagenet-c.fog@3.5."""
-    return name.rpartition("-")[0] or name
-
-
 def model_folder(model: Model) -> str:
     """The folder of a model's cells: its name, and the key that changes with its weights."""
     plain = model.key.isascii() and model.key.isalnum() and model.key.islower() | model.key.isdecimal()
     key = model.key if plain and len(model.key) <= 64 else sha256(model.key.encode()).hexdigest()[:16]
     return f"{file_name(model.name)}-{key}"
-
-
-def read_toml(path: Path) -> dict[str, Any] | None:
-    """A small file; None if it is missing, empty or cut off."""
-    return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
 
 
 REWRITTEN = "repeat the command to write it again"

@@ -21,7 +21,8 @@ from brittle.evaluation.cell import Classes, Drawn, predict
 from brittle.evaluation.inputs import decode
 from brittle.evaluation.records import Call, CallbackList, started_run
 from brittle.evaluation.results import Results, load_results
-from brittle.evaluation.store import STREAMS, Store, model_folder
+from brittle.evaluation.row_files import STREAMS
+from brittle.evaluation.store import Store, model_folder
 from brittle.evaluation.tables.formats import Column, ScoreTable, Value
 from brittle.metrics import Estimate, bootstrap
 from brittle.models import reset_model

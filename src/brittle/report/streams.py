@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittle.benchmarks import StreamBenchmark
-from brittle.evaluation.store import STREAMS
+from brittle.evaluation.row_files import STREAMS
 from brittle.evaluation.streams import StreamScores, stream_scores
 from brittle.report.charts import Axis, Caption, Chart, Frame, Series, line_chart, share_axis, value_tips
 from brittle.report.data import Measure, Measured, Part

@@ -22,8 +22,8 @@ from brittle.benchmarks import Benchmark, Entry
 from brittle.evaluation.cell import Classes, Drawn, Predictions, common_batch_size, infer
 from brittle.evaluation.inputs import as_dataset, as_models, check, decode, fitted, needed_benchmark, with_names_of
 from brittle.evaluation.records import Call
-from brittle.evaluation.row_files import missing_rows
-from brittle.evaluation.store import FAILURE_POINTS, Store, kept_recipe, model_folder
+from brittle.evaluation.row_files import FAILURE_POINTS, missing_rows
+from brittle.evaluation.store import Store, kept_recipe, model_folder
 from brittle.metrics import FailurePoints
 from brittle.models.model import Model
 

@@ -21,9 +21,10 @@ from brittle.evaluation.failures.summary import FailureSummary, summarize_failur
 from brittle.evaluation.records import Run
 from brittle.evaluation.references import comparable, find_reference
 from brittle.evaluation.results import COLUMNS, Results, load_results
+from brittle.evaluation.row_files import CELLS, OF_LABEL
 from brittle.evaluation.rules.rule import CLEAN_ACCURACY, FAILURE_POINT, Rule
 from brittle.evaluation.score import check_same_images
-from brittle.evaluation.store import CELLS, OF_LABEL, Store
+from brittle.evaluation.store import Store
 from brittle.metrics import FailurePoints, Metric, Statistic, failure_points
 
 MEANS = ("mean_accuracy", "error", "drop", "robustness")
