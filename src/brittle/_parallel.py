@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from brittle._errors import BrittleError, RunError
 
@@ -111,6 +111,24 @@ def side_by_side(threads: int | None) -> tuple[int, int]:
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+def shared_out(work: Callable[[int], Result], count: int, threads: int) -> list[Result]:
+    """[work(0), … work(count − 1)] by threads, of which each takes the next number when it has done one."""
+    results: list[Any] = [None] * count
+    numbers = iter(range(count))
+
+    def take() -> None:
+        for number in numbers:
+            results[number] = work(number)
+
+    if threads == 1:
+        take()
+        return results
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(take) for _ in range(threads)]:
+            done.result()
+    return results
+
 
 PREFETCHED = 2
 """Tasks computed ahead per thread: enough that the consumer never waits, few enough to save memory."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle._parallel import cores
+from brittle._parallel import cores, shared_out
 from brittle.corruptions.inputs import PLAIN, Reading, check, is_pil, is_suspicious
 
 THREADED_VALUES = 30_000
@@ -71,10 +70,7 @@ def by_threads(work: Callable[[Any, Any], Any], pictures: Sequence[Any], others:
     """work(picture, other) of each pair, in order; small pictures and those in a data-loader worker by one thread."""
     small = sum(map(_size, pictures)) < THREADED_VALUES * len(pictures)
     threads = 1 if small or _in_worker() else min(cores(), len(pictures))
-    if threads <= 1:
-        return [work(picture, other) for picture, other in zip(pictures, others, strict=True)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, pictures, others))
+    return shared_out(lambda place: work(pictures[place], others[place]), len(pictures), max(threads, 1))
 
 
 def stack_like(batch: Any, tensors: Sequence[Any]) -> Any:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from multiprocessing.context import get_spawning_popen
 from multiprocessing.sharedctypes import RawValue
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._parallel import check_threads
+from brittle._parallel import check_threads, shared_out
 from brittle.corruptions import Sample, batch_ids, check_sample
 
 _current: ContextVar[tuple[Sample, int | None] | None] = ContextVar("brittle_sample", default=None)
@@ -58,10 +56,6 @@ def _attached(shared: Any) -> Epoch:
     epoch = Epoch.__new__(Epoch)
     epoch._shared = shared
     return epoch
-
-
-PARTS_PER_THREAD = 4
-"""The parts of a batch for each thread: samples take different times, and each part costs some 20 µs."""
 
 
 class Indexed:
@@ -112,12 +106,7 @@ class Indexed:
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """The samples of a batch, each read alone; a torch data loader asks for them together."""
-        if self.threads == 1:
-            return [self[index] for index in indices]
-        size = math.ceil(len(indices) / (self.threads * PARTS_PER_THREAD))
-        parts = [indices[start : start + size] for start in range(0, len(indices), size)]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return [sample for part in pool.map(lambda part: [self[i] for i in part], parts) for sample in part]
+        return shared_out(lambda place: self[indices[place]], len(indices), self.threads)
 
     def __getattr__(self, name: str) -> Any:
         if name == "dataset" or name.startswith("__"):
