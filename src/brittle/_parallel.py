@@ -112,6 +112,7 @@ def side_by_side(threads: int | None) -> tuple[int, int]:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+
 def shared_out(work: Callable[[int], Result], count: int, threads: int) -> list[Result]:
     """[work(0), … work(count − 1)] by threads, of which each takes the next number when it has done one."""
     results: list[Any] = [None] * count

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from brittle._types import Field, Pixels
 from brittle.corruptions.kernels.arithmetic import (
+    LARGE,
     add_scaled,
     compiled,
+    in_bands,
     level,
     mix,
     rounding,
@@ -467,6 +469,24 @@ def between_sizes(image: Pixels, size: float, smooth: Callable[[Pixels, int], Pi
         return smaller.copy() if smaller is image else smaller
     larger = _filtered(image, 1 + step * (below + 1), smooth)
     return mix(smaller, larger, share)
+
+
+def by_bands(image: Pixels, size: int, smooth: Callable[[Pixels, int], Pixels]) -> Pixels:
+    """smooth(image, size), large pictures by all processors: each smooths its rows and what the filter reaches beyond.
+
+    The filter must not carry sums of floats from row to row; then the pixels do not depend on the bands.
+    """
+    height, width = image.shape[:2]
+    if height * width < LARGE:
+        return smooth(image, size)
+    out, reach = np.empty_like(image), size // 2
+
+    def draw(first: int, end: int) -> None:
+        top = max(first - reach, 0)
+        out[first:end] = smooth(image[top : end + reach], size).reshape(-1, *image.shape[1:])[first - top : end - top]
+
+    in_bands(draw, height, height * width)
+    return out
 
 
 def _filtered(image: Pixels, size: int, smooth: Callable[[Pixels, int], Pixels]) -> Pixels:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from brittle._types import Image, Pixels
 from brittle.corruptions.images import Draws
-from brittle.corruptions.kernels.blur import between_sizes, box, correlate
+from brittle.corruptions.kernels.blur import between_sizes, box, by_bands, correlate
 from brittle.corruptions.registry import corruption
 from brittle.corruptions.severity import evenly
 
@@ -50,7 +50,8 @@ def gaussian_blur(image: Pixels, rng: Draws, *, smallest: float, largest: float)
 
 
 def _gaussian(image: Pixels, size: int) -> Pixels:
-    return np.asarray(cv2.GaussianBlur(image, (size, size), 0.3 * ((size - 1) / 2 - 1) + 0.8), image.dtype)
+    sigma = 0.3 * ((size - 1) / 2 - 1) + 0.8
+    return by_bands(image, size, lambda rows, size: np.asarray(cv2.GaussianBlur(rows, (size, size), sigma), rows.dtype))
 
 
 LARGEST = 255
@@ -68,7 +69,7 @@ def median_blur(image: Image, rng: Draws, *, smallest: float, largest: float) ->
 
 
 def _median(image: Image, size: int) -> Image:
-    return np.asarray(cv2.medianBlur(image, size), np.uint8)
+    return by_bands(image, size, lambda rows, size: np.asarray(cv2.medianBlur(rows, size), np.uint8))
 
 
 @corruption(family="blur", source="syn2nat", full_depth=True, moves_pixels=True, length=evenly(1, clean=0, px=1))
