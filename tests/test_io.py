@@ -18,6 +18,8 @@ from brittle.datasets.dataset import Dataset
 from brittle.evaluation.inputs import decode
 from tests.errors import naming
 
+REAL_FSYNC = os.fsync  # as the module is collected; during tests it does nothing
+
 WRITER = """
 import sys, time
 from pathlib import Path
@@ -136,11 +138,11 @@ def test_images_of_different_sizes_leave_no_half_array(tmp_path: Path) -> None:
 def record(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What the system is asked to flush and rename, in order: ("fsync", a file's name) or ("replace", the new name)."""
     seen: list[tuple[str, str]] = []
-    real_fsync, real_replace = os.fsync, os.replace
+    real_replace = os.replace
 
     def fsync(descriptor: int) -> None:
         seen.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
-        real_fsync(descriptor)
+        REAL_FSYNC(descriptor)
 
     def replace(source: str, target: str) -> None:
         if "brittle" not in Path(target).parts:  # where compiled loops are kept

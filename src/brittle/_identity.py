@@ -107,6 +107,7 @@ class _Collector:
         self.has_code = False
         self._parts: set[str] = set()
         self._visited: dict[int, Any] = {}  # holds the objects, so that no id is reused
+        self._of_users: dict[type, bool] = {}  # the layers of a network share few classes and bases
 
     def digest(self) -> str:
         return sha256("\n".join(sorted(self._parts)).encode()).hexdigest()
@@ -138,7 +139,7 @@ class _Collector:
     def class_(self, cls: type, always: bool = False) -> None:
         """A class and its bases, as far as they are user code; with `always` the class itself in any case."""
         for base in cls.__mro__:
-            if (always and base is cls) or _is_user_class(base):
+            if (always and base is cls) or self._is_user_class(base):
                 if not self._is_new(base):
                     continue
                 for function in _methods(base):
@@ -146,6 +147,11 @@ class _Collector:
                 for name, value in vars(base).items():
                     if isinstance(value, PLAIN_TYPES) and not name.startswith("__"):
                         self._parts.add(f"{base.__qualname__}.{name} {value!r}")
+
+    def _is_user_class(self, cls: type) -> bool:
+        if cls not in self._of_users:
+            self._of_users[cls] = _is_user_class(cls)
+        return self._of_users[cls]
 
     def _function(self, function: FunctionType) -> None:
         function = inspect.unwrap(function)

@@ -6,11 +6,15 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brittle._io import atomic_write
 from brittle.papers.experiments import PAPERS, Finding, Rows, list_experiments, read_findings
+
+if TYPE_CHECKING:
+    import jinja2
 
 HERE = Path(__file__).parent
 MARKDOWN_ROWS = 12
@@ -35,8 +39,6 @@ def write_page(folder: str | Path) -> Path:
 
 def page_html(folder: Path, found: Sequence[Finding]) -> str:
     """The page as text; figures are inside it, so that it can be sent alone."""
-    from brittle.report import page_templates
-
     papers = []
     for paper, title in PAPERS.items():
         mine = [one for one in found if one.paper == paper]
@@ -45,9 +47,16 @@ def page_html(folder: Path, found: Sequence[Finding]) -> str:
             left = [one.name for one in list_experiments(paper) if one.name not in names]
             parts = [_part(folder, one) for one in mine]
             papers.append({"name": paper, "title": title, "findings": parts, "left": left})
-    template = page_templates().overlay().from_string((HERE / "templates" / "findings.html").read_text("utf-8"))
     count = f"{len(found)} of {len(list_experiments())}"
-    return template.render(title="The papers, repeated", papers=papers, count=count, long=LONG) + "\n"
+    return _template().render(title="The papers, repeated", papers=papers, count=count, long=LONG) + "\n"
+
+
+@cache
+def _template() -> jinja2.Template:
+    """Compiled once: an overlay of the report's templates would compile those that it extends for each page again."""
+    from brittle.report import page_templates
+
+    return page_templates().from_string((HERE / "templates" / "findings.html").read_text("utf-8"))
 
 
 def findings_markdown(found: Iterable[Finding]) -> str:

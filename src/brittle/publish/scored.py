@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from brittle._errors import BrittleError, did_you_mean
 from brittle._io import atomic_write, make_folder
 from brittle.benchmarks import Benchmark, load_benchmark
 from brittle.evaluation import Call, KnownModel, Results, Run, Scores, scores
 from brittle.report import page_templates
+
+if TYPE_CHECKING:
+    import jinja2
 
 HERE = Path(__file__).parent
 
@@ -112,8 +117,13 @@ def title_of(recipe: Benchmark) -> str:
 
 def rendered(template: str, **given: object) -> str:
     """A page of this room, from its template."""
-    text = (HERE / "templates" / template).read_text("utf-8")
-    return page_templates().overlay().from_string(text).render(**given) + "\n"
+    return _template(template).render(**given) + "\n"
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    """Compiled once, as are those of the report that it extends."""
+    return page_templates().from_string((HERE / "templates" / name).read_text("utf-8"))
 
 
 def write_text(path: Path, text: str) -> Path:
