@@ -116,3 +116,14 @@ def test_files_that_are_no_image_classifiers_are_named(tmp_path: Path) -> None:
         from_onnx(tmp_path / "text.onnx")
     with pytest.raises(FileNotFoundError, match=naming("nothing.onnx")):
         from_onnx(tmp_path / "nothing.onnx")
+
+
+@pytest.mark.parametrize("name", [b"images", b"scores", b"MatMul"])
+def test_names_that_are_no_text_are_one_sentence_and_nothing_else_is_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: bytes
+) -> None:
+    path = write(tmp_path / "net.onnx", ("n", 3, 24, 24))
+    path.write_bytes(path.read_bytes().replace(name, b"\xe1" + name[1:]))
+    with pytest.raises(BrittleError, match=naming("onnxruntime", "net.onnx")):
+        from_onnx(path)
+    assert capfd.readouterr().out == ""

@@ -79,7 +79,12 @@ class OnnxModel:
         graph, providers = state.pop("_session")
         self.__dict__.update(state)
         runtime = require("onnxruntime")
-        self._connect(runtime.InferenceSession(graph, session_options(runtime), providers=providers))
+        self._connect(open_session(runtime, graph, providers))
+
+
+def open_session(runtime: Any, graph: str | bytes, providers: Sequence[Any]) -> Any:
+    """A session of onnxruntime, which by itself prints a failure, and tries again on the processor."""
+    return runtime.InferenceSession(graph, session_options(runtime), providers=providers, enable_fallback=0)
 
 
 def session_options(runtime: Any) -> Any:
@@ -152,11 +157,13 @@ def from_onnx(
     runtime = require("onnxruntime")
     chosen_providers = _providers(runtime, device, providers)
     try:
-        session = runtime.InferenceSession(str(path), session_options(runtime), providers=chosen_providers)
+        session = open_session(runtime, str(path), chosen_providers)
+        inputs = session.get_inputs()
+        for each in (*inputs, *session.get_outputs()):
+            str(each)  # raises if a name is no text
     except Exception as error:  # onnxruntime has an exception per status, none of them public
         reason = str(error).partition("\n")[0]
         raise BrittleError(f"onnxruntime cannot open {str(path)!r}: {reason}") from error
-    inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in INPUT_TYPES:
         signature = ", ".join(f"{graph_input.name}: {graph_input.type} {graph_input.shape}" for graph_input in inputs)
         raise BrittleError(
