@@ -227,6 +227,5 @@ def tell_skipped(results: Results) -> None:
     for run in results.runs:
         if run.skipped:
             first, reason = next(iter(run.skipped.items()))
-            count = len(run.skipped)
-            warning = f"{YELLOW}{count} images could not be read and were left out{END}, such as {first}: {reason}"
+            warning = f"{YELLOW}unreadable images, left out: {len(run.skipped):,}{END}, such as {first}: {reason}"
             console().print(warning, soft_wrap=True)

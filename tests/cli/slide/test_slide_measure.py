@@ -61,7 +61,7 @@ def test_a_corrupt_image_leaves_its_trajectory_out_and_is_told(scale: str, run: 
     broken = cns / "heavy_snow" / "022_bald eagle" / f"seed_0034_scale_{scale}.jpg"
     broken.write_bytes(broken.read_bytes()[:40])
     words = good(run("slide", "measure", cns, "--clip", parts / "clip", "-o", "m"))
-    assert f"1 images could not be read and were left out, such as heavy_snow/022_bald eagle/{broken.name}" in words
+    assert f"unreadable images, left out: 1, such as heavy_snow/022_bald eagle/{broken.name}" in words
     counts = pl.read_csv("m/curves.csv").group_by("shift").agg(pl.col("trajectories").unique()).sort("shift")
     assert counts.rows() == [("heavy_snow", [8]), ("painting_style", [9])]
 

@@ -61,7 +61,7 @@ def test_a_corrupt_image_drops_its_trajectory_and_is_told(run: Run, cns: Path) -
     broken.write_bytes(broken.read_bytes()[:40])
     words = good(run("run", "-m", "nets.py:fair", "-d", f"cns-bench:{cns}", "-o", "run"))
     assert "17 trajectories, 1 incomplete ones left out" in words
-    assert "1 images could not be read and were left out" in words
+    assert "unreadable images, left out: 1" in words
     assert "1 trajectory of heavy_snow" in page(run)
 
 

@@ -103,7 +103,7 @@ def _page(
             dataset, page, samples=samples, progress=lambda done, total: progress("pictures", done, total)
         )
     if unreadable:
-        console().print(f"{YELLOW}{len(unreadable)} images could not be read and are not on the page{END}")
+        console().print(f"{YELLOW}unreadable images, not on the page: {len(unreadable):,}{END}")
     note = f"{len(samples) - len(unreadable):,} of {len(dataset):,} images; pictures in {page.stem}_files beside it; "
     note += "open it, label with the keys 1, 2, 3, and save labels.csv"
     console().print(f"{page}  {DIM}{note}{END}", soft_wrap=True)

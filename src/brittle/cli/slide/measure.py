@@ -89,7 +89,7 @@ def load_scores(
         )
     if scores.unreadable:
         first, reason = next(iter(scores.unreadable.items()))
-        warning = f"{YELLOW}{len(scores.unreadable)} images could not be read and were left out{END}"
+        warning = f"{YELLOW}unreadable images, left out: {len(scores.unreadable):,}{END}"
         console().print(f"{warning}, such as {first}: {reason}", soft_wrap=True)
     return scores
 
