@@ -281,19 +281,18 @@ The bundled model on the bundled 1,000 images through `cifar10-c`: {o["images"]:
 | `brittle.evaluate`, everything kept on disk | {o["whole"]:.1f} |
 
 The whole takes **{o["ratio"]:.2f} ×** the longer part. On the CPU threads corrupt a batch and compute with it, several
-batches side by side; on a GPU threads corrupt the next batches while the model looks at this one.
+batches side by side; on a GPU threads corrupt the next batches while the model evaluates the current one.
 
 ## Beside other work
 
 When a network computes one batch with several threads, these wait for each other after every layer. By default torch's
-threads wait by spinning, and on a machine that does something else as well the spinning ones take the processor from
-those that they wait for. brittle therefore shows networks on the CPU several batches side by side, each computed by one
-thread that waits for nobody: two for each processor, at most eight. What one batch after the other needs (training,
-features, failure points of few images) is computed by threads that sleep while they wait (`GOMP_SPINCOUNT=0`,
-`OMP_WAIT_POLICY=PASSIVE`, `KMP_BLOCKTIME=0`), which the command line and `load_model` set before torch is loaded,
-unless one of the three is set already.
+threads wait by spinning, and on a busy machine the spinning threads take processor time from the threads that they
+wait for. On the CPU brittle therefore evaluates several batches in parallel, each with one thread that never waits: two
+for each processor, at most eight. Tasks that need one batch after the other (training, features, failure points of few
+images) use threads that sleep while they wait (`GOMP_SPINCOUNT=0`, `OMP_WAIT_POLICY=PASSIVE`, `KMP_BLOCKTIME=0`). The
+command line and `load_model` set these variables before torch is loaded, unless one of the three is already set.
 
-The bundled model on batches of 64 images, on two processors with nothing else to do, then with four busy loops beside;
+The bundled model on batches of 64 images, on two idle processors, then beside four busy loops;
 medians of {len(found["threads"]["one quiet"])} interleaved turns of three seconds:
 
 | threads of torch | images a second | with four busy loops |
@@ -303,16 +302,16 @@ medians of {len(found["threads"]["one quiet"])} interleaved turns of three secon
 | one for one batch | {speed["one quiet"]:.0f} | {speed["one busy"]:.0f} |
 | four for four batches side by side (brittle's default) | {speed["side quiet"]:.0f} | {speed["side busy"]:.0f} |
 
-All of `brittle demo` takes {d["quiet"]:.0f} s, and {d["busy"]:.0f} s beside four busy loops:
+The whole `brittle demo` takes {d["quiet"]:.0f} s, and {d["busy"]:.0f} s beside four busy loops:
 **{d["busy"] / d["quiet"]:.1f} ×** as long.
 
-`--workers` (`-j`) sets how many threads there are in all. The command line also has glibc keep freed memory for the
-next layer (unless a `MALLOC_` variable is set): with photographs of 224 px half of the time went into getting it anew.
+`--workers` (`-j`) sets the total number of threads. The command line also makes glibc keep freed memory for the next
+layer (unless a `MALLOC_` variable is set): with photographs of 224 px, half of the time was spent on new allocations.
 
 ## Memory
 
-A run over 64 px images that lie on disk. Memory is what the process owns; pages mapped from files are the system's to
-drop.
+A run over 64 px images on disk. Memory counts only pages that the process owns; the system can drop pages mapped from
+files.
 
 | images | their size | before | peak |
 |---|---|---|---|

@@ -235,34 +235,33 @@ def page(found: dict) -> str:
     every = [cells(s, n)[..., 1] for s in STATISTICS for n in samples]
     return f"""# How far to trust an interval
 
-Every score of brittle comes with a 95 % interval. This page says what it is, how often it holds, and when not to
-trust it.
+Every score of brittle comes with a 95 % interval. This page describes the method, its measured coverage, and its
+limits.
 
 ## What the interval is
 
-- **What is resampled: images.** All corrupted copies of an image stay together, because they are right or wrong
-  together. 75 cells of 50 images are not 3,750 independent answers.
-- **Single cells and clean accuracy** are k right of n: Wilson's interval.
-- **Means over cells, error, drop, R, mCE, relative mCE and paired differences** get a bootstrap: images are drawn
-  again with replacement 1,000 times, from a fixed seed, and the middle 95 % of the scores is taken. Alone that is
-  too narrow with few images, and where everything is right it has no width at all: six right images would give
-  "100.0–100.0".
-- So the interval is **widened to at least what so few images can tell**. Each image has a share of right cells.
-  Wilson's interval (with continuity correction) of their mean is taken at the effective sample size: as many single
-  right-or-wrong answers as would vary as much as these images do. If the images vary as answers do that are all
-  right or all wrong, that is the number of images; if their cells are independent, it is larger. A small weight is
-  kept for an image that is wrong everywhere and was not seen. For ratios (R) it is Fieller's method with the same
-  parts. Six right images give 51.7–100.0.
-- Differences of three models or more hold all at once, and are widened in the same way.
-- The point value is not changed by any of this.
+- **The bootstrap resamples images.** All corrupted copies of an image stay together, because they are correlated:
+  75 cells of 50 images are not 3,750 independent predictions.
+- **Single cells and clean accuracy** are k correct of n: they have Wilson's interval.
+- **Means over cells, error, drop, R, mCE, relative mCE and paired differences** have a bootstrap interval: images
+  are resampled with replacement 1,000 times, from a fixed seed, and the interval is the middle 95 % of the scores.
+  This alone is too narrow with few images, and if all predictions are correct it has no width: six correct images
+  would give "100.0–100.0".
+- So the interval is **widened to reflect the number of images**. Each image has a share of correct cells. Wilson's
+  interval (with continuity correction) of their mean is computed at the effective sample size: the number of single
+  predictions with the same variance. If the cells of an image are always all correct or all wrong, this is the
+  number of images; if cells are independent, it is larger. A small weight represents an unseen image that is wrong
+  everywhere. For ratios (R), Fieller's method is used with the same parts. Six correct images give 51.7–100.0.
+- Differences of three or more models have simultaneous intervals, and are widened in the same way.
+- None of this changes the point value.
 
 ## How often it holds
 
 `perf/interval_coverage.py` draws images from populations whose true scores are known, {found["repetitions"]:,} times
 for each of {len(names)} accuracies × {len(SHARED)} kinds of correlation × {len(samples)} numbers of images, and counts
-how often the interval holds the truth. The weight of the unseen image was chosen with other random numbers. Tables
-show the *worst* case: the lowest coverage in percent, plain percentile bootstrap → brittle's. With
-{found["repetitions"]:,} repetitions a true 95 % is seen as 93.6 to 96.4. The lowest of all is
+how often the interval covers the true score. The weight of the unseen image was chosen with other random numbers.
+Tables show the *worst* case: the lowest coverage in percent, plain percentile bootstrap → brittle's. With
+{found["repetitions"]:,} repetitions a true 95 % is measured as 93.6 to 96.4. The lowest of all is
 **{min(np.nanmin(x) for x in every):.1f} %**, the mean {np.mean([np.nanmean(x) for x in every]):.1f} %.
 
 By number of images, over all accuracies and correlations:
@@ -275,38 +274,38 @@ By accuracy of the cells (clean images have half the errors), over all numbers o
 {head}
 {chr(10).join(by_accuracy)}
 
-R is undefined without a right clean image; such draws are left out, and the plain bootstrap also fails where a
+R is undefined without a correct clean image; such draws are left out, and the plain bootstrap also fails if a
 resample has none.
 
 ## How wide it is
 
 Median width over accuracies and scores, as a multiple of the ideal 2 × 1.96 standard errors of a known variance;
-plain percentile bootstrap → brittle's. Below 1 is too narrow.
+plain percentile bootstrap → brittle's. A value below 1 is too narrow.
 
 {line("images", list(SHARED))}
 {"|---" * (len(SHARED) + 1)}|
 {chr(10).join(widths)}
 
-Independent cells are the price: with few images nobody can know that no image will fail everywhere, so the interval
-stays near that of a single cell until images are many.
+Intervals for independent cells are too wide: few images cannot exclude an image that fails everywhere, so the
+interval stays near that of a single cell until there are many images.
 
-Two cases that used to be badly wrong (coverage in percent, and mean width with correlated cells):
+Two cases in which the plain bootstrap fails badly (coverage in percent, and mean width with correlated cells):
 
 {head}
 {chr(10).join(hard)}
 
 ## When not to trust it
 
-- The images must be a random sample of those you care about. Frames of one film, or several crops of one
+- The images must be a random sample of the images of your application. Frames of one video, or several crops of one
   photograph, count once.
-- It says how far *other images of the same kind* would move the score, not another training of the model, another
-  seed of the corruptions or another camera.
-- Below about 20 images it is honest but too wide to decide anything.
-- A type of image that is rarer than about 3 in n is simply not in your sample; no interval can speak for it.
-- Overlap matrices, MSD and balance have intervals of their own, described on their pages.
+- The interval covers *other images of the same kind*, not another training of the model, another seed of the
+  corruptions or another camera.
+- With fewer than about 20 images it is valid but too wide to decide anything.
+- A type of image rarer than about 3 in n may be absent from your sample; no interval covers it.
+- Overlap matrices, MSD and balance have their own intervals, described on their pages.
 
-The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/interval_coverage.py` (it
-goes on where it was stopped).
+The simulation takes {found["seconds"] / 60:.0f} minutes of one core: `nice -n 10 python perf/interval_coverage.py`
+(the same command resumes it).
 """
 
 
