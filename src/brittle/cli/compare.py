@@ -81,8 +81,8 @@ def compare_verb(
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
 
-    A difference is the model's mean accuracy minus the best one's on the same images; a star marks differences whose 95
-    % interval excludes 0. With three or more models the intervals of differences are simultaneous: they stay valid for
+    A difference is the model's mean accuracy minus the best one's on the same images; a star means that its 95 %
+    interval excludes 0. With three or more models the intervals of differences are simultaneous: they stay valid for
     any number of models, and although the best model was chosen after seeing the results.
 
     Published numbers (the reference of mCE, and published scores) are shown only for runs of the same test on all
