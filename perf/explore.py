@@ -273,7 +273,7 @@ def main() -> None:
         f"| all {len(drawn)} corruptions | {percentile(every, 0.5):.1f} | {percentile(every, 0.95):.1f} | "
         f"{percentile(processor, 0.95):.1f} |",
         *(f"| {name} | {rows[name][0]:.1f} | {rows[name][1]:.1f} | {rows[name][2]:.1f} |" for name in slowest),
-        "\nBelow the first line stand the slowest corruptions.\n",
+        "\nThe lines below the first show the slowest corruptions.\n",
         "## Predictions and strips\n",
         "| model | its own time for one picture, ms | new prediction, median | 95 % | beyond the model | "
         "of the processors, mean | strip of 41, s | beyond 41 model times | of the processors |",
@@ -284,7 +284,7 @@ def main() -> None:
             f"{row['strip processor beyond']:.2f} |"
             for name, row in (("demo:standard, at 32 px", demo), ("the same network, at 224 px", large))
         ),
-        "\nA strip is drawn, shown to the model in batches, and halved down to the exact failure point.\n",
+        "\nThe pictures of a strip are drawn and evaluated in batches; bisection then finds the exact failure point.\n",
         "## Formats at 224 px\n",
         "| | fog, ms | KB | noise, ms | KB |",
         "|---|---:|---:|---:|---:|",
@@ -302,8 +302,8 @@ def main() -> None:
 INTRODUCTION = """# Speed of the explorer
 
 *Written by `perf/explore.py` (`make perf`); do not edit.* {machine}, {cores} processors, for which {load:.0f} programs
-waited at a time. Server and client are two processes; times are those until the client has the whole answer, and
-those of the processor are what the server tells in its `Server-Timing`.
+waited at a time. Server and client are two processes; times are measured until the client has the whole answer, and
+processor times come from the server's `Server-Timing`.
 
 - `brittle explore` gives its first page {page:.1f} s after the start of its process, and has its two demo models ready
   after {loaded:.1f} s.

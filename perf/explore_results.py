@@ -165,10 +165,10 @@ def lines(measured: dict[str, Any]) -> str:
     return (
         f"Measured by `perf/explore_results.py` on {measured['cores']} cores: {measured['rows']:,} rows of "
         f"{measured['models']} models on ImageNet-C, {measured['failures']:,} of them wrong, in {measured['files']} "
-        "files. CPU time is what does not depend on other work on the machine.\n\n"
+        "files. CPU time does not depend on other work on the machine.\n\n"
         "| a page of … | median | 95 % within | CPU time, 95 % within |\n|---|---:|---:|---:|\n"
         f"{rows}\n\n"
-        "As soon as it starts, the explorer reads the run in the background. Asked before it was read, "
+        "As soon as it starts, the explorer reads the run in the background. Before it was read, "
         f"the failures of all cells took {first['unread run']['clock']} ms ({first['unread run']['cpu']} ms of CPU); "
         f"right after the heat map had been shown they took {first['whole run']['clock']} ms, and those of one cell "
         f"{first['cell']['clock']} ms. Other programs ran beside it: {measured['load']:.0f} waited for a core. "

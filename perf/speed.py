@@ -308,7 +308,7 @@ def every_corruption() -> list[str]:
         in_turns(partial(ten.apply, image, cell.corruption, cell.level, 0), seconds=0.15)[0] for cell in ten.cells()
     )
     lines.append(f"| imagenet-c-bar, 10 × 5 levels | {len(ten)} | {total:.1f} | – | {BEFORE['imagenet-c-bar']} |")
-    return [*lines, "\n*Before*: what the authors' own code took, as measured once on a machine of this kind.\n",
+    return [*lines, "\n*Before*: the time of the authors' own code, measured once on a machine of this kind.\n",
             "| corruption | ms at 224 px | ms at 32 px |", "|---|---:|---:|", *rows]  # fmt: skip
 
 
@@ -334,11 +334,11 @@ def machine() -> str:
 INTRODUCTION = """# Speed
 
 *Written by `perf/speed.py` (`make perf`); do not edit.* One thread, median CPU time, a photograph,
-both libraries in one process and taking turns. {machine}, OpenCV {cv}. Absolute times move from machine
-to machine; the ratios are what to compare.
+both libraries alternating in one process. {machine}, OpenCV {cv}. Absolute times differ between
+machines; compare the ratios.
 
 - `import brittle` takes {import_ms:.0f} ms: Numba and OpenCV load with the first corruption, and compiled kernels are
-  kept on disk.
+  cached on disk.
 - Two threads do {speedup:.2f} times the work of one: all kernels release the GIL.
 """
 
@@ -347,17 +347,17 @@ FOOTNOTES = """
 
 The peer is `imagecorruptions-imaug` 1.1.5, the fork of imagecorruptions that runs on a current stack. It uses its
 224 px parameters at every size; we use the published 32 px ones at 32 px, which have up to twice as many zoom layers.
-The peer profits from a warm allocator: in a fresh process its large temporaries are paged in anew on every call, which
-costs it up to another half of its time and us little. The tables show the warm state.
+The peer profits from a warm allocator: in a fresh process its large temporaries are paged in again on every call,
+which costs it up to another half of its time and us little. The tables show the warm state.
 
-The two take turns of at least 5 ms, as in real use, where one library is called many times in a row; and, in the
-columns *call by call*, they alternate at every call, so that each finds in the cache what the other left. At 32 px,
-where our calls last some 10 µs, that costs us more than the peer.
+The two alternate in turns of at least 5 ms, as in real use, where one library is called many times in a row. In the
+columns *call by call* they alternate at every call, so each finds the cache filled by the other. At 32 px, where our
+calls take some 10 µs, this costs us more than the peer.
 
-What sets the pace at 224 px: `zoom_blur` reads every pixel 11 to 16 times; `elastic_transform` warps twice and
+The limits at 224 px: `zoom_blur` reads every pixel 11 to 16 times; `elastic_transform` warps twice and
 smooths two fields; `glass_blur` moves pixels one after the other, in an order that is part of its definition;
 `jpeg_compression` computes what libjpeg-turbo computes, without writing and reading the codes of a file. Noise is
-drawn by hashing a counter, four normal variates a hash, so that drawing costs less than the noise's own arithmetic.
+drawn by hashing a counter, four normal variates per hash, so drawing costs less than the noise's own arithmetic.
 """
 
 if __name__ == "__main__":

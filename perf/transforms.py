@@ -284,8 +284,8 @@ def _batch_table(found: dict[str, Any], load: str) -> list[str]:
 def _loader_table(found: dict[str, Any], load: str) -> list[str]:
     lines = [
         f"The 15 corruptions at 224 px, severities 1 to 5, through a torch `DataLoader` with batches of {BATCH}, "
-        f"beside threads that do nothing but corrupt{load}. What workers cost beyond the corruptions is torch's way "
-        "from process to process, through shared memory, as the last row shows; threads do without it.",
+        f"beside threads that do nothing but corrupt{load}. The extra cost of workers is torch's transfer "
+        "between processes through shared memory, as the last row shows; threads avoid it.",
         "",
         "| | images a second | times one thread | processor time an image, µs |",
         "|---|---:|---:|---:|",

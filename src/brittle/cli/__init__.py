@@ -47,7 +47,7 @@ EXAMPLES = (
 )
 
 EXIT_CODES = (
-    "Exit codes: 0 fine; 1 a check or model failed, or a run is damaged; 2 what was asked cannot be; 130 interrupted."
+    "Exit codes: 0 success; 1 a check or model failed, or a run is damaged; 2 a request is impossible; 130 interrupted."
 )
 
 TEST, IMAGES, BUILD, START = "Test a model", "Corrupt images", "Build better tests", "Get started"

@@ -49,12 +49,12 @@ def check_verb(
 ) -> None:
     """Check rules: a bound for a metric of a model, decided by its 95 % interval and never by the value alone.
 
-    A rule holds if all of the interval keeps the bound, fails if all of it is beyond, and is undecided if
-    the bound lies inside; then the number of images is estimated that would decide it. Intervals are wide enough to
-    hold for all rules at once (Bonferroni), so many rules do not fail by chance.
+    A rule holds if the whole interval satisfies the bound, fails if the whole interval violates it, and is undecided if
+    the bound lies inside; the command then estimates how many images would decide it. Intervals are wide enough to hold
+    for all rules at once (Bonferroni), so many rules do not fail by chance.
 
     The exit code is 0 if no rule fails, 1 if one does (with --strict also if one is undecided), and 2 if a rule asks
-    for what was not run.
+    for something that was not run.
     """
     from brittle._io import atomic_write
     from brittle.evaluation import check_rules, junit_xml, load_evidence, load_rules, markdown_summary, rules_hold

@@ -81,15 +81,15 @@ def compare_verb(
 ) -> None:
     """Compare models: ranks, scores with intervals, paired differences to the best, and every corruption.
 
-    A difference is the model's mean accuracy minus the best one's on the same images; a star marks those whose 95 %
-    interval leaves out zero. With three models or more the intervals of differences are wide enough to hold all at
-    once, however many models there are, and although the best was picked by looking.
+    A difference is the model's mean accuracy minus the best one's on the same images; a star means that its 95 %
+    interval excludes 0. With three or more models the intervals of differences are simultaneous: they stay valid for
+    any number of models, and although the best model was chosen after seeing the results.
 
-    Published numbers (the reference of mCE, and the scores of others) are shown only beside runs of the same test on
-    all of the images that they were measured on; otherwise one line says why not.
+    Published numbers (the reference of mCE, and published scores) are shown only for runs of the same test on all
+    images of the published measurement; otherwise one line gives the reason.
 
-    Tables for a paper are printed or written by --per-corruption, --ranks, --table, --format and --output: Markdown,
-    CSV with every digit, and LaTeX that needs the package booktabs; the best values are in bold.
+    --per-corruption, --ranks, --table, --format and --output print or write tables for a paper: Markdown, CSV with
+    every digit, and LaTeX that needs the package booktabs; the best values are bold.
     """
     from dataclasses import asdict
 
@@ -277,7 +277,9 @@ def _print(name: str, rows: list[Scores], differences: dict[str, Estimate]) -> N
             Text("–", "dim") if gap is None else _gap(gap),
         )
     console().print(table)
-    note = "percent, 95 % intervals over images; error is unnormalised; differences are paired, * leaves out zero"
+    note = (
+        "percent, 95 % intervals over images; error is unnormalised; differences are paired, * the interval excludes 0"
+    )
     simultaneous = "; their intervals hold for all models at once" if len(differences) > 1 else ""
     console().print(f"{DIM}{note}{simultaneous}{END}")
 

@@ -79,14 +79,13 @@ def corrupt_verb(
     A folder becomes DST/<corruption>/<severity>/<class>/<name>.JPEG, as in ImageNet-C. An array of N images
     becomes DST/<corruption>.npy with the severities stacked, as in CIFAR-10-C.
 
-    The pictures depend on the recipe and on each image's relative path or index, and on nothing else. A run that
-    was interrupted resumes where it ended when the same command is given again. Files that cannot be read are
-    skipped, counted and listed in DST/skipped.txt. Only images are written: label files beside them are counted and
-    left out.
+    The pictures depend only on the recipe and on each image's relative path or index. The same command resumes an
+    interrupted run. Unreadable files are skipped, counted and listed in DST/skipped.txt. Only images are written: label
+    files beside them are counted and left out.
 
     A DST such as foggy.png is one picture of one photograph, or of the image of a data set that --sample names. Then
-    each corruption has its own severity, and each is laid over the one before. With --data-range or --bands, SRC and
-    DST are .npy, .tif or .png files of one image, which keeps its depth and its bands.
+    each corruption has its own severity, and they are applied one after the other. With --data-range or --bands, SRC
+    and DST are .npy, .tif or .png files of one image, which keeps its depth and its bands.
     """
     from brittle.datasets import corrupt_picture, corrupt_values, is_picture, source_benchmark, write_corrupted
 

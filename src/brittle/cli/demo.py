@@ -28,8 +28,8 @@ def demo_verb(
 ) -> None:
     """Run two bundled models on 1,000 bundled CIFAR-10 images through CIFAR-10-C and C-bar, and write the report.
 
-    One model was trained plainly, one with AugMix; the report shows what that bought, and a check of two rules, which
-    are written beside it, shows what would stop a build. Nothing is fetched.
+    One model was trained in the usual way, one with AugMix, and the report compares them. A check of two rules, which
+    are written beside the report, shows what would stop a build. Nothing is downloaded.
     """
     from brittle.benchmarks import find_corruptions
     from brittle.evaluation import DEMO_BENCHMARKS, demo_folder, demo_limit, run_demo

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("brittle doctor run", "exit code 1 if something is damaged"),
-    ("brittle doctor run --fix", "set damaged files aside, and remove what killed processes left"),
+    ("brittle doctor run --fix", "rename damaged files, and remove half-written files of killed processes"),
 )
 
 STYLES = {"damage": "red", "leftover": "yellow", "note": "dim"}
@@ -27,12 +27,12 @@ def doctor_verb(
     fix: Annotated[bool, option("--fix")] = False,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Examine every file of a run: is it whole, does it belong to the run, does it hold the rows that it should?
+    """Check every file of a run: is it complete, does it belong to the run, does it hold the expected rows?
 
-    With --fix damaged files are renamed to NAME.damaged, so that repeating the command of the run makes them again, and
-    half-written files of killed processes are removed. No result is ever removed.
+    --fix renames damaged files to NAME.damaged, so that the command of the run makes them again, and removes
+    half-written files of killed processes. It never removes a result.
 
-    The exit code is 0 if nothing is damaged or all damage was set right, and 1 if not.
+    The exit code is 0 if nothing is damaged or all damage was repaired, and 1 if not.
     """
     from brittle.evaluation import check_run
 

@@ -34,10 +34,10 @@ def explore_verb(
     host: Annotated[str, option("--host")] = "127.0.0.1",
     no_browser: Annotated[bool, option("--no-browser")] = False,
 ) -> None:
-    """Open a page to play with: drag the severity, and watch the prediction flip.
+    """Open an interactive page: drag the severity, and watch the prediction flip.
 
-    The app runs on this machine alone, and works without a network. Its address has a token; who has no token is
-    refused. Models and data load while the page is open already. Press Ctrl+C to end it.
+    The app runs only on this machine, and needs no network. Its address has a token; requests without the token are
+    refused. Models and data load while the page is already open. Press Ctrl+C to end it.
     """
     from socket import gethostname
 

@@ -78,9 +78,10 @@ def failure_points_verb(
 ) -> None:
     """Find the smallest severity at which a model is wrong, image by image, on the continuous axis.
 
-    Steps of severity are tried upwards until the first failure, then halved down to the tolerance: about seven
-    evaluations per image where a grid as fine would need a hundred. The draws grow with severity, so a failure point is
-    a point on a path. The run's folder gets a table of all images, a picture, and what `brittle report` needs.
+    The search goes up in steps until the first failure, then halves the last step down to the tolerance: about seven
+    evaluations per image, where an equally fine grid needs a hundred. The random pattern stays the same and only
+    becomes stronger with severity. The run's folder gets a table of all images, a picture, and the data for `brittle
+    report`.
     """
     from brittle.datasets import check_picture, class_name, save_picture
     from brittle.evaluation import SearchedFolder, drawn_key, search_failure_points, write_failure_points

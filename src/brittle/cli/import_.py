@@ -29,10 +29,10 @@ def import_verb(
     model_name: Annotated[str | None, option("--model-name", show_default="the file's name")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Bring predictions that were made elsewhere into a run, to be scored, compared and reported like any other.
+    """Import predictions that were made elsewhere into a run, to score, compare and report them like any other.
 
-    The file has a row for each prediction: sample, corruption (or `clean`), level, prediction (the number of a class),
-    and confidence if it is known. Samples are named as the data set names them: by relative path or by index.
+    The file has one row per prediction: sample, corruption (or `clean`), level, prediction (the number of a class), and
+    confidence if known. Samples have the ids of the data set: relative path or index.
     """
     import brittle
     from brittle.evaluation import import_predictions

@@ -25,8 +25,8 @@ def leaderboard_verb(
 ) -> None:
     """Write a leaderboard of the models of some runs as static pages, with intervals and groups of equal models.
 
-    Models that cannot be told apart on their images share a letter. Runs on different images, or of different recipes,
-    are never ranked in one table. The pages are files that load nothing, for a disk or any server.
+    Models without a significant difference share a letter. Runs on different images, or of different recipes, are never
+    ranked in one table. The pages are plain files that load nothing, for a disk or any server.
     """
     from brittle.evaluation import load_results
     from brittle.publish import write_leaderboard

@@ -87,8 +87,8 @@ def list_verb(
 ) -> None:
     """List the corruptions, set by set, with their parameters at a weak, a middle and the strongest severity.
 
-    Severity is a real number from 0, the clean image, to 5, or to 10 in c-bar. The parameters pass through the
-    published levels at whole numbers, and depend on the size of the image.
+    Severity is a real number from 0, the clean image, to 5, or to 10 in c-bar. Whole numbers are the published levels.
+    The parameters depend on the size of the image.
     """
     import brittle
     from brittle.benchmarks import find_corruptions, list_streams

@@ -51,7 +51,7 @@ OPTIONS = {
     "--model": Meaning(
         "Model: `demo:standard`, `timm:NAME`, `transformers:FOLDER`, `clip:FOLDER`, `FILE.onnx`, `FILE.pt2`, "
         "`FILE.keras`, `FILE.py:FUNCTION` …, with options "
-        "such as `timm:resnet50,checkpoint=FILE`; repeatable where several are compared.",
+        "such as `timm:resnet50,checkpoint=FILE`; repeatable in verbs that compare several.",
         "-m",
         "MODEL",
     ),
@@ -68,25 +68,25 @@ OPTIONS = {
     "--limit": Meaning("Number of test images to use, evenly over the data.", metavar="N"),
     "--partial": Meaning("Accept a data set with some of its classes missing."),
     "--prepare": Meaning(
-        "Preparation of images: `imagenet`, short side to 256 px and central 224×224; `342,299`, the same with these; "
+        "Preparation of images: `imagenet`, short side to 256 px and central 224×224; `342,299`, other sizes; "
         "`224x224`, resize to that; or `none`."
     ),
     "--classes": Meaning(
-        "Text file with one class name or WordNet id a line, in the order of the model's outputs.", metavar="FILE"
+        "Text file with one class name or WordNet id per line, in the order of the model's outputs.", metavar="FILE"
     ),
-    "--mean": Meaning("Mean of each channel that images are normalised with, such as `0.5,0.5,0.5`."),
-    "--std": Meaning("Standard deviation of each channel that images are normalised with."),
+    "--mean": Meaning("Mean of each channel for normalisation, such as `0.5,0.5,0.5`."),
+    "--std": Meaning("Standard deviation of each channel for normalisation."),
     "--size": Meaning("Side in pixels that models resize images to; with --crop, the shorter side."),
-    "--crop": Meaning("Side in pixels of the central square that models see."),
+    "--crop": Meaning("Side in pixels of the central crop that models get."),
     "--clean": Meaning("Clean images that belong to published corrupted ones, or of the classes of generated ones."),
     "--keep": Meaning(
         "Use only these samples of cns-bench: kept.csv of `brittle slide filter` or `label`.", metavar="FILE"
     ),
-    "--textures": Meaning("Images that frost is made of, such as the published photographs.", metavar="FOLDER"),
-    "--model-name": Meaning("Name that the results give the model."),
+    "--textures": Meaning("Frost textures, such as the published photographs.", metavar="FOLDER"),
+    "--model-name": Meaning("Name of the model in the results."),
     # how it is computed
     "--seed": Meaning("Seed of all random draws."),
-    "--batch-size": Meaning("Number of images that a model sees at once."),
+    "--batch-size": Meaning("Number of images per batch of a model."),
     "--device": Meaning("Device of the networks: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto`, the best one."),
     "--bf16": Meaning("Compute in bfloat16: half the memory, fast on devices that support it."),
     "--engine": Meaning(
@@ -94,14 +94,18 @@ OPTIONS = {
     ),
     "--address": Meaning("Address of the Ray cluster."),
     "--overwrite": Meaning("Remove the results of an earlier call from the output folder, and start again."),
-    "--beyond": Meaning("Search above the strongest published level too, where a corruption's parameters can go on."),
-    "--tolerance": Meaning("Precision of a severity that is searched for."),
+    "--beyond": Meaning(
+        "Search above the strongest published level too, if a corruption's parameters can be extended."
+    ),
+    "--tolerance": Meaning("Precision of the severity that is found."),
     "--search-step": Meaning("Step of severity of the upward search before bisection."),
-    "--difficulty": Meaning("Difficulty of sequences, 1 to 3: frames so far apart are compared, noise is stronger."),
-    "--draws": Meaning("Number of random draws; the table has their median and range."),
+    "--difficulty": Meaning(
+        "Difficulty of sequences, 1 to 3: distance of the compared frames; noise also becomes stronger."
+    ),
+    "--draws": Meaning("Number of random draws; the table shows their median and range."),
     # what comes out
-    "--report": Meaning("Also write the report, report.html in the run's folder."),
-    "--figure": Meaning("File of the figure, PDF, PNG or SVG by its ending.", metavar="FILE"),
+    "--report": Meaning("Also write the report to report.html in the run's folder."),
+    "--figure": Meaning("File of the figure: PDF, PNG or SVG, by its ending.", metavar="FILE"),
     "--picture": Meaning("File of the picture of images, such as a .png.", metavar="FILE"),
     "--json": Meaning("Print JSON instead of tables."),
     "--log": Meaning(
@@ -125,11 +129,13 @@ OPTIONS = {
     "--format": Meaning("Format of tables for a paper.", metavar="FORMAT", choices=TableFormat),
     "--no-intervals": Meaning("Leave 95 % intervals out of tables."),
     "--rules": Meaning("File of the rules that are checked.", metavar="FILE.toml"),
-    "--against": Meaning("Another run on the same images: bounds are then of paired differences to it.", metavar="RUN"),
+    "--against": Meaning(
+        "Another run on the same images: bounds then apply to paired differences to it.", metavar="RUN"
+    ),
     "--strict": Meaning("Fail also if a rule is undecided."),
     "--junit": Meaning("File of the outcomes as JUnit XML.", metavar="FILE"),
     "--markdown": Meaning(
-        "File of a summary in Markdown; one goes to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
+        "File of a summary in Markdown; it is also appended to $GITHUB_STEP_SUMMARY if that is set.", metavar="FILE"
     ),
     # publishing
     "--dataset-id": Meaning(
@@ -137,15 +143,15 @@ OPTIONS = {
     ),
     "--task-id": Meaning("Task in the leaderboard of that repository.", metavar="TASK"),
     "--publish-as": Meaning("Name under which the model is published.", metavar="NAME"),
-    "--source-url": Meaning("Address where the evaluation itself is published.", metavar="URL"),
+    "--source-url": Meaning("Web address of the published evaluation.", metavar="URL"),
     "--paper": Meaning("File with the link, title, authors, venue and architecture of a paper.", metavar="FILE.toml"),
-    "--fix": Meaning("Set damaged files aside, and remove half-written files of killed processes."),
-    "--quick": Meaning("Use 100 images only."),
+    "--fix": Meaning("Rename damaged files, and remove half-written files of killed processes."),
+    "--quick": Meaning("Use only 100 images."),
     # lists and pictures of corruptions
     "--source": Meaning("Only the corruptions of one published set."),
     "--family": Meaning("Only the corruptions of one family: noise, blur, weather, digital …", "-f"),
     "--image-size": Meaning("Side in pixels of the images that are corrupted or generated."),
-    "--thumb": Meaning("Side in pixels at which each picture is shown."),
+    "--thumb": Meaning("Side in pixels of each displayed picture."),
     "--image-format": Meaning(
         "Format of written images: JPEG of quality 85, as published, or PNG, the exact pixels.",
         metavar="FORMAT",
@@ -153,18 +159,19 @@ OPTIONS = {
     ),
     "--array-labels": Meaning("Labels of the images of an .npy array, another .npy file.", metavar="FILE"),
     "--sample": Meaning(
-        "Sample id that the random draws of one picture depend on; of data, also which image.", metavar="ID"
+        "Sample id of one picture, which determines its random numbers; with a data set, the image to corrupt.",
+        metavar="ID",
     ),
     "--data-range": Meaning(
-        "Values of black and white of an image of 16 bits or floats, as LOW,HIGH, or the white's alone, such as 4095.",
+        "Values of black and white of a 16-bit or float image, as LOW,HIGH, or only that of white, such as 4095.",
         metavar="VALUES",
     ),
-    "--bands": Meaning("All channels of an image are bands of data: four are not RGBA, three are not RGB."),
-    "--mirror": Meaning("Place to download from.", metavar="PLACE", choices=Download),
+    "--bands": Meaning("Treat all channels of an image as bands of data, not as RGB or RGBA."),
+    "--mirror": Meaning("Source of the download.", metavar="PLACE", choices=Download),
     # the explorer
     "--port": Meaning("Port that the server listens on.", metavar="PORT"),
-    "--host": Meaning("Address that the server listens on; by default nobody but this machine can reach it."),
-    "--no-browser": Meaning("Only print the address, and open no browser."),
+    "--host": Meaning("Address that the server listens on; by default only this machine can reach it."),
+    "--no-browser": Meaning("Print the address, and do not open a browser."),
     # designing benchmarks
     "--candidates": Meaning(
         "Candidate corruptions: a recipe, or names with commas, each with the range of NOC's or Syn2Nat's candidates."
@@ -172,7 +179,7 @@ OPTIONS = {
     "--levels-from": Meaning("Recipe that gives the corruptions their levels, options and seed.", metavar="RECIPE"),
     "--away-from": Meaning("Recipe to be far from, with five levels each.", "", "RECIPE"),
     "--members": Meaning("Number of corruptions in the benchmark; an even number up to 10."),
-    "--threshold": Meaning("Overlap score from which on two corruptions count as overlapping.", "-t"),
+    "--threshold": Meaning("Overlap score from which two corruptions count as overlapping.", "-t"),
     "--sweep": Meaning("Other thresholds to try, with commas."),
     "--sweep-table": Meaning("Table of the sizes and members at each threshold.", metavar="FILE.csv"),
     "--of": Meaning("Corruptions that should be covered: a recipe, or names with commas."),
@@ -183,11 +190,11 @@ OPTIONS = {
     ),
     "--categories": Meaning("Categories: a file of `brittle design categories`, or `syn2nat`, the published ones."),
     "--nk": Meaning("Benchmarks with K corruptions of each of N categories; repeatable.", metavar="N,K"),
-    "--per-category": Meaning("Number of corruptions of each category.", "-k"),
+    "--per-category": Meaning("Number of corruptions from each category.", "-k"),
     "--represented": Meaning("Number of categories that are represented.", "-n"),
-    "--count": Meaning("Number of different benchmarks that are drawn."),
+    "--count": Meaning("Number of different benchmarks to draw."),
     "--substitutions": Meaning(
-        "Also groups of benchmarks after 1 to N substitutions that make them less balanced, by their imbalance.",
+        "Also test less balanced benchmarks, after 1 to N substitutions, grouped by imbalance.",
         metavar="N",
     ),
     "--natural": Meaning(
@@ -197,7 +204,7 @@ OPTIONS = {
         "NAME=RUN",
     ),
     "--natural-csv": Meaning("Accuracy drops on natural shifts: a .csv file with columns model, SHIFT, …", "", "FILE"),
-    "--robustness": Meaning("Shares of clean accuracy that remain at the two ends of the range, with a comma."),
+    "--robustness": Meaning("Shares of clean accuracy at the two ends of the range, with a comma."),
     "--name": Meaning("Name of the recipe."),
     "--form": Meaning(
         "Overlap from ratios of accuracies, as in the papers, or from accuracies, as in Syn2Nat's code.",
@@ -205,14 +212,14 @@ OPTIONS = {
         choices=OverlapForm,
     ),
     "--averaging": Meaning(
-        "Average the ratios of both directions, as in the papers, or their gains before they are divided.",
+        "Average the ratios of both directions, as in the papers, or the gains before the division.",
         metavar="OVER",
         choices=OverlapAveraging,
     ),
     "--no-control": Meaning("Do not train the standard model further with clean images, as a control."),
-    "--from-table": Meaning("Train nothing and take a published table instead: noc-table7 or noc-table8."),
-    "--repeats": Meaning("Number of repetitions, each with other images and draws, over which is averaged."),
-    "--datasets": Meaning("Number of data sets that are sampled in each run."),
+    "--from-table": Meaning("Use a published table instead of training: noc-table7 or noc-table8."),
+    "--repeats": Meaning("Number of repetitions with different images and random numbers, which are averaged."),
+    "--datasets": Meaning("Number of sampled data sets in each run."),
     "--error-tolerance": Meaning("Relative tolerance around the target error."),
     # training and augmentations
     "--augmentation": Meaning(
@@ -225,8 +232,8 @@ OPTIONS = {
         "`FILE.py:FUNCTION`."
     ),
     "--preset": Meaning(
-        "Published training whose settings are taken: `noc`, `msd-cifar`, `augmix-imagenet` or `cifar-small`; what "
-        "other options change is printed.",
+        "Published training settings: `noc`, `msd-cifar`, `augmix-imagenet` or `cifar-small`; differences by other "
+        "options are printed.",
         metavar="NAME",
     ),
     "--set": Meaning(
@@ -235,27 +242,26 @@ OPTIONS = {
         metavar="NAME=VALUE",
     ),
     "--cache": Meaning(
-        "Folder for photographs that are decoded once, if they are too many for memory; `none` decodes them in every "
-        "epoch.",
+        "Folder for decoded photographs, if they are too many for memory; `none` decodes them in every epoch.",
         metavar="FOLDER",
     ),
     "--all-classes": Meaning("Train for all 1000 classes of ImageNet, even if some have no folder."),
     "--start": Meaning(
-        "Weights to start from: a file, `demo:standard`, or, for one training, those that were published for a network "
+        "Weights to start from: a file, `demo:standard`, or, for one training, the published weights of a network "
         "of timm or torchvision, `timm:resnet50`."
     ),
     "--mix": Meaning(
-        "Other images of the same classes to mix with the training images, such as real ones with generated ones.",
+        "Other images of the same classes to mix in, such as real images for generated ones.",
         metavar="DATA",
     ),
     "--mix-share": Meaning("Share of the mixed images in each epoch, between 0 and 1."),
-    "--train-data": Meaning("Other training images than the training part of the data."),
+    "--train-data": Meaning("Training images, instead of the training part of the data."),
     "--train-limit": Meaning("Number of training images."),
     "--epochs": Meaning("Number of training epochs of each model."),
     "--standard-epochs": Meaning("Number of training epochs of the standard model."),
     "--lr": Meaning("Learning rate of the training."),
     "--optimizer": Meaning("Optimizer of the training.", metavar="NAME", choices=Optimizer),
-    "--schedule": Meaning("Schedule of the learning rate; `step` as NOC trains.", metavar="NAME", choices=Schedule),
+    "--schedule": Meaning("Schedule of the learning rate; `step` is that of NOC.", metavar="NAME", choices=Schedule),
     "--jsd": Meaning("Weight of AugMix's consistency loss, 12 as published; 0 is none."),
     "--ema": Meaning("Decay of the moving average of the weights; 0 is none."),
     "--mode": Meaning(
@@ -266,87 +272,93 @@ OPTIONS = {
     "--feature-images": Meaning("Number of images whose features represent a transform."),
     "--samples": Meaning("Number of sampled augmentations of each scheme; the paper: 100,000."),
     "--corruption-samples": Meaning("Number of sampled corruptions of each level; the paper: 100."),
-    "--feature-model": Meaning(
-        "Network that gives the features of a run whose errors the model at the same place gives; repeatable."
-    ),
+    "--feature-model": Meaning("Network for features; the model at the same position gives the errors; repeatable."),
     "--draw-per-image": Meaning(
-        "Draw each feature image's own corruption, as ImageNet-C-bar's 10,000 images × 1 draw."
+        "Draw a separate corruption for each feature image, as in ImageNet-C-bar: 10,000 images × 1 draw."
     ),
-    "--msd-precision": Meaning("Stop sampling when each mean MSD is known to ± this share, such as 0.05."),
-    "--results": Meaning("Run that is scored with and without what was found, leaked or labelled.", metavar="RUN"),
-    "--neutral": Meaning("Reference augmentations, which are known not to leak."),
-    "--margin": Meaning("Leaked is a corruption nearer than this share of the distance to a reference augmentation."),
+    "--msd-precision": Meaning("Stop sampling when every mean MSD is known to ± this share, such as 0.05."),
+    "--results": Meaning(
+        "Run to score with and without the leaked corruptions, or on the labelled images.", metavar="RUN"
+    ),
+    "--neutral": Meaning("Reference augmentations that are known not to leak."),
+    "--margin": Meaning(
+        "A corruption is leaked if its distance is below this share of the distance of every reference augmentation."
+    ),
     "--alpha": Meaning("Family-wise false-positive rate of the test."),
     # papers
-    "--list": Meaning("List the tables and figures of the papers: what each needs, takes, and whether it is done."),
+    "--list": Meaning(
+        "List the tables and figures of the papers, with their requirements, times and whether they are done."
+    ),
     "--scale": Meaning(
         "`small`: minutes on two cores; `paper`: the paper's data, networks and schedule.",
         metavar="SCALE",
         choices=PaperScale,
     ),
-    "--path": Meaning("Where data are, such as imagenet=/data/imagenet; repeatable.", metavar="NAME=PATH"),
+    "--path": Meaning("Path of a data set, such as imagenet=/data/imagenet; repeatable.", metavar="NAME=PATH"),
     # generated shifts
     "--class": Meaning(
         "Classes by number or name, repeated or with commas; or `all`, or `random:100`, drawn by --seed."
     ),
     "--shift": Meaning("Shifts by their published names, repeated or with commas; or `all`."),
-    "--any-shift": Meaning("Accept shifts that are not published, in any words."),
-    "--tokens": Meaning("Learned class tokens: a folder such as encoder_root_imagenet.", metavar="FOLDER"),
+    "--any-shift": Meaning("Accept shifts in any words, not only the published ones."),
+    "--tokens": Meaning("Trained class tokens: a folder such as encoder_root_imagenet.", metavar="FOLDER"),
     "--steps": Meaning("Number of training steps."),
     "--denoising-steps": Meaning("Number of denoising steps."),
     "--strength": Meaning("Strength η: multiple of the difference between the prompts that the slider learns."),
     "--lora-rank": Meaning("Rank of the LoRA adapter."),
     "--lora-alpha": Meaning("Alpha of the LoRA adapter; alpha / rank scales it."),
     "--dtype": Meaning(
-        "Number format of the diffusion model; `auto`: bfloat16 on GPUs that compute in it.",
+        "Number format of the diffusion model; `auto`: bfloat16 on GPUs that support it.",
         metavar="DTYPE",
         choices=Dtype,
     ),
-    "--scales": Meaning("Scales of the shift, with commas; 0 is one of them."),
-    "--seeds": Meaning("Trajectories of each slider: how many, from seed 1 on, or which seeds: 3,7,10-12."),
+    "--scales": Meaning("Scales of the shift, with commas; 0 must be one of them."),
+    "--seeds": Meaning("Trajectories of each slider: their number, from seed 1 on, or their seeds: 3,7,10-12."),
     "--two-prompts": Meaning("Baseline without sliders: the shift in the prompt, at scale 1 only."),
-    "--baseline": Meaning("Images of --two-prompts, for curves beside those of sliders.", metavar="SLIDES"),
-    "--active": Meaning("Share of the noise schedule, its end, in which the slider is active."),
+    "--baseline": Meaning("Images of --two-prompts, to compare with those of sliders.", metavar="SLIDES"),
+    "--active": Meaning("Share of the noise schedule, at its end, in which the slider is active."),
     "--guidance": Meaning("Strength of classifier-free guidance; 1 is none."),
     "--scheduler": Meaning("Scheduler of the denoising.", metavar="NAME", choices=Scheduler),
     "--output-size": Meaning("Side in pixels of written images."),
     "--clip": Meaning("CLIP model of transformers or open_clip, or `tiny`, the bundled one.", metavar="FOLDER"),
     "--dino": Meaning("Image encoder of transformers, or `tiny`, the bundled one.", metavar="FOLDER"),
     "--by": Meaning(
-        "Group of images that has one curve: each shift, each class name, or all.", metavar="WHAT", choices=CurvesBy
+        "Draw one curve for each shift, for each class name, or for all images.", metavar="WHAT", choices=CurvesBy
     ),
     "--prompts": Meaning(
         "Wording of the prompts; `paper` and `code` as published there.", metavar="WORDING", choices=Prompts
     ),
     "--scores": Meaning("Scores of an earlier call, scores.csv.", metavar="FILE"),
     "--labels": Meaning(
-        "Labels made by hand, on the labelling page or with VIA; one file for each annotator where they are merged.",
+        "Labels made by people, on the labelling page or with VIA; to merge annotators, one file for each.",
         metavar="FILE",
     ),
-    "--id-accuracy": Meaning("Run on clean images, the ID accuracy of the slopes of slides.", metavar="RUN"),
+    "--id-accuracy": Meaning("Run on clean images that gives the ID accuracy for the slopes of slides.", metavar="RUN"),
     "--slope-models": Meaning(
-        "Text file with the models, one a line, that the slopes of slides are fitted over.", metavar="FILE"
+        "Text file with the models, one per line, to which the slopes of slides are fitted.", metavar="FILE"
     ),
     "--model-axes": Meaning(
-        "Table of what models have in common, with columns model, architecture, size …, for the drops of groups.",
+        "Table that groups models, with columns model, architecture, size …, for the drops of groups.",
         metavar="FILE.csv",
     ),
     "--class-counts": Meaning(
-        "Numbers of classes, with commas: a table of the drops on slides of random subsets of so many.",
+        "Numbers of classes, with commas: a table of the drops on random subsets of so many classes.",
         metavar="N,N…",
     ),
-    "--rule": Meaning("Rule that makes one label of several annotators'.", metavar="RULE", choices=MergeRule),
+    "--rule": Meaning("Rule that merges the labels of several annotators.", metavar="RULE", choices=MergeRule),
     "--word": Meaning("Another word for a label, such as ooc='not class'; repeatable.", metavar="WORD=LABEL"),
-    "--unlabelled": Meaning("Label that images without one count as.", metavar="LABEL", choices=UnlabelledAs),
-    "--right": Meaning("Number of models that are right on an image that need not be labelled."),
-    "--filtered": Meaning("Images that the filter kept, kept.csv, to be compared with labels.", metavar="FILE"),
+    "--unlabelled": Meaning("Label of images that have none.", metavar="LABEL", choices=UnlabelledAs),
+    "--right": Meaning("Number of models that must be correct on an image to leave it out."),
+    "--filtered": Meaning("Images that the filter kept, kept.csv, to compare with labels.", metavar="FILE"),
     "--tpr": Meaning("Share of out-of-class images that each threshold removes."),
     "--published-thresholds": Meaning("Use the published thresholds, for CLIP ViT-B/16 and DINOv2 ViT-L/14."),
     "--thresholds": Meaning("Thresholds of an earlier filter, thresholds.json, or `tiny`.", metavar="FILE"),
-    "--least": Meaning("Number of scores that must pass for an image to pass."),
-    "--partial-as": Meaning("Label that `partial` ones count as.", metavar="LABEL", choices=PartialLabels),
+    "--least": Meaning("Number of scores above their thresholds that an image needs to pass."),
+    "--partial-as": Meaning("Label as which `partial` counts.", metavar="LABEL", choices=PartialLabels),
     "--page": Meaning("Labelling page to write.", metavar="FILE.html"),
-    "--demo-pipeline": Meaning("Another demo pipeline, as scripts/train_tiny_world.py writes it.", metavar="FOLDER"),
+    "--demo-pipeline": Meaning(
+        "Another demo pipeline, in the format of scripts/train_tiny_world.py.", metavar="FOLDER"
+    ),
 }
 """The meaning of each option, its help in every verb."""
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("brittle probe photo.jpg -m timm:resnet50", "which of 15 corruptions flips it first"),
     ("brittle probe cat -m demo:standard --image-size 32 -o flips.png", "with a picture of each flip"),
-    ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models beside each other"),
-    ("brittle probe photo.jpg -m net.onnx -c fog,snow,noc/rain --tolerance 0.01", "your own list, finely"),
+    ("brittle probe photo.jpg -m timm:resnet50 -m net.onnx -o flips.png", "two models side by side"),
+    ("brittle probe photo.jpg -m net.onnx -c fog,snow,noc/rain --tolerance 0.01", "your own list, with a finer search"),
 )
 
 
@@ -52,7 +52,8 @@ def probe_verb(
 ) -> None:
     """Find out which corruption flips a model's prediction for a photograph first, and at what severity.
 
-    No label is needed: what counts is when the prediction leaves the one for the clean photograph.
+    No label is needed: the command finds the severity at which the prediction first differs from the prediction for the
+    clean photograph.
     """
     from brittle.datasets import check_picture, load_photo, save_picture
     from brittle.evaluation import photo_side, probe_photo

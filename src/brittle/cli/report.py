@@ -31,9 +31,9 @@ def report_verb(
         option("--reference", show_default="the published one, where it is comparable"),
     ] = None,
 ) -> None:
-    """Write a page about the models of some runs: what breaks them, at what strength, and how sure that is.
+    """Write a report about the models of some runs: what breaks them, at what strength, with confidence intervals.
 
-    The page is one file without anything to load, for light and dark screens, phones and paper.
+    The page is one self-contained file, for light and dark screens, phones and paper.
     """
     from brittle.evaluation import holds_results, load_results
     from brittle.report.page import write_failure_report, write_report

@@ -50,11 +50,11 @@ def reproduce_verb(
     overwrite: Annotated[bool, option("--overwrite")] = False,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Repeat the tables and figures of a paper, and write them with the published numbers beside.
+    """Repeat the tables and figures of a paper, and write them beside the published numbers.
 
     At small scale CIFAR-10, Fashion-MNIST and small networks take minutes on two cores; at the scale of the paper the
-    same command trains the paper's networks on the paper's data. Without names all of a paper is done. What is finished
-    is not done again; what was interrupted goes on.
+    same command trains the paper's networks on the paper's data. Without names the command runs the whole paper.
+    Finished work is not repeated, and interrupted work resumes.
     """
     from brittle.papers import list_experiments, read_findings, reproduce
 

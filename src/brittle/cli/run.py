@@ -101,8 +101,8 @@ def run_verb(
 ) -> None:
     """Run models through a benchmark and keep every prediction.
 
-    The run's folder holds a Parquet file for each (model, corruption, level). The same command again computes only
-    what is missing: after Ctrl-C, a crash or a power cut, with another model, with a longer recipe.
+    The run's folder has one Parquet file for each (model, corruption, level). The same command computes only missing
+    cells: after Ctrl-C, a crash or a power cut, with another model, or with a longer recipe.
     """
     from brittle.cli.sequences import cut_sequences, print_sequences, sequences_as_json
     from brittle.cli.slide.inputs import print_slides

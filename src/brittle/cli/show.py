@@ -15,7 +15,7 @@ EXAMPLES = (
     ("brittle show", "all corruptions on the bundled cat, to grid.png"),
     ("brittle show photo.jpg -c fog,snow -o weather.png", "two of them on your photograph"),
     ("brittle show -s 0.5,1,2.5", "at severities between the published ones"),
-    ("brittle show -b cifar10-c --image-size 32", "what a classifier of 32 px images sees"),
+    ("brittle show -b cifar10-c --image-size 32", "as a classifier for 32 px images sees them"),
 )
 
 
@@ -42,7 +42,7 @@ def show_verb(
 ) -> None:
     """Draw a labelled contact sheet: a row for each corruption, a column for each severity.
 
-    The photograph's central square is brought to --image-size, corrupted there and then reduced to --thumb.
+    The photograph's central square is resized to --image-size, corrupted, and then reduced to --thumb.
     """
     from brittle.benchmarks import Entry
     from brittle.datasets import check_picture, load_photo, save_picture

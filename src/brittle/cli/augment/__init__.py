@@ -2,7 +2,7 @@
 
 from brittle.cli.augment import distance, train
 
-HELP = "Train with augmentations, and measure how near they come to the corruptions of a test (MSD)."
+HELP = "Train with augmentations, and measure their distance to the corruptions of a test (MSD)."
 
 VERBS = (
     ("train", train.train_verb, train.EXAMPLES),

@@ -56,11 +56,11 @@ def distance_verb(
     msd_precision: Annotated[float | None, option("--msd-precision")] = None,
     as_json: JSON = False,
 ) -> None:
-    """Measure how near augmentations come to each corruption of a benchmark, as a network sees them.
+    """Measure the distance of augmentations to each corruption of a benchmark, in the features of a network.
 
     MSD is the distance from the mean corruption to the nearest sampled augmentation, MMD that of the two means. The
-    folder gets tables, figures, a picture of the nearest augmentations, and all features, so that the same command
-    resumes after an interruption, and more samples add to the existing ones.
+    folder gets tables, figures, a picture of the nearest augmentations, and all features, so the same command resumes
+    after an interruption, and more samples extend the existing ones.
     """
     from brittle.plots import check_figure, plot_convergence, plot_distance, save_figure
 
@@ -158,7 +158,7 @@ LEAK_EXAMPLES = (
     ),
     (
         "brittle augment leak -a augmix -b cifar10-c -m demo:standard -d cifar10:cifar10 --results run -o leak",
-        "and what the scores of a run are without what leaked",
+        "and the scores of a run without the leaked corruptions",
     ),
 )
 
@@ -177,11 +177,11 @@ def leak_verb(
     alpha: Annotated[float, option("--alpha")] = 0.05,
     as_json: JSON = False,
 ) -> None:
-    """Find the corruptions of a benchmark that a training augmentation gives away.
+    """Find the corruptions of a benchmark that a training augmentation leaks.
 
-    A corruption is leaked if the nearest sampled augmentation comes much nearer to it than flips, crops and small
-    rotations do. A score on it then says little about corruptions that nobody foresaw. The folder gets a table, a
-    figure and the features, so that the same command resumes after an interruption.
+    A corruption is leaked if the nearest sampled augmentation is much nearer to it than flips, crops and small
+    rotations are. A score on it then says little about unforeseen corruptions. The folder gets a table, a figure and
+    the features, so that the same command resumes after an interruption.
     """
     import brittle
     from brittle._io import file_name

@@ -56,11 +56,11 @@ def train_verb(
     seed: Annotated[int, option("--seed")] = 0,
     device: DEVICE = "auto",
 ) -> None:
-    """Train a network with corruptions, with an augmentation or without, for `brittle run` to test.
+    """Train a network with corruptions, with an augmentation or without either, for a test with `brittle run`.
 
-    Photographs of any size are brought to one; a folder may hold train and val. All images of cns-bench are trained on,
-    alone or mixed with real ones. With weights to start from, images are normalised and resized as their network needs
-    it. A checkpoint is kept beside the output after each epoch, so that the same command resumes after an interruption.
+    Photographs of any size are resized to one size; a folder may contain train and val. All images of cns-bench are
+    training images, alone or mixed with real ones. With --start, images are normalised and resized as the network needs
+    it. A checkpoint is saved beside the output after each epoch, so the same command resumes after an interruption.
     """
     from brittle.datasets import is_split
     from brittle.training import DEFAULT_PRESET, find_preset, train_network, training_config

@@ -38,12 +38,12 @@ def balance_verb(
     ] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Show whether benchmarks weigh their corruptions alike, by models that were trained with one corruption each.
+    """Show whether benchmarks weight their corruptions equally, by models that were trained with one corruption each.
 
-    Each model of an overlap matrix was trained with one corruption. Its relative mCE over a benchmark that holds this
-    corruption says how much the benchmark rewards that: what the corruptions add to the model's clean error, divided by
-    what they add to that of a reference model. In a balanced benchmark all models score alike (section 5.3 of NOC): a
-    small range and a small standard deviation.
+    Each model of an overlap matrix was trained with one corruption. Its relative mCE over a benchmark with this
+    corruption says how much the benchmark rewards the training: the error that the corruptions add to the model's clean
+    error, divided by the error that they add for a reference model. In a balanced benchmark all models have similar
+    scores (section 5.3 of NOC): a small range and a small standard deviation.
     """
     from brittle.design import folder_balance
     from brittle.plots import plot_balance, save_figure

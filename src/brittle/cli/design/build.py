@@ -62,8 +62,8 @@ def non_overlapping_verb(
 ) -> None:
     """Build the largest set of corruptions in which every pair overlaps less than a threshold.
 
-    Of several such sets, the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The recipe keeps the
-    levels or ranges at which the overlap was measured. The table shows what other thresholds would give.
+    Of several such sets it takes the one with the lowest mean overlap: Algorithm 1 of NOC, solved exactly. The recipe
+    keeps the levels or ranges at which the overlap was measured. The table shows the results for other thresholds.
     """
     from brittle.design import built_benchmark, load_overlap, non_overlapping
     from brittle.design import sweep as sweep_thresholds
@@ -114,8 +114,8 @@ def balanced_verb(
 ) -> None:
     """Build benchmarks that give every category they test the same weight: k corruptions from each of n categories.
 
-    They are drawn at random, all different (Algorithm 1 of Syn2Nat). A recipe holds the first, or with OVERLAP the
-    one whose same-category corruptions overlap least, which is how ImageNet-Syn2Nat was picked.
+    They are drawn at random, all different (Algorithm 1 of Syn2Nat). The recipe is the first of them, or with OVERLAP
+    the one whose same-category corruptions overlap least, as for ImageNet-Syn2Nat.
     """
     from brittle.design import (
         balanced,

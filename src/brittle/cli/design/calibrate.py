@@ -56,11 +56,11 @@ def calibrate_verb(
     figure: FIGURE = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Find the range of severities in which each corruption does harm, but not too much, and write it as a recipe.
+    """Find the range of severities in which each corruption lowers accuracy, but not too much, and write a recipe.
 
-    By NOC's rule a range begins where a standard model keeps 95 % of its clean accuracy and ends where it keeps half,
-    found by halving. Where the strongest published level is too weak for that, --beyond looks above it, as far as the
-    corruption's parameters can go on. Each corruption's range is kept beside the recipe as soon as it is found, so the
+    By NOC's rule a range begins where a standard model keeps 95 % of its clean accuracy and ends where it keeps half;
+    both ends are found by bisection. If the strongest published level is too weak, --beyond searches above it, as far
+    as the corruption's parameters can be extended. Each range is saved beside the recipe as soon as it is found, so the
     same command resumes after an interruption.
     """
     from brittle.design import calibrate_all, calibrated, load_candidates

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from brittle.design import Categories
 
 EXAMPLES = (
-    ("brittle design categories overlap/ -o categories.toml", "as many as make same-category corruptions alike"),
+    ("brittle design categories overlap/ -o categories.toml", "the fewest categories whose members are similar"),
     (
         "brittle design categories noc-table7 --clusters 4 --method hierarchical -o four.csv",
         "four of ImageNet-C, by a tree",
@@ -44,10 +44,10 @@ def categories_verb(
     figure: FIGURE = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Split corruptions into categories by their overlaps, as few as make those of a category alike.
+    """Group corruptions by their overlaps into the smallest number of categories whose members are similar.
 
-    Each corruption is described by its overlaps with all. The number of categories grows until the mean Pearson
-    correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
+    Each corruption is described by its overlaps with all corruptions. The number of categories grows until the mean
+    Pearson correlation of these vectors within a category exceeds a bound, 0.5 as in Syn2Nat.
     """
     from brittle.design import cluster_corruptions, load_overlap
     from brittle.plots import plot_categories, save_figure
@@ -83,8 +83,8 @@ def agree_verb(
     """Test categories against real models: do corruptions of one category harm the same models?
 
     The residual robustness of the models correlates within categories and not across them if the categories hold
-    (Syn2Nat: 0.67 within and 0.10 across, for 21 models). Given overlap matrices, of other architectures, seeds or
-    data, it compares the first with each of the others, over the corruptions that they share.
+    (Syn2Nat: 0.67 within and 0.10 across, for 21 models). Given overlap matrices of several architectures, seeds or
+    data, it compares the first with each of the others, over their common corruptions.
     """
     from brittle.design import agreement, is_overlap, load_categories, load_drops
 

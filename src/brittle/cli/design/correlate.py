@@ -69,8 +69,9 @@ def correlate_verb(
 ) -> None:
     """Correlate, over models, the accuracy drop on synthetic benchmarks with the drop on natural shifts.
 
-    A high correlation says that the benchmark tells which models are robust in the world (Algorithm 2 of Syn2Nat).
-    Three models are the least; take twenty. The table has a row for each group of benchmarks and natural shift.
+    A high correlation means that the benchmark predicts which models are robust to natural shifts (Algorithm 2 of
+    Syn2Nat). At least three models are needed; twenty are better. The table has a row for each group of benchmarks and
+    natural shift.
     """
     from brittle.design import benchmark_groups, correlation_rows, correlation_table, paired_drops
     from brittle.plots import plot_correlation, save_figure

@@ -44,8 +44,8 @@ def coverage_verb(
 ) -> None:
     """Show which corruptions a benchmark covers: those that overlap enough with at least one of its members.
 
-    What is not covered can go wrong without the benchmark noticing (section 5.2 of NOC). The matrix must hold the
-    corruptions of both.
+    The benchmark cannot detect failures under corruptions that are not covered (section 5.2 of NOC). The matrix must
+    contain the corruptions of both.
     """
     from brittle.design import coverage, load_overlap, named_members
     from brittle.plots import plot_coverage, save_figure

@@ -45,7 +45,7 @@ DISSIMILAR = (
     (
         "brittle design build dissimilar --candidates cifar10-c-bar-candidates --away-from cifar10-c -m demo:standard "
         "--feature-model demo:augmix -d demo --train-data cifar10:cifar10 -o two.toml",
-        "one network for errors and another for features, as in the paper; feature images of your choice",
+        "one network for errors, another for features, as in the paper; your own feature images",
     ),
     (
         "brittle design build dissimilar --candidates mine.toml --away-from cifar10-c -m demo:standard -d demo "
@@ -83,11 +83,11 @@ def dissimilar_verb(
     figure: FIGURE = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Build the benchmark that is farthest from another one and equally hard: how C-bar was made.
+    """Build the benchmark that is farthest from another one and equally hard, as C-bar was made.
 
-    Scans every candidate for its error and its distance, samples data sets of k candidates whose mean error is the
-    benchmark's, and takes the k that move such data sets farthest away. Errors and features are kept beside the recipe,
-    so the same command resumes after an interruption; only calibrations are made again.
+    The command measures error and distance of every candidate, samples data sets of k candidates with the mean error of
+    the benchmark, and takes the k candidates that move such data sets farthest away. Errors and features are saved
+    beside the recipe, so the same command resumes after an interruption; only calibrations are repeated.
     """
     import brittle
     from brittle.datasets import has_training_part

@@ -74,12 +74,12 @@ def overlap_verb(
     from_table: Annotated[str | None, option("--from-table")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Measure how much each pair of corruptions overlaps: how far training with one helps with the other.
+    """Measure how much each pair of corruptions overlaps: how far training with one helps against the other.
 
     One model is trained with each candidate, and all models are tested on all candidates. 0 means that training with
-    one corruption does not help with the other, 1 that it helps as much as training with the other itself. The folder
-    gets the models, the run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command again
-    resumes where it stopped.
+    one corruption does not help against the other, 1 that it helps as much as training with the other itself. The
+    folder gets the models, the run, overlap.csv, overlap.parquet with intervals, and overlap.svg. The same command
+    again resumes where it stopped.
     """
     from brittle.plots.style import check_figure
 

@@ -24,8 +24,8 @@ def evidence_verb(
 ) -> None:
     """Write evidence for a safety case: what was tested, results with intervals, rules, and what it does not prove.
 
-    A table says which sections speak of what ISO/IEC 24029 and Article 15 of the EU AI Act ask for. The exit code is 0
-    whatever the verdicts are: `brittle check` is the gate.
+    A table says which sections address which requirements of ISO/IEC 24029 and Article 15 of the EU AI Act. The exit
+    code is 0 whatever the verdicts are: use `brittle check` to stop a build.
     """
     from brittle.evaluation import load_results
     from brittle.publish import write_evidence

@@ -44,8 +44,8 @@ def hf_verb(
 ) -> None:
     """Write scores for a model page of the Hugging Face Hub: the metadata of its card, and .eval_results files.
 
-    A README.md that is there keeps its text and its other metadata. What the Hub would refuse is refused here. Nothing
-    is sent: push the files yourself.
+    An existing README.md keeps its text and its other metadata. Metadata that the Hub would refuse are refused here.
+    Nothing is sent: push the files yourself.
     """
     from brittle.evaluation import load_results
     from brittle.publish import HubSettings, write_hub

@@ -41,8 +41,8 @@ def demo_verb(
 ) -> None:
     """Train sliders on a bundled tiny diffusion model, draw, measure, filter, test classifiers and write the report.
 
-    Its images are those of Fashion-MNIST, small enough for a laptop; nothing is fetched. Each step is what the verb of
-    its name does with a real model. The same command again resumes where it stopped.
+    The model draws images like Fashion-MNIST, small enough for a laptop; nothing is downloaded. Each step is a verb of
+    the same name, which does the same with a real model. The same command resumes where it stopped.
     """
     from brittle.plots import check_figure
     from brittle.sliders import DEMO_FOLDER, TINY, find_classes, find_shifts, load_demo_pipeline, training_settings

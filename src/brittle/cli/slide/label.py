@@ -21,7 +21,7 @@ EXAMPLES = (
     ("brittle slide label slides/ --page label.html", "a page to label images on, by keys"),
     (
         "brittle slide label slides/ --page label.html --scores measured/scores.csv --results all-run",
-        "only images that CLIP and two models do not find easy, hardest first",
+        "only images that are not easy for CLIP and two models, hardest first",
     ),
     ("brittle slide label slides/ --labels anna.csv --labels bo.csv --rule any-ooc", "two annotators"),
     (
@@ -50,13 +50,13 @@ def label_verb(
     filtered: Annotated[Path | None, option("--filtered")] = None,
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Write a page to label images on, or make one label for each image of those that annotators gave.
+    """Write a page to label images on, or merge the labels of several annotators.
 
-    A label says whether the image shows its class, some properties of it, or does not. The page loads its pictures
-    from a folder beside it. With labels of several people, Cohen's κ says how far they agree, a rule makes one label of
-    theirs, and the folder gets labels.csv for `brittle slide filter --labels`, kept.csv for `brittle run --keep` with
-    the trajectories that show their class throughout, agreement.csv, and with --results accuracy.csv: accuracy on what
-    people and the filter kept.
+    A label says whether the image shows its class, some properties of it, or does not. The page loads its pictures from
+    a folder beside it. With labels of several people, Cohen's κ measures their agreement, a rule merges their labels,
+    and the folder gets labels.csv for `brittle slide filter --labels`, kept.csv for `brittle run --keep` with the
+    trajectories that show their class throughout, agreement.csv, and with --results accuracy.csv: accuracy on the
+    images that people and the filter kept.
     """
     from brittle.datasets import cns_bench
 

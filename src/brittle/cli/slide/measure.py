@@ -39,10 +39,10 @@ def measure_verb(
     device: DEVICE = "auto",
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Measure ΔCLIP: how much nearer images are to the words of the shift, and of the class, than at scale 0.
+    """Measure ΔCLIP: how much more similar images are to the words of the shift, and of the class, than at scale 0.
 
-    A rising ΔCLIP to the shift says that the slider works; a falling one to the class, that it destroys what it should
-    only shift. The folder gets scores.csv with every image, curves.csv with 95 % intervals, and curves.svg.
+    A rising ΔCLIP to the shift means that the slider works; a falling ΔCLIP to the class means that it destroys the
+    object. The folder gets scores.csv with every image, curves.csv with 95 % intervals, and curves.svg.
     """
     from brittle.plots import check_figure, plot_shift_curves, save_figure
     from brittle.sliders import rises_throughout, shift_curves, with_baseline

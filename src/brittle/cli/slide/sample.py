@@ -78,7 +78,7 @@ def sample_verb(
 
     The folder has the layout of CNS-Bench, SHIFT/NUMBER_NAME/seed_0001_scale_0500.jpg, with annotations_cns.json and
     the settings beside the images, and a data sheet, DATASHEET.md. `--scales 0` without sliders draws images of classes
-    without any shift. The same command again draws only what is missing.
+    without any shift. The same command draws only missing images.
     """
     from brittle._parallel import check_engine
     from brittle.sliders import (

@@ -14,7 +14,7 @@ EXAMPLES = (
     ("brittle slide token sd2/ -d imagenet:val --class random:2 -o my-tokens", "as the tokens of IN* were trained"),
     (
         "brittle slide token sd2/ -d cns-bench:slides/ --class 22 --steps 300 --batch-size 4 -o eagle-token",
-        "what the images of a class have in common, also what no word says",
+        "common features of a class's images, even those without a word",
     ),
 )
 
@@ -36,11 +36,12 @@ def token_verb(
     device: DEVICE = "auto",
     as_json: Annotated[bool, option("--json")] = False,
 ) -> None:
-    """Train a token for each class on its images: a word whose embedding draws images like them (IN* of CNS-Bench).
+    """Train a token for each class on its images: a word whose embedding draws similar images (IN* of CNS-Bench).
 
-    Plain class names draw what the diffusion model takes them to mean, not what the dataset shows. A token such as
-    <bald eagle-22> starts at the mean of its name, and only its embedding is trained, with the 27 captions and settings
-    of dataset-interfaces. The folder is for --tokens of the other verbs. The same command again trains what is missing.
+    The diffusion model's idea of a class name often differs from the images of the dataset. A token such as <bald
+    eagle-22> starts at the mean embedding of its name, and only its embedding is trained, with the 27 captions and
+    settings of dataset-interfaces. Give the folder to --tokens of the other verbs. The same command trains only missing
+    tokens.
     """
     from brittle.datasets import load_dataset
     from brittle.sliders import choose_pipeline, train_tokens

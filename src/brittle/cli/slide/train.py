@@ -64,9 +64,8 @@ def train_verb(
 ) -> None:
     """Train a slider for each class and shift: a small LoRA that moves images of the class towards the shift.
 
-    The defaults are the published ones; the demo pipeline has other ones. Each slider is a folder SHIFT_class_NUMBER
-    that diffusers reads too. The same command again trains only what is missing, and resumes inside a training that was
-    interrupted.
+    The defaults are the published ones; the demo pipeline has others. Each slider is a folder SHIFT_class_NUMBER that
+    diffusers can also read. The same command trains only missing sliders, and resumes an interrupted training.
     """
     from brittle._parallel import check_engine
     from brittle.sliders import choose_pipeline, find_shifts, train_sliders, training_settings
