@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from marked import section
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "explanation" / "evaluation-cost.md"
@@ -255,7 +256,8 @@ def main(wanted: list[str]) -> None:
     if "aggregate" in wanted:
         found["aggregate"] = apart("aggregate")
     kept.write_text(json.dumps(found, indent=1) + "\n")
-    PAGE.write_text(page(found))
+    kept_section = section(PAGE, "perf/scale.py")
+    PAGE.write_text(f"{page(found)}\n{kept_section}\n" if kept_section else page(found))
 
 
 def page(found: dict) -> str:

@@ -4,7 +4,7 @@
 
 Images are drawn from a population whose accuracies are known: 75 cells (15 corruptions at 5 levels) and the clean
 image, all right or wrong by a latent difficulty of the image that explains a given share of the variance. Writes
-perf/interval_coverage.json and docs/explanation/intervals.md. It takes about five minutes of one core with 1,000
+perf/interval_coverage.json and docs/explanation/intervals.md. It takes about four minutes of one core with 1,000
 repetitions, and resumes with the numbers of images that are missing.
 
 The weight of the pseudo-sample (`resampling.PSEUDO_WEIGHT`) was chosen with other seeds than the one used here.

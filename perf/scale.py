@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,10 +21,11 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from marked import write_section
+
 from evaluation import PAGE, Peak
 
 HERE = Path(__file__).parent
-MARKS = ("<!-- perf/scale.py -->", "<!-- end of perf/scale.py -->")
 
 
 def report(folder: Path) -> Callable[[], object]:
@@ -119,15 +119,18 @@ def main() -> None:
         found[name] = json.loads(done.stdout.splitlines()[-1])
         print(name, {key: round(value, 1) for key, value in found[name].items()}, flush=True)
         file.write_text(json.dumps(found, indent=1) + "\n")
-    lines = ["| | seconds | of the processor | memory, MB | before |", "|---|---|---|---|---|"]
+    lines = [
+        "## Large runs, large sets and odd images",
+        "",
+        "Each in a process of its own (`python perf/scale.py`); memory is the additional memory of the work.",
+        "",
+        "| | seconds | of the processor | memory, MB | before |",
+        "|---|---|---|---|---|",
+    ]
     for name, one in found.items():
         numbers = f"{one['seconds']:.1f} | {one['processor']:.1f} | {one['megabytes']:.0f}"
         lines.append(f"| {KINDS[name][1]} | {numbers} | {BEFORE[name]} |")
-    text = PAGE.read_text(encoding="utf-8")
-    table = "\n".join([MARKS[0], "", *lines, "", MARKS[1]])
-    if MARKS[0] in text:
-        text = re.sub(f"{MARKS[0]}.*{MARKS[1]}", table, text, flags=re.DOTALL)
-        PAGE.write_text(text, encoding="utf-8")
+    write_section(PAGE, "perf/scale.py", lines)
 
 
 if __name__ == "__main__":
