@@ -69,6 +69,7 @@ def test_intervals_of_tied_confidences_are_those_of_real_resamples(count: int) -
     columns = {"correct": right, "confidence": sure, **dict.fromkeys(COLUMNS[2:], np.full(count, np.nan))}
     mean = MeanConfidences(resamples=600)
     mean.add(cell_confidences(columns), 1.0)
+    mean.resample()
     draws = rng.integers(count, size=(600, count))
     for field, measure in (("ece", expected_calibration_error), ("adaptive_ece", adaptive_calibration_error)):
         real = np.array([measure(sure[draw], right[draw]) for draw in draws])

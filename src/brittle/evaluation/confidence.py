@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -117,8 +118,7 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
         curve = risk_coverage(sure, right)
         smooth["aurc"], smooth["accuracy_at_90"] = curve.area_values(), curve.accuracy_values()
         smooth[MEAN_GAP] = right - sure
-        groups = np.arange(count) if count <= GROUPS else deal_into_groups(count, GROUPS, seed=seed)
-        size = min(count, GROUPS)
+        groups, size = _groups(count, seed), min(count, GROUPS)
         equal_width = np.bincount(groups * BINS + confidence_bins(sure), right - sure, size * BINS).reshape(size, BINS)
         for name, sums in (("ece", equal_width), ("adaptive_ece", _adaptive_sums(sure, right, groups, size))):
             gaps[name] = sums * size / count
@@ -135,24 +135,38 @@ def cell_confidences(columns: dict[str, NDArray[Any]], *, seed: int = 0) -> Cell
     )
 
 
-def _adaptive_sums(sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.integer], size: int) -> FloatArray:
+@lru_cache(maxsize=2)
+def _groups(count: int, seed: int) -> NDArray[np.int64]:
+    """The group of each sample, the same in every cell."""
+    return np.arange(count) if count <= GROUPS else deal_into_groups(count, GROUPS, seed=seed)
+
+
+def _adaptive_sums(sure: FloatArray, right: NDArray[np.bool_], groups: NDArray[np.int64], size: int) -> FloatArray:
     """For each group and each bin of equally many predictions the sum of what is right minus the confidence.
 
     Predictions of one confidence share what is right. What each of them adds to that belongs to all the bins that they
     lie in, so that the sums still vary with the groups.
     """
     order = np.argsort(sure, kind="stable")
-    place = np.empty(len(sure), np.int64)
+    place, ties = np.empty(len(sure), np.int64), np.empty(len(sure), np.int64)
     place[order] = equal_mass_bins(len(sure))
+    ranked = sure[order]
+    ties[order] = np.concatenate([[0], np.cumsum(ranked[1:] != ranked[:-1])])
     shared = shared_by_ties(sure, right.astype(np.float64), order)
-    sums: FloatArray = np.zeros((size, BINS))
-    np.add.at(sums, (groups, place), shared - sure)
-    ties, counts = np.unique(sure, return_inverse=True, return_counts=True)[1:]
+    sums = np.asarray(np.bincount(groups * BINS + place, shared - sure, size * BINS).reshape(size, BINS), np.float64)
+    counts = np.bincount(ties)
     tied = np.flatnonzero(counts[ties] > 1)
     if len(tied):
         shares = np.bincount(ties * BINS + place, minlength=len(counts) * BINS).reshape(-1, BINS) / counts[:, None]
-        np.add.at(sums, groups[tied], (right - shared)[tied, None] * shares[ties[tied]])
+        added = (right - shared)[tied]
+        for column, share in zip(sums.T, shares.T, strict=True):
+            column += np.bincount(groups[tied], added * share[ties[tied]], size)
     return sums
+
+
+TOGETHER = 16
+"""Cells that are resampled together: one product of large matrices takes a fraction of the time of many of small ones.
+"""
 
 
 @dataclass(eq=False)
@@ -168,6 +182,7 @@ class MeanConfidences:
     noise: dict[str, FloatArray] = field(default_factory=dict)
     lacking: dict[str, int] = field(default_factory=dict)
     samples: int = 0
+    pending: list[tuple[CellConfidences, float]] = field(default_factory=list)
 
     def add(self, cell: CellConfidences, weight: float) -> None:
         """Add a cell."""
@@ -178,18 +193,30 @@ class MeanConfidences:
         for name, column in cell.smooth.items():
             known = self.smooth.get(name)
             self.smooth[name] = weight * column if known is None else known + weight * column
-        resamples = min(self.resamples, MOST_RESAMPLES)
         if cell.gaps:
-            both = np.hstack([cell.gaps[name] for name in GAPS])
-            means = resampled_means(both, seed=self.seed, resamples=resamples)
-            noise = np.abs(means - both.mean(axis=0)) * np.repeat([_shrunk(cell, name) for name in GAPS], BINS)
-            for into, distances in ((self.drawn, np.abs(means)), (self.noise, noise)):
-                for place, name in enumerate(GAPS):
-                    summed = distances[:, place * BINS : (place + 1) * BINS].sum(axis=1)
-                    into[name] = into.get(name, 0.0) + weight * summed
+            self.pending.append((cell, weight))
+            if len(self.pending) == TOGETHER:
+                self.resample()
+
+    def resample(self) -> None:
+        """Draw the gaps of the cells that were added since the last time."""
+        if not self.pending:
+            return
+        gaps = np.hstack([cell.gaps[name] for cell, _ in self.pending for name in GAPS])
+        means = resampled_means(gaps, seed=self.seed, resamples=min(self.resamples, MOST_RESAMPLES))
+        each = (len(means), len(self.pending), len(GAPS), BINS)
+        errors = np.abs(means).reshape(each).sum(axis=3)
+        noise = np.abs(means - gaps.mean(axis=0)).reshape(each).sum(axis=3)
+        for place, (cell, weight) in enumerate(self.pending):
+            for column, name in enumerate(GAPS):
+                self.drawn[name] = self.drawn.get(name, 0.0) + weight * errors[:, place, column]
+                more = weight * _shrunk(cell, name) * noise[:, place, column]
+                self.noise[name] = self.noise.get(name, 0.0) + more
+        self.pending.clear()
 
     def estimates(self, *, level: float = 0.95, only: Sequence[str] | None = None) -> dict[str, Estimate]:
         """Every metric that all cells have, with its interval."""
+        self.resample()
         wanted = [
             one
             for one in CONFIDENCE_METRICS
@@ -249,6 +276,8 @@ def difference_of(
     name, field_name = f"difference of {metric.name}", metric.field
     value = first.values[field_name] - second.values[field_name]
     if metric.is_gap:
+        first.resample()
+        second.resample()
         drawn = first.drawn[field_name] - second.drawn[field_name]
         method = f"paired bootstrap, {len(drawn)} resamples, seed {first.seed}, on both sides"
         return Estimate(
