@@ -18,8 +18,8 @@ LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
 ACCEPTED = (
     "an image is H×W, H×W×3 (RGB), H×W×4 (RGBA) or H×W×C with any number of bands, a batch N×H×W×C, as uint8, as "
-    "float16, 32 or 64 in [0, 1], or with data_range= as uint16, int16 or float of any range; or a PIL image of mode "
-    "L, RGB or RGBA, or with data_range= of I;16 or F"
+    "float16, float32 or float64 in [0, 1], or with data_range= as uint16, int16 or float of any range; or a PIL image "
+    "of mode L, RGB or RGBA, or with data_range= of I;16 or F"
 )
 
 BYTE = np.dtype(np.uint8)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -288,39 +289,41 @@ def difference_of(
     return bootstrap(gaps, name=name, level=level, percent=metric.percent, **how)
 
 
+READ_TOGETHER = 4_000_000
+"""Rows that are read at once: each reading opens all files, and takes 60 bytes of memory a row."""
+
+
 def read_confidences(
     results: Results, model: str, cells: Sequence[Cell], *, seed: int = 0
 ) -> Iterator[tuple[int, CellConfidences]]:
-    """Each cell of a model by its place, on the samples that are in all of them; corruption by corruption."""
-    parts: list[list[int]] = []
-    for place, cell in enumerate(cells):
-        if parts and cells[parts[-1][0]].corruption == cell.corruption:
-            parts[-1].append(place)
-        else:
-            parts.append([place])
-    if len({one for one, _ in _sample_counts(results, model, cells)}) > 1:
-        parts = [list(range(len(cells)))]  # to find the samples that all have, all are read at once
-    for places in parts:
+    """Each cell of a model by its place, on the samples that are in all of them; some corruptions at a time."""
+    counts = _sample_counts(results, model, cells)
+    most = READ_TOGETHER // max(next(iter(counts))[0], 1) if len(counts) == 1 else len(cells)
+    parts: list[list[int]] = [[]]  # if samples differ, all cells are read at once to find those that all have
+    for _, of_corruption in groupby(range(len(cells)), lambda place: cells[place].corruption):
+        together = list(of_corruption)
+        if parts[-1] and len(parts[-1]) + len(together) > most:
+            parts.append([])
+        parts[-1] += together
+    for places in filter(None, parts):
         _, arrays = results.columns(model, [cells[place] for place in places], COLUMNS)
         for column, place in enumerate(places):
             of_cell = {name: array[:, column] for name, array in zip(COLUMNS, arrays, strict=True)}
             yield place, cell_confidences(of_cell, seed=seed)
 
 
-def _sample_counts(results: Results, model: str, cells: Sequence[Cell]) -> set[tuple[Any, Any]]:
-    """A digest of the samples of each cell."""
+def _sample_counts(results: Results, model: str, cells: Sequence[Cell]) -> set[tuple[int, int]]:
+    """The number of samples and a digest of them, of each cell."""
     names = sorted({cell.corruption for cell in cells})
     sums = (
         results.rows.filter((pl.col("model") == model) & pl.col("corruption").is_in(names))
         .group_by("corruption", "level")
-        .agg(pl.struct(pl.len(), pl.col("sample").hash().sum().alias("hash")).alias("samples"))
+        .agg(pl.len().alias("count"), pl.col("sample").hash().sum().alias("hash"))
         .collect(engine="streaming")
     )
     places = {cell.place for cell in cells}
     return {
-        (tuple(row["samples"].values()), None)
-        for row in sums.iter_rows(named=True)
-        if (row["corruption"], row["level"]) in places
+        (row["count"], row["hash"]) for row in sums.iter_rows(named=True) if (row["corruption"], row["level"]) in places
     }
 
 
