@@ -37,7 +37,8 @@ _ROLES = {
     "good": ("#1f6f43", "#7fcf9f"),
     "bad": ("#a8321b", "#f29a80"),
 }
-LIGHT, DARK = ({role: pair[i] for role, pair in _ROLES.items()} for i in (0, 1))
+LIGHT = {role: light for role, (light, _) in _ROLES.items()}
+DARK = {role: dark for role, (_, dark) in _ROLES.items()}
 MODEL_COLOURS = ("#1f5aa8", "#c2570c", "#0f766e", "#8b3fb0", "#a3333d", "#6b6a00")
 DASHES: tuple[Any, ...] = (
     "-", (0, (3, 1.5)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 2)), (0, (2, 1, 0.5, 1, 0.5, 1)),
