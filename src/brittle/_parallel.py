@@ -113,7 +113,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def shared_out(work: Callable[[int], Result], count: int, threads: int) -> list[Result]:
+def thread_map(work: Callable[[int], Result], count: int, threads: int) -> list[Result]:
     """[work(0), … work(count − 1)] by threads, of which each takes the next number when it has done one."""
     results: list[Any] = [None] * count
     numbers = iter(range(count))

@@ -133,10 +133,7 @@ class Verbs(VerbGroup):
         except MISTAKES as error:
             if traceback or _is_internal(error):
                 raise
-            code, sentence = (
-                2,
-                _missing(error) or _of_disk(error) or str(error) or type(error).__name__,
-            )
+            code, sentence = 2, _missing(error) or _of_disk(error) or str(error) or type(error).__name__
         except RunError as error:
             if traceback:
                 raise

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError
-from brittle._parallel import cores, shared_out
+from brittle._parallel import cores, thread_map
 from brittle.corruptions.inputs import PLAIN, Reading, check, is_pil, is_suspicious
 
 THREADED_VALUES = 30_000
@@ -70,7 +70,7 @@ def by_threads(work: Callable[[Any, Any], Any], pictures: Sequence[Any], others:
     """work(picture, other) of each pair, in order; small pictures and those in a data-loader worker by one thread."""
     small = sum(map(_size, pictures)) < THREADED_VALUES * len(pictures)
     threads = 1 if small or _in_worker() else min(cores(), len(pictures))
-    return shared_out(lambda place: work(pictures[place], others[place]), len(pictures), max(threads, 1))
+    return thread_map(lambda place: work(pictures[place], others[place]), len(pictures), max(threads, 1))
 
 
 def stack_like(batch: Any, tensors: Sequence[Any]) -> Any:

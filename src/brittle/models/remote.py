@@ -113,7 +113,7 @@ class RemoteModel:
         signed, own = headers.get(IDENTITY), identity(self.announced, self.version)
         if signed != own:
             raise BrittleError(
-                f"{self.url} answers as {_printable(signed or 'nobody')} now, and was {own} when this model was "
+                f"{self.url} answers as {_one_line(signed or 'nobody')} now, and was {own} when this model was "
                 "loaded; results of both would be mixed, so load it again as another model"
             )
         scores = _read_scores(answer, headers.get("Content-Type", ""), self.url)
@@ -145,7 +145,7 @@ class RemoteModel:
                 raise BrittleError(f"{self.url} announces no {field}; results are kept by name and version")
             if len(about[field]) > LONGEST or not about[field].isprintable():
                 raise BrittleError(
-                    f"{self.url} announces the {field} {_printable(about[field])!r}; it may have up to {LONGEST} "
+                    f"{self.url} announces the {field} {_one_line(about[field])!r}; it may have up to {LONGEST} "
                     "characters, all of them printable"
                 )
         most = about.get("max_batch")
@@ -260,7 +260,7 @@ def _read_scores(answer: bytes, kind: str, url: str) -> Scores:
 def _refusal(status: int, headers: Any, answer: bytes) -> str:
     """The status of an answer, its reason, and what to do."""
     if 300 <= status < 400 and headers.get("Location"):
-        return f"{status} and sends on to {_printable(headers['Location'])!r}; give that address"
+        return f"{status} and sends on to {_one_line(headers['Location'])!r}; give that address"
     if status in (401, 403):
         return f"{status}: {_reason(answer)}; token=NAME sends the token that the environment variable NAME holds"
     return f"{status}: {_reason(answer)}"
@@ -273,11 +273,11 @@ def _reason(answer: bytes) -> str:
         text = str(given["error"]) if isinstance(given, dict) and "error" in given else answer.decode()
     except (ValueError, RecursionError):
         text = answer[:400].decode("ascii", "replace")
-    text = _printable(text)
+    text = _one_line(text)
     return repr(text) if text else "nothing"
 
 
-def _printable(text: str) -> str:
+def _one_line(text: str) -> str:
     """The beginning of a text on one line, without what does not print."""
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in text[:1000]).split())
     return text[:120] + ("…" if len(text) > 120 else "")

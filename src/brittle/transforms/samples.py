@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brittle._errors import BrittleError, BrittleTypeError
-from brittle._parallel import check_threads, shared_out
+from brittle._parallel import check_threads, thread_map
 from brittle.corruptions import Sample, batch_ids, check_sample
 
 _current: ContextVar[tuple[Sample, int | None] | None] = ContextVar("brittle_sample", default=None)
@@ -106,7 +106,7 @@ class Indexed:
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """The samples of a batch, each read alone; a torch data loader asks for them together."""
-        return shared_out(lambda place: self[indices[place]], len(indices), self.threads)
+        return thread_map(lambda place: self[indices[place]], len(indices), self.threads)
 
     def __getattr__(self, name: str) -> Any:
         if name == "dataset" or name.startswith("__"):
