@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
@@ -295,9 +294,7 @@ def write_overlap(path: Path, matrix: OverlapMatrix) -> Path:
             table = _long(names, scores, matrix.low, matrix.high).with_columns(
                 pl.Series("unlearned", np.repeat(is_unlearned, len(names))), formula=pl.lit(matrix.formula)
             )
-            content = BytesIO()  # Polars makes another error of a full disk
-            table.write_parquet(content)
-            temporary.write_bytes(content.getvalue())
+            table.write_parquet(temporary)
     return path
 
 

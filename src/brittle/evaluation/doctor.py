@@ -22,6 +22,7 @@ from brittle.evaluation.inputs import pixels_digest
 from brittle.evaluation.records import (
     CORRUPTIONS,
     IMAGES,
+    MODELS,
     READ,
     Call,
     DecodedFiles,
@@ -29,17 +30,16 @@ from brittle.evaluation.records import (
     calls,
     decoded_files,
     fits,
+    read_toml,
 )
 from brittle.evaluation.records import FOLDER as CALLS
 from brittle.evaluation.row_files import (
     CELLS,
     DATA,
     FAILURE_POINTS,
-    MODELS,
     ROW_FOLDERS,
     SAMPLES,
     holds_rows,
-    read_toml,
     row_metadata,
     samples_digest,
 )

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from brittle.evaluation.results import Results
 
 FOLDER, CORRUPTIONS = "calls", "corruptions.json"
+MODELS = "models"
+"""The folder with what is known of each model."""
+
 LOST = "the record of that call is lost, and nothing else"
 PACKAGES = (
     *("brittle", "numpy", "numba", "opencv-python-headless", "pillow", "polars"),
@@ -215,6 +218,11 @@ def recorded(folder: Path, call: Call) -> Iterator[Call]:
         end("finished")
     except OSError as error:
         warn_damaged(path, LOST, f"cannot be written ({error.strerror})")
+
+
+def read_toml(path: Path) -> dict[str, Any] | None:
+    """What a small file of a run says; None if it is missing, empty or cut off."""
+    return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
 
 
 def calls(folder: Path) -> tuple[Call, ...]:

@@ -5,7 +5,6 @@ And the rows of several runs, read as one table.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -29,6 +28,7 @@ from brittle._io import (
     warn_damaged,
 )
 from brittle.corruptions import list_corruptions
+from brittle.evaluation.records import MODELS, read_toml
 
 if TYPE_CHECKING:
     from brittle.evaluation.store import Store
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 CELLS, FAILURE_POINTS, SEQUENCES, STREAMS = "cells", "failure-points", "sequences", "streams"
 ROW_FOLDERS = (CELLS, FAILURE_POINTS, SEQUENCES, STREAMS)
 """The folders of a run with files of rows, in one folder for each model."""
-
-MODELS = "models"
-"""The folder with what is known of each model."""
 
 OF_LABEL: Mapping[str, Any] = {"label_probability": pl.Float32, "label_in_top5": pl.Boolean, "square_sum": pl.Float32}
 """Columns that rows have since calibration is scored, and their types: null in cells of before."""
@@ -53,16 +50,11 @@ NAMES = {"model", "corruption", "sample"}
 """Columns of all files of rows: cells, sequences and failure points."""
 
 
-def read_toml(path: Path) -> dict[str, Any] | None:
-    """What a small file of a run says; None if it is missing, empty or cut off."""
-    return tomllib.loads(path.read_text(encoding="utf-8")) if is_complete(path) else None
-
-
 def write_row_file(path: Path, rows: pl.DataFrame, about: Mapping[str, str]) -> None:
     """Write rows with what is known about them, whole or not at all."""
     make_folder(path.parent)
     make_way(path)
-    content = BytesIO()  # Polars makes another error of a full disk
+    content = BytesIO()
     rows.write_parquet(content, compression="zstd", metadata={**about, PLACE: _place(path), SEAL: UNSEALED})
     with atomic_write(path) as part:
         part.write_bytes(sealed(content.getvalue()))

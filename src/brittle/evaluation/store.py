@@ -40,6 +40,7 @@ from brittle.evaluation.differences import differences, drawn_differently
 from brittle.evaluation.records import (
     CORRUPTIONS,
     IMAGES,
+    MODELS,
     READ,
     Call,
     KnownModel,
@@ -50,6 +51,7 @@ from brittle.evaluation.records import (
     keep_corruptions,
     know_corruptions,
     read_record,
+    read_toml,
     recorded,
     skipped,
 )
@@ -58,7 +60,6 @@ from brittle.evaluation.row_files import (
     CELLS,
     DATA,
     FAILURE_POINTS,
-    MODELS,
     OF_LABEL,
     ROW_FOLDERS,
     SAMPLES,
@@ -67,7 +68,6 @@ from brittle.evaluation.row_files import (
     cell_place,
     holds_rows,
     missing_rows,
-    read_toml,
     row_metadata,
     samples_digest,
     write_row_file,
